@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from benchmarks.search.contest import ABLATIONS, ORACLE, STRATEGIES, Outcome, run
+from benchmarks.search.plots import page
 from benchmarks.search.speed import speed
 from benchmarks.search.tables import table
 from benchmarks.search.world import Rules
@@ -47,6 +48,7 @@ def main() -> None:
     options.add_argument("--seeds", default="0-29", help="first and last seed (default 0-29)")
     options.add_argument("--out", type=Path, help="append each run to this file as a line of JSON")
     options.add_argument("--table", type=Path, nargs="+", help="only print the table of such files")
+    options.add_argument("--plot", type=Path, help="write the mean curves to this page, too")
     options.add_argument("--speed", action="store_true", help="only measure what choosing a batch costs")
     given = options.parse_args()
     if given.speed:
@@ -66,6 +68,8 @@ def main() -> None:
                         with given.out.open("a", encoding="utf-8") as out:
                             out.write(json.dumps(outcomes[-1].to_json()) + "\n")
     print(table(outcomes))
+    if given.plot is not None:
+        given.plot.write_text(page(outcomes), "utf-8")
 
 
 if __name__ == "__main__":

@@ -6,11 +6,15 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from random import Random
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.optimizer.test_mutation_preconditions import CODE, VOTE
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, moves, random_mutants
+from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from, moves, random_mutants
+from merrow_optimizer.mutations.subject import Subject
 
 SCRIPT = """
 import sys
@@ -62,3 +66,18 @@ def test_a_chain_is_analysed_as_its_texts_are() -> None:
     for mutant in random_mutants(CODE, 15, 9):
         assert mutant.text == mutant.move.apply(text)
         text = mutant.text
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from([CODE, VOTE]), st.integers(0, 10_000), st.sampled_from([4, 12]))
+def test_a_workflow_that_is_asked_often_gives_what_it_gives_once(text: str, seed: int, most: int) -> None:
+    """What was found to be unsafe is not tried again, which changes no draw."""
+    analysis = analyse(text)
+    choice = Choice(OPERATORS, max_nodes=most)
+    often = Subject(analysis)
+    for number in range(6):
+        again, once = (draw_from(one, Random(seed + number), choice) for one in (often, Subject(analysis)))
+        assert again == once
+        if once is not None:
+            grown = len(analyse(once.apply(text)).flow.nodes)
+            assert grown <= max(most, len(analysis.flow.nodes))

@@ -22,7 +22,8 @@ from tests.server.test_texts_for_people import ROUTED
 from tests.server.test_texts_for_people import answer as ordinary
 
 from merrow_server.cli import COMMANDS
-from merrow_server.rendering.terminal import guard, plain
+from merrow_server.rendering.snippet import plain
+from merrow_server.rendering.terminal import guard
 
 HOSTILE = {
     "the window's title": "\x1b]0;t\x07",

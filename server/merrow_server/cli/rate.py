@@ -12,7 +12,8 @@ import click
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.errors import InputError
-from merrow_server.rendering.terminal import echo, plain, style
+from merrow_server.rendering.snippet import plain
+from merrow_server.rendering.terminal import echo, style
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store

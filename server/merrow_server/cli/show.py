@@ -17,8 +17,8 @@ from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import run_meant
 from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
-from merrow_server.rendering.snippet import visible
-from merrow_server.rendering.terminal import echo, emit, plain, style
+from merrow_server.rendering.snippet import plain, visible
+from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, run_report, workflow_text
 from merrow_server.times import ago, duration
 

@@ -14,8 +14,8 @@ from merrow_server.evaluations.report import evaluation_report, item_object
 from merrow_server.evaluations.tables import report_lines
 from merrow_server.files import write_bytes
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
-from merrow_server.rendering.snippet import visible
-from merrow_server.rendering.terminal import echo, emit, plain, style
+from merrow_server.rendering.snippet import plain, visible
+from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text, workflow_text
 from merrow_server.times import ago, duration
 

@@ -11,8 +11,8 @@ from merrow_server.errors import InputError
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.report import record_lines
 from merrow_server.optimizations.words import report_lines
-from merrow_server.rendering.snippet import visible
-from merrow_server.rendering.terminal import echo, emit, plain, style
+from merrow_server.rendering.snippet import plain, visible
+from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import workflow_text
 from merrow_server.times import ago
 

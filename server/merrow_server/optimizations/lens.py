@@ -12,7 +12,8 @@ from merrow_server.run_report import workflow_text
 def lens_title(found: Mapping[str, Any]) -> str:
     """That a better version is known, in a few words."""
     result = found["held_out"]
-    return f"Better version: {result['difference']:+.2f} (held-out, p = {result['p']:.2g})"
+    sure = "p < 0.001" if result["p"] < 0.001 else f"p = {result['p']:.3f}"
+    return f"Better version: {result['difference']:+.2f} (held-out, {sure})"
 
 
 def lens_text(found: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from merrow_runtime.errors import RunFailure
 from merrow_runtime.workflow import restore
 from merrow_server.optimizations.words import held_out_text, report_lines
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
-from merrow_server.rendering.terminal import plain
+from merrow_server.rendering.snippet import plain
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
 from merrow_server.run_report import cost_text, workflow_text
 from merrow_server.times import duration
@@ -29,6 +29,8 @@ _LONGEST = 40_000
 _STYLE = """
 :root { color-scheme: light dark; --good: #2e7d32; --line: #8886; --soft: #8882; --blue: #1976d2; --odd: #b26a00; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
+body { color: CanvasText; background: Canvas; } .vscode-light { color-scheme: light; } .vscode-dark { color-scheme: dark; }
+.vscode-high-contrast { color-scheme: dark; } .vscode-high-contrast-light { color-scheme: light; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } h1, td, pre, dd, li, p { overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; }
 figure { display: inline-block; margin: 0 2rem 1rem 0; vertical-align: top; max-width: 100%; overflow-x: auto; }

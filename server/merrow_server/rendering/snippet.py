@@ -28,6 +28,13 @@ class MarkedLine(NamedTuple):
     mark: str
 
 
+def plain(text: str) -> str:
+    """``text`` with its lines and tabs; all else that could drive a terminal or hide text becomes visible characters."""
+    if text.isprintable():
+        return text
+    return "\n".join(map(visible, text.replace("\r\n", "\n").split("\n")))
+
+
 def visible(text: str) -> str:
     """``text`` with what would move the cursor, change colours or hide itself replaced by what can be seen."""
     return _UNPRINTABLE.sub(_stand_in, text) if not text.isprintable() else text

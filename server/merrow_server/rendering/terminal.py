@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.snippet import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,13 +29,6 @@ def style(text: str, **how: Any) -> str:
     """``text`` in colours for `echo` and `emit`; ``how`` is what `click.style` takes."""
     before, after = click.style("\0", **how).replace("\x1b", _ESCAPE).split("\0")
     return f"{before}{text}{after}"
-
-
-def plain(text: str) -> str:
-    """``text`` with its lines and tabs; all else that could drive a terminal or hide text becomes visible characters."""
-    if text.isprintable():
-        return text
-    return "\n".join(map(visible, text.replace("\r\n", "\n").split("\n")))
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 from benchmarks.search.contest import Outcome, run
+from benchmarks.search.plots import page
 from benchmarks.search.proposals import Proposals
 from benchmarks.search.speed import speed
 from benchmarks.search.tables import table
@@ -41,8 +42,15 @@ def test_the_table_has_a_line_for_each_strategy_and_says_which_aims_are_met(outc
     assert lines[0].startswith("Row **33 items**: 825 evaluations in the published loop, start 0.4")
     assert [line.split(" | ")[0] for line in lines[4:6]] == ["| guided", "| published x5"]
     assert all(line.split(" | ")[1] == "1" for line in lines[4:6])
-    assert [line.partition(":")[0] in ("- **met**", "- **short**") for line in lines[7:]] == [True] * 3
-    assert "at 1/3 of the published loop's evaluations" in lines[7]
+    assert [line.partition(":")[0] in ("- **met**", "- **short**") for line in lines[9:]] == [True] * 3
+    assert "at 1/3 of the published loop's evaluations" in lines[9]
+
+
+def test_the_plot_has_a_line_for_each_strategy(outcomes: list[Outcome]) -> None:
+    drawn = page(outcomes)
+    assert drawn.count("<polyline") == 2
+    assert "Row 33 items" in drawn
+    assert ">guided</span>" in drawn
 
 
 def made_up(strategy: str, scores: list[float], seed: int, held_out: float = 0.0) -> Outcome:
@@ -57,7 +65,7 @@ def test_an_aim_is_met_within_one_standard_error_and_short_beyond_it() -> None:
     good = table(loop + [made_up("guided", level, seed) for seed in range(4)])
     assert "**short**: at 1/6 of the published loop's evaluations, `guided` less that loop's end is +0.000" not in good
     assert "**met**: at 1/6 of the published loop's evaluations, `guided` less that loop's end is +0.000" in good
-    assert "(4 seeds; 30 are wanted)" in good
+    assert "With 4 seeds of the 30 that are wanted" in good
     assert "**met**: calls until level with it: 15% (aim 25%)" in good
     late = table(loop + [made_up("guided", [0.4] * 6 + [0.6] * 4, seed) for seed in range(4)])
     assert "**short**: at 1/6 of the published loop's evaluations, `guided` less that loop's end is -0.200" in late
