@@ -6,6 +6,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,7 +18,10 @@ from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, ser
 from tests.server.program import merrow, write
 
 from merrow_analysis.check import analyse
+from merrow_optimizer.optimization.record import load
+from merrow_runtime.store.database import Store
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
+from merrow_server.rendering.search_html import as_html
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
 
 HOSTILE = "</pre><script src=https://evil.example/x.js>alert(1)</script><img src=x onerror=alert(2)>"
@@ -138,6 +143,19 @@ def test_the_report_is_shown_again_and_written_where_it_is_asked_for(
     nowhere = merrow("show", search, "--format", "html", "-o", "missing/page.html")
     assert nowhere.code == 2
     assert "missing/page.html can't be written" in nowhere.err
+
+
+def test_titles_names_and_errors_are_text_whatever_they_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    plan = {**found.search.plan, "asked": {**found.search.plan["asked"], "dataset": HOSTILE}, "folder": HOSTILE}
+    record = replace(found.search, workflow=f"/w/{HOSTILE}", metric=HOSTILE, model=HOSTILE, error=HOSTILE, plan=plan)
+    candidates = [replace(one, title=HOSTILE, operator=HOSTILE) for one in found.candidates]
+    page = Page(as_html(replace(found, search=record, candidates=candidates)))
+    assert loads_nothing(page)
+    assert page.open == []
+    assert page.words.count(HOSTILE) > len(candidates)
 
 
 LINE = """flowchart TD
