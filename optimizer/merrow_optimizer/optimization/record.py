@@ -140,18 +140,21 @@ class SearchRecord:
             line.append(self.candidates[line[-1].parents[0]])
         return line[::-1]
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether the candidates that have a score have prices, and not all for nothing."""
+        costs = [one.cost for one in self.candidates if one.told is not None]
+        return None not in costs and any(costs)
+
+    def effort(self, one: RecordedCandidate) -> float:
+        """What a candidate uses for an item: US dollars where that is known, else calls."""
+        return one.cost if self.is_priced and one.cost is not None else float(one.calls)
+
     def front(self) -> list[RecordedCandidate]:
-        """The scored candidates that no other beats in estimated score and cost at once, the cheapest first. Where no price is
-        known, their calls are their cost.
-        """
+        """The scored candidates that no other beats in estimated score and `effort` at once, the cheapest first."""
         scored = [one for one in self.candidates if one.told is not None]
-        is_priced = all(one.cost is not None for one in scored)
-
-        def cost(one: RecordedCandidate) -> float:
-            return one.cost if is_priced and one.cost is not None else float(one.calls)
-
         front: list[RecordedCandidate] = []
-        for one in sorted(scored, key=lambda one: (cost(one), -(one.told or 0.0), one.number)):
+        for one in sorted(scored, key=lambda one: (self.effort(one), -(one.told or 0.0), one.number)):
             if not front or (one.told or 0.0) > (front[-1].told or 0.0):
                 front.append(one)
         return front

@@ -137,14 +137,13 @@ def _curve(found: SearchRecord) -> str:
 
 def _front(found: SearchRecord) -> str:
     scored = [one for one in found.candidates if one.told is not None]
-    is_priced = all(one.cost is not None for one in scored)
 
     def point(one: RecordedCandidate) -> tuple[float, float]:
-        return (one.cost if is_priced and one.cost is not None else float(one.calls)), one.told or 0.0
+        return found.effort(one), one.told or 0.0
 
     styles = {START: "start", found.crown: "best"}
     points = [Point(*point(one), styles.get(one.number, "scored"), f"{_name(one)}: {one.told:.3f}") for one in scored]
-    across = "US dollars for an item" if is_priced else "calls for an item"
+    across = "US dollars for an item" if found.is_priced else "calls for an item"
     lines = [Line([point(one) for one in found.front()], "front")]
     return plane_chart("Estimated score and cost; no candidate beats those on the line", across, "score", points, lines)
 
