@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from merrow_optimizer.evaluation.statistics.paired import p_text
 from merrow_optimizer.evaluation.summary import Comparison, Summary
 
 LEVEL = 0.05
@@ -55,4 +56,4 @@ class Gates:
         if self.max_drop is not None and -found.difference > self.max_drop:
             yield f"The score dropped by {-found.difference:.3f}, more than {self.max_drop:g}."
         if self.fail_if_worse and found.difference < 0 and found.p_worse < LEVEL:
-            yield f"It is worse than the baseline by {-found.difference:.3f} (one-sided p = {found.p_worse:.3f})."
+            yield f"It is worse than the baseline by {-found.difference:.3f} ({p_text(found.p_worse, 'one-sided p')})."

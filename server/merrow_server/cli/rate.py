@@ -72,7 +72,7 @@ def _rate(user: Store, record: EvaluationRecord, *, again: bool) -> None:
 
 
 def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, again: bool) -> None:
-    from merrow_optimizer.evaluation.statistics.paired import mcnemar
+    from merrow_optimizer.evaluation.statistics.paired import mcnemar, p_text
 
     one, other = _answers(user, first), _answers(user, second)
     pairs = {item: (one[item], other[item]) for item in one.keys() & other.keys() if one[item][0] != other[item][0]}
@@ -94,7 +94,7 @@ def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, 
     better, worse, equal = (said_of.count(word) for word in ("better", "worse", "equal"))
     echo(
         f"{first.id} is better on {better}, {second.id} on {worse}, equal on {equal}, {said_of.count(None)} left;"
-        f" p = {mcnemar(better, worse):.3f} (exact)."
+        f" {p_text(mcnemar(better, worse))} (exact)."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from merrow_optimizer.evaluation.statistics.paired import p_text
 from merrow_server.evaluations.report import score_text
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.run_report import cost_text
@@ -122,7 +123,7 @@ def comparison_lines(found: Comparison, before: str, after: str, style: Style = 
     one = found.difference
     yield (
         f"{style('Difference', bold=True)} {one.difference:+.3f} [{one.interval.lower:+.3f}, {one.interval.upper:+.3f}]"
-        + (f" on {one.items:,} items ({after} minus {before}), p = {one.p:.3f} ({one.test})")
+        + (f" on {one.items:,} items ({after} minus {before}), {p_text(one.p)} ({one.test})")
     )
     for word, colour, items in (("better", "green", found.better), ("worse", "red", found.worse)):
         if items:

@@ -11,8 +11,10 @@ from merrow_server.run_report import workflow_text
 
 def lens_title(found: Mapping[str, Any]) -> str:
     """That a better version is known, in a few words."""
+    from merrow_optimizer.evaluation.statistics.paired import p_text
+
     result = found["held_out"]
-    sure = "p < 0.001" if result["p"] < 0.001 else f"p = {result['p']:.3f}"
+    sure = p_text(result["p"])
     return f"Better version: {result['difference']:+.2f} (held-out, {sure})"
 
 

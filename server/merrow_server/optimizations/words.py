@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from merrow_optimizer.evaluation.statistics.paired import p_text
 from merrow_optimizer.optimization.plan import ASIDE, SearchPlan, affords
 from merrow_optimizer.optimization.rounds import CROWN
 from merrow_optimizer.search.candidates import START
@@ -151,9 +152,9 @@ def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
         times = "once" if result.read_before == 1 else f"{result.read_before} times"
         said += f"; these items were read {times} before, so there is no p."
     elif result.is_improvement:
-        said += f", p = {result.p:.3f} ({result.test}): better."
+        said += f", {p_text(result.p)} ({result.test}): better."
     else:
-        said += f", p = {result.p:.3f} ({result.test}): no difference is shown."
+        said += f", {p_text(result.p)} ({result.test}): no difference is shown."
         said += f" So many items show one of {result.showable:.3f} with probability .8."
     if result.left_out:
         said += f" {_many(result.left_out, 'item')} could not be scored for both."

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from merrow_optimizer.evaluation.statistics.distributions import incomplete_beta, t_cdf, t_quantile
 from merrow_optimizer.evaluation.statistics.intervals import interval_of, share_interval, student, wilson
-from merrow_optimizer.evaluation.statistics.paired import FLIPS, compare, holm, mcnemar, sign_flip
+from merrow_optimizer.evaluation.statistics.paired import FLIPS, compare, holm, mcnemar, p_text, sign_flip
 from merrow_optimizer.evaluation.statistics.power import POWER, smallest_difference, smallest_drop
 from merrow_optimizer.evaluation.statistics.repeats import is_flaky, pass_hat
 
@@ -217,3 +217,10 @@ def test_the_interval_of_a_share_is_wilsons_or_the_exact_one_with_mid_p(n: int, 
         law = scipy.stats.binom(n, lower)
         assert law.sf(right) + law.pmf(right) / 2 == pytest.approx(0.025)
     assert lower <= near.lower <= near.upper <= upper
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(0.0, "p < 0.001"), (0.000999, "p < 0.001"), (0.001, "p = 0.001"), (1.0, "p = 1.000")]
+)
+def test_a_small_p_is_not_said_to_be_nothing(p: float, text: str) -> None:
+    assert p_text(p) == text

@@ -90,3 +90,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         corrected[place] = highest
     return corrected
+
+
+def p_text(p: float, name: str = "p") -> str:
+    """A p value in words: ``p = 0.012``, and ``p < 0.001`` where it rounds to nothing."""
+    return f"{name} < 0.001" if p < 0.001 else f"{name} = {p:.3f}"
