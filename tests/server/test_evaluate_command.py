@@ -151,7 +151,7 @@ def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     compared = merrow("evaluate", "--compare", "flow.mmd", "other.mmd", *own)
     assert compared.code == 0, compared.err
     assert "worse on 11: q0, q1, q10, q11, q2, q4" in compared.out
-    assert "p = 0.001 (McNemar)" in compared.out
+    assert "p < 0.001 (McNemar)" in compared.out
     newest = merrow("evaluations", "--format", "json").json
     by_id = merrow("evaluate", "--compare", newest[1]["evaluation"], newest[0]["evaluation"], "--format", "json").json
     assert (by_id["difference"], by_id["test"], len(by_id["worse"])) == (pytest.approx(-11 / 12), "McNemar", 11)
