@@ -61,5 +61,15 @@ def read_before(user: Store, dataset: str, searched: str, part: str, start: str,
     chose nothing with it.
     """
     if part != ASIDE:
-        return user.evaluations.readings(dataset, [part, "all"], but=but)
+        return user.evaluations.readings(dataset, parts_with(part), but=but)
     return user.evaluations.readings(dataset, [part, searched, "all"], but=but, of_others=start)
+
+
+def searched_part(part: str, held_out: str | None) -> str:
+    """What a search of this ``part`` of the data reads of it: all of it, but what it sets aside for the end."""
+    return f"{part} but {ASIDE}" if held_out == ASIDE else part
+
+
+def parts_with(part: str) -> list[str]:
+    """The parts of data that have items of this one."""
+    return list(dict.fromkeys(one for name in (part, "all") for one in (name, searched_part(name, ASIDE))))

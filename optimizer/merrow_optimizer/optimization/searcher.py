@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.optimization.answers import Answers, Wanted, run_part, value_of
+from merrow_optimizer.optimization.answers import Answers, Wanted, value_of
 from merrow_optimizer.optimization.bounds import Reserve
 from merrow_optimizer.optimization.costs import Costs, Priced
 from merrow_optimizer.optimization.plan import SearchPlan, Told, drafts_of
@@ -158,13 +159,16 @@ class Searcher:
                 "note", text=f"The start has all of its {len(scores)} answers right: there is little to learn from."
             )
         elif scores and not any(scores):
-            item = self.plan.split.searched[self._search.history.draws[0].places[0].item]
-            example = f"merrow show {self.id}/{run_part(START)}/{item.id}"
-            self._tell(
-                "note",
-                text=f"The start has all of its {len(scores)} answers wrong: there is little to learn from. Look at one of them,"
-                f" whether the metric reads it as it should, with: {example}",
-            )
+            text = f"The start has all of its {len(scores)} answers wrong: there is little to learn from."
+            # The run is of an evaluation where that has asked the same before.
+            trials = (one.score for one in self._kept.trials(self.id) if one.candidate == START)
+            run = next((score.run for score in trials if value_of(score) == 0 and score.run), None)
+            if run is not None:
+                text += (
+                    " Look at one of them, whether the metric reads it as it should, with:"
+                    f" merrow show {shlex.quote(run)}"
+                )
+            self._tell("note", text=text)
 
     # Answering
 
@@ -297,8 +301,13 @@ class Searcher:
 
     def _why_over(self) -> str | None:
         """Why there is no other draw: nothing can be better, or the budget pays for none."""
-        first = self._outcomes.get(1, ())
-        if len(first) == len(self.plan.split.searched) and all(score == 1 for score in first):
+        start = [
+            (place[0], score)
+            for number, outcome in self._outcomes.items()
+            if self._drawn[number].candidate == START
+            for place, score in zip(self._drawn[number].places, outcome, strict=True)
+        ]
+        if len({item for item, _ in start}) == len(self.plan.split.searched) and all(score == 1 for _, score in start):
             return "The start has every item right: nothing can be better on them."
         return self._reserve.why_over(self._search.history.drafts)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.sessions import carry_out
 from merrow_optimizer.optimization.plan import SearchPlan, Told
+from merrow_optimizer.optimization.reading import searched_part
 from merrow_optimizer.optimization.rounds import Rounds
 from merrow_optimizer.optimization.searcher import Searcher
 from merrow_runtime.store.database import Store
@@ -54,7 +55,7 @@ def begin(
     rounds = rounds_of(record, plan)
     rounds.check()
     rounds.open()
-    user.optimizations.begin(record)
+    user.optimizations.begin(record, searched_part(part, split.part), plan.base.semantic)
     return record
 
 

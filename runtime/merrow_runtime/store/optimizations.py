@@ -118,9 +118,14 @@ class Optimizations(Listed[OptimizationRecord]):
         held_out = fields["held_out"]
         return OptimizationRecord(**{**fields, "held_out": None if held_out is None else _plain(held_out)})
 
-    def begin(self, search: OptimizationRecord) -> None:
-        """Put a new search into the store."""
-        self._writer.now(lambda database: self._begin(database, search))
+    def begin(self, search: OptimizationRecord, part: str, semantic: str) -> None:
+        """Put a new search into the store, which reads this ``part`` of the data with a workflow of this semantic hash."""
+
+        def work(database: sqlite3.Connection) -> None:
+            self._begin(database, search)
+            read_by(database, search.dataset, part, search.id, semantic)
+
+        self._writer.now(work)
 
     def draw(self, search: str, draw: DrawRecord, new: Sequence[CandidateRecord]) -> None:
         """Keep a draw, with the candidates that are new in it, before anything is asked for it."""

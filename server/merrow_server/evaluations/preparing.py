@@ -225,7 +225,7 @@ def remarks(user: Store, prepared: Prepared) -> list[str]:
     if changed is not None:
         said.append(changed)
     if data.held_out:
-        before = user.evaluations.readings(data.hash, (data.part, "all"))
+        before = user.evaluations.readings(data.hash, parts_with(data.part))
         times = "once" if before == 1 else f"{before} times"
         known = f"it was read {times} before." if before else "this is its first reading."
         said.append(f"The part {data.part} is held out, for final figures only; {known}")

@@ -208,6 +208,33 @@ def test_an_evaluation_of_another_workflow_has_read_what_is_set_aside_one_of_the
         assert (found.held_out.p is None) is bool(expected)
 
 
+def test_a_start_with_everything_right_ends_it_however_many_items_there_are(tmp_path: Path) -> None:
+    endpoint = FakeEndpoint(lambda _: ModelReply("yes", usage=Usage(1, 1, 1, 0.0)))
+    found = run(lambda: plan_for(endpoint, count=150, bounds=Bounded(evaluations=500)), tmp_path)
+    assert found.search.over == "The start has every item right: nothing can be better on them."
+    assert (found.answers, found.crown, len(found.candidates)) == (100, 0, 1)
+
+
+def test_where_all_is_wrong_the_run_of_an_earlier_evaluation_is_named(tmp_path: Path) -> None:
+    from merrow_optimizer.evaluation import sessions as evaluations
+
+    endpoint, notes = FakeEndpoint(lambda _: ModelReply("no", usage=Usage(1, 1, 1, 0.0))), []
+
+    async def work() -> str:
+        with opened(tmp_path / "runs.sqlite") as user:
+            plan = plan_for(endpoint, strategy="random", bounds=Bounded(evaluations=200))
+            known = evaluations.begin(user, plan.base, "hash", "all", {})
+            await evaluations.work(user, known.id, plan.base, lambda _: None)
+            search = begin(user, plan, tmp_path / "it's")
+            await sessions.work(
+                user, search, plan, lambda event: notes.append(event["text"]) if event["event"] == "note" else None
+            )
+            return known.id
+
+    known = asyncio.run(work())
+    assert f"with: merrow show {known}/" in notes[0]
+
+
 class Priced(FakeEndpoint):
     """A call has a price."""
 

@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.optimizer.search.searching import draft
+from tests.optimizer.search.searching import Words, draft
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.search.candidates import Draw
 from merrow_optimizer.search.features import PROMPTS, SIZE, STRUCTURE, features_of
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.linear import Posterior
+from merrow_optimizer.search.strategies import guided
+from merrow_optimizer.search.strategies.guided import Guided
 
 VOTE = """flowchart TD
     PROBLEM([Problem]):::Interface
@@ -109,6 +111,28 @@ def test_an_easy_item_flatters_nobody() -> None:
     history.apply(Draw(number + 1, lucky, easy), [1.0] * 5)
     assert history.mean(lucky) == 1.0
     assert history.sums[lucky] / history.counts[lucky] < 0.8
+
+
+def test_what_is_told_is_a_score_and_the_model_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    history = History(10, 1, 0)
+    for number, name in enumerate(["a", "aa", "aaa", "aaaa", "aaaaa", "aaaaaa"]):
+        history.add(draft(name))
+        draw = Draw(number + 1, number, history.next_places(number, 10))
+        history.ask(draw)
+        history.apply(draw, [float(number > 2)] * 10)
+        history.applied += 1
+    made: list[Posterior] = []
+
+    def counted(seen: History) -> Posterior:
+        made.append(Posterior(seen))
+        return made[-1]
+
+    monkeypatch.setattr(guided, "Posterior", counted)
+    strategy = Guided(Words())
+    told = [strategy.told(history, number) for number in range(6)]
+    assert len(made) == 1
+    assert (min(made[0].means) < 0, max(made[0].means) > 1) == (True, True)
+    assert (min(told), max(told)) == (0, 1)
 
 
 def test_a_missing_package_is_one_sentence_with_its_remedy() -> None:

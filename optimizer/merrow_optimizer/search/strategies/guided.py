@@ -49,13 +49,17 @@ class Guided:
         self._pool: list[Draft] = []
         self._king = START
         self._since = 0
+        self._believed: tuple[tuple[int, int], Posterior] | None = None
 
     def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
         """The next batch; None after ``patience`` draws without a new crown, or where nothing is left."""
         settings = self._settings
         if not history.draws:
             return START, history.next_places(START, settings.first)
-        posterior = Posterior(history)
+        if _is_all_right(history) and history.left(START, 1) > 0:
+            # Whether anything can be better is seen only when the start has answered every item.
+            return START, history.next_places(START, history.left(START, 1))
+        posterior = self._posterior(history)
         if self._is_out_of_patience(history, posterior):
             return None
         cautious = posterior.caution(_CAUTION)
@@ -83,14 +87,23 @@ class Guided:
         return history.next_places(candidate, max(1, min(self._settings.batch, history.items // 2)))
 
     def crown(self, history: History) -> int:
-        """The best by mean less half a standard deviation, of those with enough scores."""
-        return self._crown(history, Posterior(history))
+        """The best by mean less half a standard deviation, of those with enough scores; the start while all it said is right."""
+        return self._crown(history, self._posterior(history))
 
     def told(self, history: History, candidate: int) -> float:
         """What the model believes: shrunk towards what workflows like it score, so less flattering than a mean."""
-        return Posterior(history).mean_of(candidate)
+        return min(1.0, max(0.0, self._posterior(history).mean_of(candidate)))
+
+    def _posterior(self, history: History) -> Posterior:
+        """The model, worked out once for each outcome: to work it out takes as long as there are candidates."""
+        now = (history.applied, len(history.drafts))
+        if self._believed is None or self._believed[0] != now:
+            self._believed = (now, Posterior(history))
+        return self._believed[1]
 
     def _crown(self, history: History, posterior: Posterior) -> int:
+        if _is_all_right(history):
+            return START
         least = min(history.items // 2, self._settings.certain)
         cautious = posterior.caution(_CAUTION)
         known = [number for number in posterior.scored if history.counts[number] >= least]
@@ -127,3 +140,9 @@ class Guided:
             further = self._proposer.further(child, chance)
             child = further or child
         return child
+
+
+def _is_all_right(history: History) -> bool:
+    """Whether the start has scores, and no other than 1."""
+    scores = history.scores[START].values()
+    return bool(scores) and all(score == 1 for score in scores)
