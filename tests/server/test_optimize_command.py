@@ -104,6 +104,14 @@ def test_an_evaluation_of_the_part_test_is_a_reading_of_it(server: OpenAIServer,
     assert "The part test was read once before" in dry.out, dry.err
 
 
+def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capture) -> None:
+    data(100)
+    small = (*OWN, "--part", "all", "--small", "--budget-evaluations", "170")
+    assert in_process(capsys, "optimize", "flow.mmd", *small).code == 0
+    scored = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "test", "--limit", "3", "--format", "json")
+    assert "for final figures only; it was read once before" in scored.err
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [

@@ -71,5 +71,5 @@ def searched_part(part: str, held_out: str | None) -> str:
 
 
 def parts_with(part: str) -> list[str]:
-    """The parts of data that have items of this one."""
-    return list(dict.fromkeys(one for name in (part, "all") for one in (name, searched_part(name, ASIDE))))
+    """The names under which items of this part of the data may have been read."""
+    return [part, "all", searched_part("all", ASIDE)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +15,8 @@ from merrow_runtime.workflow import Workflow
 
 CROWN = "crown.mmd"
 """The file of the best candidate at the end."""
+REPORT = "report.html"
+"""The page about the search."""
 
 _MARK = "%% Merrow search"
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*\r?\n", re.DOTALL | re.MULTILINE)
@@ -37,18 +41,21 @@ class Rounds:
         self._make(self.folder)
         for path, known in self._beside.items():
             is_inside = ".." not in PurePosixPath(path).parts and not PurePosixPath(path).is_absolute()
-            if "text" in known and is_inside and not (self.folder / path).exists():
+            if "text" in known and is_inside and not os.path.lexists(self.folder / path):
                 self._write(self.folder / path, known["text"])
 
     def check(self) -> None:
-        """Raise `UsageFailure` where the folder has candidates already, of another search."""
+        """Raise `UsageFailure` where a new search would write over something in the folder."""
         if next(self.folder.glob("round_*.mmd"), None) is not None:
             raise UsageFailure(f"{self.folder} has candidates of another search; name another folder with --out.")
+        for name in (CROWN, REPORT):
+            if os.path.lexists(self.folder / name):
+                raise UsageFailure(f"{self.folder / name} is there already; name another folder with --out.")
 
     def write(self, one: CandidateRecord, mean: float | None, scores: int) -> None:
         """Write a candidate, with a comment of where it comes from and what it has scored. A file that somebody changed stays."""
         file = self.folder / file_name(one.number)
-        if file.exists() and without_comment(file.read_bytes().decode("utf-8", "replace")) != one.text:
+        if file.exists() and without_comment(file.read_bytes().decode("utf-8", "replace")) != without_comment(one.text):
             return
         self._write(file, with_comment(self._search, one, mean, scores))
 
@@ -60,12 +67,7 @@ class Rounds:
 
     def _write(self, file: Path, text: str) -> None:
         self._make(file.parent)
-        try:
-            file.write_text(text, "utf-8", newline="")
-        except OSError as problem:
-            raise UsageFailure(
-                f"{file} can't be written: {problem.strerror}; name another folder with --out."
-            ) from None
+        put(file, text)
 
     def _make(self, folder: Path) -> None:
         try:
@@ -76,6 +78,23 @@ class Rounds:
             ) from None
 
 
+def put(file: Path, text: str) -> None:
+    """Write a file of a search in one step, in place of a link rather than where it leads. Raises `UsageFailure`."""
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{file.name[:64]}.", dir=file.parent)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(text.encode("utf-8", "surrogatepass"))
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(temporary).chmod(0o666 & ~umask)
+        Path(temporary).replace(file)
+    except OSError as problem:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        raise UsageFailure(f"{file} can't be written: {problem.strerror}; name another folder with --out.") from None
+
+
 def with_comment(search: str, one: CandidateRecord, mean: float | None, scores: int) -> str:
     """The text of a candidate with comments below its front matter: parents, move, score."""
     lines = [f"{_MARK} {search}, round {one.number}: {_made(one)}"]
@@ -84,9 +103,10 @@ def with_comment(search: str, one: CandidateRecord, mean: float | None, scores: 
     else:
         told = "" if one.told is None else f", estimated {one.told:.3f} (what chose it flatters it)"
         lines.append(f"{_MARK}: {mean:.3f} on {scores:,} answers{told}")
-    front = _FRONT_MATTER.match(one.text)
+    text = without_comment(one.text)
+    front = _FRONT_MATTER.match(text)
     place = front.end() if front else 0
-    return one.text[:place] + "".join(f"{line}\n" for line in lines) + one.text[place:]
+    return text[:place] + "".join(f"{line}\n" for line in lines) + text[place:]
 
 
 def without_comment(text: str) -> str:

@@ -212,7 +212,7 @@ def _elites(before: SearchRecord, moves: Moves) -> tuple[list[tuple[str, str]], 
     for one in best:
         title = f"round {one.number} of search {before.id}"
         text = _file_text(before, one)
-        if text is not None and text != one.text and moves.given(text, title).key != one.key:
+        if text is not None and text != without_comment(one.text) and moves.given(text, title).key != one.key:
             notes.append(f"{one.file} was changed by hand: it is a new candidate.")
             given.append((text, f"{title}, changed by hand"))
         elif one.number != START or one.key != moves.start().key:
