@@ -317,6 +317,18 @@ def test_a_budget_of_seconds_ends_it(server: OpenAIServer, capsys: Capture) -> N
     assert newest()["status"] == "finished"
 
 
+def test_a_budget_does_not_continue_what_is_over(server: OpenAIServer, capsys: Capture) -> None:
+    assert in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random").code == 0
+    search = newest()["search"]
+    more = in_process(capsys, "resume", search, "--budget-tokens", "10000000")
+    assert more.code == 0
+    assert f"Begin another one with its best: merrow optimize flow.mmd --from {search}" in more.err
+    less = in_process(capsys, "resume", search, "--budget-tokens", "9")
+    assert (less.code, less.out) == (2, "")
+    assert "tokens already; give a greater --budget-tokens." in less.err
+    assert "is over" not in in_process(capsys, "resume", search).err
+
+
 def completed(*words: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-m", "merrow_server"],

@@ -161,14 +161,14 @@ class SearchRecord:
 
     def thrifty(self) -> RecordedCandidate | None:
         """The cheapest candidate whose estimated score is within one standard error of the crown's; None before any score, and
-        where it is the crown.
+        where none of them uses less than the crown.
         """
         if self.told is None:
             return None
         best = self.candidates[self.crown]
         least = self.told - (best.error or 0.0)
         found = next((one for one in self.front() if (one.told or 0.0) >= least), best)
-        return None if found.number == best.number else found
+        return found if self.effort(found) < self.effort(best) else None
 
 
 def load(user: Store, search: str) -> SearchRecord:

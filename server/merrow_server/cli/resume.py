@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import replace
@@ -18,8 +19,11 @@ from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo
+from merrow_server.run_report import workflow_text
 
 if TYPE_CHECKING:
+    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_optimizer.optimization.record import SearchRecord
     from merrow_runtime import Run, Store
     from merrow_runtime.provenance import Reuse
 
@@ -117,9 +121,23 @@ def _resume_evaluation(user: Store, evaluation: str, given: dict[str, Any]) -> i
     return code if code != OK or passes else NOT_WELL
 
 
+def _check_used(found: SearchRecord, limits: Limits) -> None:
+    """Raise `InputError` where less may be used than a search has used already."""
+    usage, seconds = found.usage, found.search.seconds
+    for option, limit, used, said in (
+        ("usd", limits.usd, usage.cost_usd or 0.0, f"{usage.cost_usd or 0.0:.4f} US dollars"),
+        ("tokens", limits.tokens, usage.tokens, f"{usage.tokens:,} tokens"),
+        ("seconds", limits.seconds, seconds, f"{seconds:.1f} seconds"),
+    ):
+        if limit is not None and limit < used:
+            raise InputError(f"Search {found.id} has used {said} already; give a greater --budget-{option}.")
+
+
 def _resume_search(user: Store, search: str, given: dict[str, Any]) -> int:
     """Go on with a search; the exit code."""
     from merrow_optimizer.evaluation.plan import Limits
+    from merrow_optimizer.optimization.record import load
+    from merrow_server.cli.evaluation_session import notice
     from merrow_server.cli.search_session import report, watch
     from merrow_server.optimizations.preparing import prepare_search_again
 
@@ -132,10 +150,14 @@ def _resume_search(user: Store, search: str, given: dict[str, Any]) -> int:
         raise InputError(
             f"Search {search} was begun with --jobs {record.jobs}: what it draws depends on that, so it continues with no other."
         )
+    limits = Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"])
+    _check_used(load(user, search), limits)
     if record.status == "finished":
+        if limits != Limits():
+            again = f"merrow optimize {shlex.quote(workflow_text(record.workflow))} --from {search} ..."
+            notice(f"Search {search} is over, so that no budget continues it. Begin another one with its best: {again}")
         report(user, search, as_json=as_json)
         return OK
-    limits = Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"])
 
     async def work() -> int:
         prepared = await prepare_search_again(

@@ -13,6 +13,7 @@ from typing import Any
 from merrow_optimizer.optimization.plan import SearchPlan
 from merrow_optimizer.optimization.record import load
 from merrow_optimizer.optimization.sessions import begin, work
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow
@@ -20,7 +21,6 @@ from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.evaluation_session import notice
 from merrow_server.cli.output import complain
 from merrow_server.cli.run_session import ending_signals
-from merrow_server.errors import InputError
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import PreparedSearch, SearchAsked, prepare_search
 from merrow_server.optimizations.report import SCHEMA, search_object
@@ -75,7 +75,7 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
     found = load(user, record.id)
     try:
         page = write_report(found)
-    except InputError as problem:
+    except UsageFailure as problem:
         complain(str(problem))
     else:
         if not as_json:
@@ -129,7 +129,9 @@ def _shown(plan: SearchPlan, *, as_json: bool) -> Iterator[Callable[[Event], Non
 
     columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.fields[told]}"))
     best, answers = "nothing scored yet", 0
-    with Progress(*columns, console=console(), transient=True) as progress:
+    # Lines of a report are printed as they are, whatever moves.
+    bar = Progress(*columns, console=console(err=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    with bar as progress:
         task = progress.add_task("", total=None, told=best)
 
         def shown(event: Event) -> None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from merrow_optimizer.optimization.rounds import REPORT, put
 from merrow_server.files import write_bytes
 
 if TYPE_CHECKING:
     from merrow_optimizer.optimization.record import SearchRecord
 
-REPORT = "report.html"
-
 
 def write_report(found: SearchRecord, file: Path | None = None) -> Path:
-    """Write the report of a search, without ``file`` beside its candidates; its path. Raises `InputError`."""
+    """Write the report of a search, without ``file`` beside its candidates; its path. Raises `UsageFailure`."""
     from merrow_server.rendering.search_html import as_html
 
-    path = Path(found.search.plan["folder"]) / REPORT if file is None else file
-    write_bytes(path, as_html(found).encode("utf-8", "surrogatepass"))
-    return path
+    page = as_html(found)
+    if file is None:
+        file = Path(found.search.plan["folder"]) / REPORT
+        put(file, page)
+    else:
+        write_bytes(file, page.encode("utf-8", "surrogatepass"))
+    return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from merrow_optimizer.optimization.plan import ASIDE, SearchPlan, affords
 from merrow_optimizer.optimization.rounds import CROWN
 from merrow_optimizer.search.candidates import START
 from merrow_server.evaluations.tables import Style, bare
+from merrow_server.files import MARKDOWN_SUFFIXES
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.run_report import cost_text, workflow_text
 from merrow_server.times import duration
@@ -107,8 +109,13 @@ def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> It
     yield ""
     yield f"The candidates are files in {visible(workflow_text(folder))}: {found.candidates[0].file} is the start."
     if crown.number != START:
-        file = visible(str(Path(workflow_text(folder)) / CROWN))
-        yield f"The best is {file}. To see what it changes: diff {visible(workflow_text(record.workflow))} {file}"
+        # Only at the end it is written once more, under a name of its own.
+        file = str(Path(workflow_text(folder)) / (CROWN if found.is_complete else crown.file))
+        before = workflow_text(record.workflow)
+        said = f"The best is {file}."
+        if not before.lower().rstrip("0123456789").removesuffix("#").endswith(MARKDOWN_SUFFIXES):
+            said += f" To see what it changes: diff {shlex.quote(before)} {shlex.quote(file)}"
+        yield visible(said)
 
 
 def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:

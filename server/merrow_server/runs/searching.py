@@ -21,7 +21,6 @@ from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
-from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import Asked, Choosing
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import (
@@ -139,7 +138,7 @@ class Searches:
             if not task.cancelled():
                 task.result()
             found = load(self._store, record.id)
-            with contextlib.suppress(InputError):  # What can't be written is shown from the journal.
+            with contextlib.suppress(UsageFailure):  # What can't be written is shown from the journal.
                 write_report(found)
             return self._object(found.search)
         finally:

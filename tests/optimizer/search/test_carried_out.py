@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 import pytest
@@ -23,13 +23,13 @@ from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.evaluation.scores import Score
 from merrow_optimizer.optimization import sessions
 from merrow_optimizer.optimization.plan import ASIDE, Bounded, SearchPlan, Split, check, middle, split_of
-from merrow_optimizer.optimization.record import SearchRecord, load
+from merrow_optimizer.optimization.record import RecordedCandidate, RecordedDraw, SearchRecord, load
 from merrow_runtime import Store
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.prices import Price
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.optimizations import OptimizationRecord
-from merrow_runtime.usage import Usage
+from merrow_runtime.usage import NOTHING, Usage
 
 FLOW = workflow('A@{op: Custom, prompt: "first"}', 'B@{op: Custom, prompt: "second"}', "PROBLEM --> A --> B --> RETURN")
 
@@ -57,7 +57,8 @@ def plan_for(endpoint: FakeEndpoint, count: int = 30, limits: Limits | None = No
     items = numbered(count)
     bounds = given.pop("bounds", Bounded(evaluations=110))
     split = split_of(data_of(items), (), bounds)
-    base = plan_of(endpoint, [*split.searched, *split.held_out], FLOW, metric=Yes(), limits=limits, default_model="m")
+    flow = given.pop("flow", FLOW)
+    base = plan_of(endpoint, [*split.searched, *split.held_out], flow, metric=Yes(), limits=limits, default_model="m")
     fields: dict[str, Any] = {
         "strategy": "guided",
         "proposer": "moves",
@@ -233,6 +234,57 @@ def test_where_all_is_wrong_the_run_of_an_earlier_evaluation_is_named(tmp_path: 
 
     known = asyncio.run(work())
     assert f"with: merrow show {known}/" in notes[0]
+
+
+@pytest.mark.parametrize("name", ["crown.mmd", "report.html"])
+def test_a_file_of_the_user_is_never_written_over(tmp_path: Path, name: str) -> None:
+    folder, elsewhere = tmp_path / "rounds", tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / name).symlink_to(elsewhere)
+    with pytest.raises(UsageFailure, match=f"{name} is there already; name another folder with --out."):
+        run(lambda: plan_for(FakeEndpoint(said), strategy="random"), tmp_path)
+    assert not elsewhere.exists()
+
+
+def test_nothing_is_written_where_a_link_leads(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+
+    async def work() -> None:
+        with opened(tmp_path / "runs.sqlite") as user:
+            plan = plan_for(FakeEndpoint(said), strategy="random", bounds=Bounded(evaluations=110))
+            record = begin(user, plan, tmp_path / "rounds")
+            (tmp_path / "rounds" / "crown.mmd").symlink_to(elsewhere)
+            await carried_out(user, record, plan)
+
+    asyncio.run(work())
+    assert elsewhere.read_text() == "mine"
+    assert "%% Merrow search" in (tmp_path / "rounds" / "crown.mmd").read_text()
+    assert list((tmp_path / "rounds").glob(".*")) == []
+
+
+def test_the_notes_of_another_search_are_replaced(tmp_path: Path) -> None:
+    before = replace(FLOW, text=f"%% Merrow search abc, round 3: made of round 0\n%% Merrow search: .5\n{FLOW.text}")
+    found = run(lambda: plan_for(FakeEndpoint(said), flow=before, strategy="random"), tmp_path)
+    for one in found.candidates:
+        text = (tmp_path / "rounds" / one.file).read_text()
+        notes = [line for line in text.splitlines() if line.startswith("%% Merrow search")]
+        assert len(notes) == 2
+        assert notes[0].startswith(f"%% Merrow search {found.id}, round {one.number}:")
+        assert f" on {len(one.scores)} answers" in notes[1]
+
+
+def test_the_cheapest_as_good_costs_less_than_the_best() -> None:
+    def one(number: int, calls: int, told: float) -> RecordedCandidate:
+        return RecordedCandidate(number, (), "", "", "", "", 3, calls, None, told, [1.0, 0.0] * 20, NOTHING)
+
+    candidates = [one(0, 4, 0.5), one(1, 2, 0.8), one(2, 2, 0.82)]
+    draw = RecordedDraw(1, 1, [], [], [], 1, 0.8)
+    record = SearchRecord(cast(OptimizationRecord, None), "finished", candidates, [draw], None, {})
+    assert record.thrifty() is None
+    cheaper = replace(record, candidates=[*candidates, one(3, 1, 0.79)]).thrifty()
+    assert cheaper is not None
+    assert cheaper.number == 3
 
 
 class Priced(FakeEndpoint):
