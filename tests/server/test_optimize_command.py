@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -327,6 +328,26 @@ def test_a_budget_does_not_continue_what_is_over(server: OpenAIServer, capsys: C
     assert (less.code, less.out) == (2, "")
     assert "tokens already; give a greater --budget-tokens." in less.err
     assert "is over" not in in_process(capsys, "resume", search).err
+
+
+@posix
+def test_what_moves_is_not_on_standard_output(server: OpenAIServer) -> None:
+    server.answer = lambda _: Reply("no", delay=0.01)
+    terminal, its_end = os.openpty()
+    command = [sys.executable, "-m", "merrow_server", "optimize", "flow.mmd", *LIMITED, "--strategy", "random"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=its_end, env={**os.environ, "TERM": "xterm"}) as one:
+        os.close(its_end)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux says so that nobody has the other end any more.
+            while more := os.read(terminal, 4096):
+                shown += more
+        os.close(terminal)
+        out, _ = one.communicate(timeout=60)
+    assert one.returncode == 0
+    assert b" answers, best round " in shown
+    assert b"The budget of 120 answers is used up" in out
+    assert b"\x1b[" not in out
+    assert b" answers, best round " not in out
 
 
 def completed(*words: str) -> list[str]:

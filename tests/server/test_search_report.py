@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from tests.server.program import merrow, write
 from merrow_analysis.check import analyse
 from merrow_optimizer.optimization.record import load
 from merrow_runtime.store.database import Store
+from merrow_server.optimizations.words import report_lines
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.search_html import as_html
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
@@ -156,6 +158,23 @@ def test_titles_names_and_errors_are_text_whatever_they_say(folder: Path, monkey
     assert loads_nothing(page)
     assert page.open == []
     assert page.words.count(HOSTILE) > len(candidates)
+
+
+def test_the_best_is_named_where_it_is_and_paths_are_quoted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    assert found.crown != 0
+
+    def last(workflow: str, status: Literal["finished", "stopped"] = "finished") -> str:
+        record = replace(found.search, workflow=workflow, status=status, plan={**found.search.plan, "folder": "/w/a b"})
+        return list(report_lines(replace(found, search=record), whole=False))[-1]
+
+    best = f"/w/a b/{found.candidates[found.crown].file}"
+    differs = "To see what it changes: diff"
+    assert last("/w/my flow.mmd") == f"The best is /w/a b/crown.mmd. {differs} '/w/my flow.mmd' '/w/a b/crown.mmd'"
+    assert last("/w/flow.mmd", "stopped") == f"The best is {best}. {differs} /w/flow.mmd '{best}'"
+    assert last("/w/doc.md#2") == last("/w/doc.md") == "The best is /w/a b/crown.mmd."
 
 
 LINE = """flowchart TD
