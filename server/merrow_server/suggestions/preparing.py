@@ -28,7 +28,7 @@ from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.trust import WorkspaceValue
-from merrow_runtime.models.user_settings import read_user_settings
+from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_settings
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.resources import Chosen, choose
@@ -67,7 +67,7 @@ class Asked:
     seed: int = 42
     fresh: bool = False
     ask_above_usd: float | None = None
-    """What may be spent unasked; None: as the user's settings say."""
+    """What may be spent unasked, unless the user's settings allow less; None: as they say."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -163,8 +163,8 @@ async def prepare(
         await chosen.endpoint.close()
         raise
     said = (*notices, *chosen.notices)
-    ask_above = settings.suggest_ask_above_usd if asked.ask_above_usd is None else asked.ask_above_usd
-    return Prepared(session, chosen, found, ask_above, said, user, asked)
+    allowed = [usd for usd in (settings.suggest_ask_above_usd, asked.ask_above_usd) if usd is not None]
+    return Prepared(session, chosen, found, min(allowed, default=ASK_ABOVE_USD), said, user, asked)
 
 
 def _executor(workflow: Workflow, asked: Asked, chosen: Chosen) -> str:
