@@ -266,21 +266,26 @@ class Session:
             if not waiting:
                 return
             self._tell(f"repairing {len(waiting)} of {len(candidates)} candidates")
-            try:
-                answers = await _all([self._again(asker, one) for one in waiting])
-            except (EndpointFailure, BudgetFailure) as failure:
-                if not any(one.passed is not None for one in candidates):
-                    raise
-                self._outcome.notices.append(f"Refused candidates were not repaired: {failure}")
-                return
+            # A failure ends no other call: that is paid by then, and its answer may be right.
+            answers = await asyncio.gather(*(self._again(asker, one) for one in waiting), return_exceptions=True)
+            read: list[_Candidate] = []
+            failures: list[BaseException] = []
             for one, answer in zip(waiting, answers, strict=True):
-                one.attempts = round_
                 if isinstance(answer, Answer):
-                    one.answer = answer
+                    one.attempts, one.answer = round_, answer
+                    read.append(one)
+                elif isinstance(answer, Unusable):
+                    one.attempts, one.why = round_, answer
                 else:
-                    one.why = answer
-            read = [one for one, answer in zip(waiting, answers, strict=True) if isinstance(answer, Answer)]
+                    failures.append(answer)
             await asyncio.to_thread(self._check, read, keys)
+            for failure in failures:
+                stops = isinstance(failure, EndpointFailure | BudgetFailure)
+                if not stops or not any(one.passed is not None for one in candidates):
+                    raise failure
+            if failures:
+                self._outcome.notices.append(f"Refused candidates were not repaired: {failures[0]}")
+                return
 
     async def _again(self, asker: Asks, one: _Candidate) -> Answer | Unusable:
         assert one.why is not None  # noqa: S101 (only what was refused goes back)
@@ -346,14 +351,3 @@ def price_of(ground: Ground, text: str, endpoint: Endpoint) -> Price | None:
         found = dry_run(ground.as_workflow(text, analysis), options=ground.options, endpoint=endpoint)
         return Price(found.calls, found.cost_usd)
     return None
-
-
-async def _all(works: Sequence[Any]) -> list[Any]:
-    """What all of them give; the first failure ends the others."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
