@@ -35,6 +35,10 @@ Told = Callable[[str, int, int], None]
 """Is told what goes on, how many steps are done, and of how many at most."""
 
 
+def _silent(what: str, done: int, most: int) -> None:
+    """Nobody is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Models:
     """Who suggests and who judges, by the names of models; without a judge nothing is judged."""
@@ -170,14 +174,14 @@ class Session:
         *,
         endpoint: Endpoint,
         seed: int = 0,
-        told: Told = lambda _, __, ___: None,
     ) -> None:
         self.ground, self.wish, self.models, self.seed = ground, wish, models, seed
-        self._endpoint, self._told = endpoint, told
+        self._endpoint = endpoint
         self.menu: tuple[Entry, ...] = () if wish.node is not None else menu_of(ground, wish.about, seed)
         self._gate = Gate(ground, self.menu, leaks or Leaks(), wish.node)
         self.first: tuple[Message, ...] = first_messages(ground, wish, self.menu)
         self._outcome = Outcome()
+        self._told: Told = _silent
         self._steps = 0
 
     @property
@@ -193,13 +197,13 @@ class Session:
         """How many steps there are at most: the question, times back, and the judge."""
         return 1 + REPAIRS + (self.models.judge is not None)
 
-    async def run(self, asker: Asks, taken: Sequence[str] = ()) -> Outcome:
+    async def run(self, asker: Asks, taken: Sequence[str] = (), told: Told = _silent) -> Outcome:
         """Ask, check, repair, judge. ``taken`` are the keys of workflows that need not be suggested.
 
         Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure` where there is nothing to offer by then, and `AnswerFailure`
         where no answer could be read.
         """
-        self._outcome, self._steps = Outcome(), 0
+        self._outcome, self._told, self._steps = Outcome(), told, 0
         self._tell("asking for candidates")
         answers = await self._answers(asker)
         candidates = [_Candidate(number, answer, answer.form) for number, answer in enumerate(answers)]

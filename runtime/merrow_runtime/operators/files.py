@@ -95,7 +95,9 @@ def _checked(name: str) -> str:
     """The name as a relative path. Raises ValueError where it is none that stays inside."""
     shown = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    wrong = not parts or name.startswith(("/", "~")) or ".." in parts or any(map(_forbidden, name)) or len(name) > _LONGEST
+    wrong = (
+        not parts or name.startswith(("/", "~")) or ".." in parts or any(map(_forbidden, name)) or len(name) > _LONGEST
+    )
     if wrong or any(_RESERVED.fullmatch(part) or part.endswith((" ", ".")) for part in parts):
         harmless = "".join("?" if _forbidden(character) else character for character in shown)
         raise ValueError(f"The file name `{harmless}` leads outside, or no system takes it.")

@@ -82,9 +82,10 @@ class Prepared:
     notices: tuple[str, ...]
     _user: Store
     _asked: Asked
+    _told: Told
 
     async def known(self) -> Outcome | None:
-        """The outcome, where every answer is known already; None where a model has to be asked."""
+        """The outcome, where every answer is known already; None where a model has to be asked. Nobody is told."""
         if self._asked.fresh:
             return None
         try:
@@ -99,7 +100,7 @@ class Prepared:
         budget = None if bounds == (None, None, None) else Budget(*bounds)
         asker = Asker(chosen, self._user.cache, budget, self._meter(), fresh=self._asked.fresh)
         try:
-            return await self.session.run(asker), asker.used
+            return await self.session.run(asker, told=self._told), asker.used
         finally:
             asker.close()
 
@@ -136,7 +137,8 @@ async def prepare(
     operators: Mapping[str, Proposals] = OPERATORS,
     told: Told = lambda _, __, ___: None,
 ) -> Prepared:
-    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store.
+    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store; ``told`` hears what goes on while
+    models are asked.
 
     Raises `RunFailure`, `InputError`.
     """
@@ -156,7 +158,7 @@ async def prepare(
         _check(chosen, models, asked.limits)
         wish = Wish(asked.n, asked.goal, asked.node, asked.about, failures, tries)
         session = await asyncio.to_thread(  # its menu takes half a second, and others use the event loop
-            Session, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed, told=told
+            Session, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed
         )
         found = forecast(session, chosen.endpoint)
     except BaseException:
@@ -164,7 +166,7 @@ async def prepare(
         raise
     said = (*notices, *chosen.notices)
     allowed = [usd for usd in (settings.suggest_ask_above_usd, asked.ask_above_usd) if usd is not None]
-    return Prepared(session, chosen, found, min(allowed, default=ASK_ABOVE_USD), said, user, asked)
+    return Prepared(session, chosen, found, min(allowed, default=ASK_ABOVE_USD), said, user, asked, told)
 
 
 def _executor(workflow: Workflow, asked: Asked, chosen: Chosen) -> str:
