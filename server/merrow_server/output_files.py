@@ -26,8 +26,8 @@ def check_folder(folder: Path) -> None:
 def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
     """Write the files that the outputs hold in fenced blocks with names; an output without any is a file of its own, by its id.
 
-    Returns what was written. Raises `InputError`; where a name leads outside, occurs twice or is also that of a folder, nothing is
-    written.
+    Returns what was written. Raises `InputError`; where a name leads outside, occurs twice or is also that of a folder, nothing
+    is written.
     """
     check_folder(folder)
     texts: dict[str, str] = {}

@@ -151,7 +151,7 @@ def test_nothing_is_written_outside(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_file_that_is_also_a_folder_of_another_output_is_refused(tmp_path: Path, order: int) -> None:
     outputs = {"A": "```text file=d\nx\n```", "B": "```text D/e.txt\nx\n```"}
-    with pytest.raises(InputError, match="`d` is a file and also the folder of `D/e.txt`"):
+    with pytest.raises(InputError, match=r"`d` is a file and also the folder of `D/e\.txt`"):
         write_outputs(tmp_path / "site", dict([*outputs.items()][::order]))
     assert not (tmp_path / "site").exists()
 

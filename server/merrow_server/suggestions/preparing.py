@@ -137,8 +137,8 @@ async def prepare(
     operators: Mapping[str, Proposals] = OPERATORS,
     told: Told = lambda _, __, ___: None,
 ) -> Prepared:
-    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store; ``told`` hears what goes on while
-    models are asked.
+    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store; ``told`` hears what goes on
+    while models are asked.
 
     Raises `RunFailure`, `InputError`.
     """
