@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from merrow_runtime.operators.files import files_in
+from merrow_runtime.operators.files import check_folders, files_in
 from merrow_runtime.program.files import reason_of
 from merrow_runtime.values import Value, as_text
 from merrow_server.errors import InputError
@@ -26,7 +26,8 @@ def check_folder(folder: Path) -> None:
 def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
     """Write the files that the outputs hold in fenced blocks with names; an output without any is a file of its own, by its id.
 
-    Returns what was written. Raises `InputError`; where a name leads outside or occurs twice nothing is written.
+    Returns what was written. Raises `InputError`; where a name leads outside, occurs twice or is also that of a folder, nothing
+    is written.
     """
     check_folder(folder)
     texts: dict[str, str] = {}
@@ -43,6 +44,10 @@ def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
             if path.casefold() in {known.casefold() for known in texts}:
                 raise InputError(f"The outputs can't be written. The file `{path}` is given twice.")
             texts[path] = text if text.endswith("\n") else f"{text}\n"
+    try:
+        check_folders(texts)
+    except ValueError as problem:
+        raise InputError(f"The outputs can't be written. {problem}") from None
     written: list[Path] = []
     for path, text in texts.items():
         place = folder / path

@@ -148,6 +148,14 @@ def test_nothing_is_written_outside(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "site").exists()
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_file_that_is_also_a_folder_of_another_output_is_refused(tmp_path: Path, order: int) -> None:
+    outputs = {"A": "```text file=d\nx\n```", "B": "```text D/e.txt\nx\n```"}
+    with pytest.raises(InputError, match=r"`d` is a file and also the folder of `D/e\.txt`"):
+        write_outputs(tmp_path / "site", dict([*outputs.items()][::order]))
+    assert not (tmp_path / "site").exists()
+
+
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match="not an empty folder"):

@@ -427,6 +427,25 @@ def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, termina
         assert "/merrow_server/" not in shown
 
 
+def test_the_question_of_the_cost_is_seen_before_anything_is_asked(server: OpenAIServer, terminal: Terminal) -> None:
+    count = len(server.requests)
+    shown = terminal("suggest", "chain.mmd", "--base-url", server.base_url, typed="n\n")
+    question, _, rest = shown.partition("This may cost more than $0.05. Go on? [y/N]:")
+    assert "Nothing was asked." in rest
+    assert "\x1b[2K" not in shown
+    assert "asking for candidates" not in shown
+    assert len(server.requests) == count
+    shown = terminal("suggest", "chain.mmd", "--base-url", server.base_url, typed="y\n")
+    before, _, rest = shown.partition("Go on? [y/N]:")
+    assert before.startswith(question)
+    assert "asking for candidates (1 of at most 5 steps)" in rest
+    assert len(server.requests) > count
+    # What is known is not asked for.
+    shown = terminal("suggest", "chain.mmd", "--base-url", server.base_url)
+    assert "All answers are known already" in shown
+    assert "asking for candidates" not in shown
+
+
 def _failed_run(server: OpenAIServer) -> str:
     outcome = merrow("run", "flow.mmd", "--base-url", server.base_url, "--input", f"PROBLEM={TEXT}", "--json")
     return str(json.loads(outcome.out.splitlines()[0])["run"])

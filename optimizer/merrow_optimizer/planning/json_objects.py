@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 _MOST_DIGITS = 18
-_GLANCE = 1_000
+_MOST_UNREADABLE = 100
+_BEGIN = re.compile(r'\{\s*(["}])')
+"""What begins an object rather than being part of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class Unreadable:
 def json_objects(text: str) -> Iterator[JsonObject | Unreadable]:
     """The outermost objects of a text, in order, and what begins like one. What is inside an unreadable one is not looked at.
 
-    The time is linear in the text; no depth of nesting is too much for it.
+    Nothing is looked at beyond the hundredth unreadable one. So the time is linear in the text; no depth of nesting is too much
+    for it.
     """
     repeated: list[str] = []
 
@@ -42,17 +46,20 @@ def json_objects(text: str) -> Iterator[JsonObject | Unreadable]:
 
     decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_int=_whole, strict=False)
     end = len(text.rstrip().rstrip("`~").rstrip())
-    at = text.find("{")
-    while at != -1:
+    unreadable = 0  # each costs time for the whole text before it, whose lines are counted
+    begin = _BEGIN.search(text)
+    while begin is not None and unreadable < _MOST_UNREADABLE:
+        at = begin.start()
         repeated.clear()
         try:
             value, after = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            is_object = _is_object(text, at)
-            cut = is_object and (error.pos >= end or error.msg.startswith("Unterminated string"))
-            if cut:
+            unreadable += 1
+            if begin[1] == "}":  # with blanks before it that JSON doesn't know
+                pass
+            elif error.pos >= end or error.msg.startswith("Unterminated string"):
                 yield Unreadable("The answer is cut off: its JSON object is not closed.", cut=True)
-            elif is_object:
+            else:
                 yield Unreadable(f"It is not JSON. Line {error.lineno}, column {error.colno}: {error.msg}.")
             after = max(error.pos, at + 1)
         except RecursionError:
@@ -60,12 +67,7 @@ def json_objects(text: str) -> Iterator[JsonObject | Unreadable]:
             return
         else:
             yield JsonObject(value, tuple(dict.fromkeys(repeated)))
-        at = text.find("{", after)
-
-
-def _is_object(text: str, at: int) -> bool:
-    """Whether a brace begins an object rather than being part of a sentence: a quote follows it."""
-    return text[at + 1 : at + _GLANCE].lstrip()[:1] == '"'
+        begin = _BEGIN.search(text, after)
 
 
 def _whole(digits: str) -> int | float:

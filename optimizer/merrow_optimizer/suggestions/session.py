@@ -35,6 +35,10 @@ Told = Callable[[str, int, int], None]
 """Is told what goes on, how many steps are done, and of how many at most."""
 
 
+def _silent(what: str, done: int, most: int) -> None:
+    """Nobody is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Models:
     """Who suggests and who judges, by the names of models; without a judge nothing is judged."""
@@ -170,14 +174,14 @@ class Session:
         *,
         endpoint: Endpoint,
         seed: int = 0,
-        told: Told = lambda _, __, ___: None,
     ) -> None:
         self.ground, self.wish, self.models, self.seed = ground, wish, models, seed
-        self._endpoint, self._told = endpoint, told
+        self._endpoint = endpoint
         self.menu: tuple[Entry, ...] = () if wish.node is not None else menu_of(ground, wish.about, seed)
         self._gate = Gate(ground, self.menu, leaks or Leaks(), wish.node)
         self.first: tuple[Message, ...] = first_messages(ground, wish, self.menu)
         self._outcome = Outcome()
+        self._told: Told = _silent
         self._steps = 0
 
     @property
@@ -193,13 +197,13 @@ class Session:
         """How many steps there are at most: the question, times back, and the judge."""
         return 1 + REPAIRS + (self.models.judge is not None)
 
-    async def run(self, asker: Asks, taken: Sequence[str] = ()) -> Outcome:
+    async def run(self, asker: Asks, taken: Sequence[str] = (), told: Told = _silent) -> Outcome:
         """Ask, check, repair, judge. ``taken`` are the keys of workflows that need not be suggested.
 
         Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure` where there is nothing to offer by then, and `AnswerFailure`
         where no answer could be read.
         """
-        self._outcome, self._steps = Outcome(), 0
+        self._outcome, self._told, self._steps = Outcome(), told, 0
         self._tell("asking for candidates")
         answers = await self._answers(asker)
         candidates = [_Candidate(number, answer, answer.form) for number, answer in enumerate(answers)]
@@ -266,21 +270,26 @@ class Session:
             if not waiting:
                 return
             self._tell(f"repairing {len(waiting)} of {len(candidates)} candidates")
-            try:
-                answers = await _all([self._again(asker, one) for one in waiting])
-            except (EndpointFailure, BudgetFailure) as failure:
-                if not any(one.passed is not None for one in candidates):
-                    raise
-                self._outcome.notices.append(f"Refused candidates were not repaired: {failure}")
-                return
+            # A failure ends no other call: that is paid by then, and its answer may be right.
+            answers = await asyncio.gather(*(self._again(asker, one) for one in waiting), return_exceptions=True)
+            read: list[_Candidate] = []
+            failures: list[BaseException] = []
             for one, answer in zip(waiting, answers, strict=True):
-                one.attempts = round_
                 if isinstance(answer, Answer):
-                    one.answer = answer
+                    one.attempts, one.answer = round_, answer
+                    read.append(one)
+                elif isinstance(answer, Unusable):
+                    one.attempts, one.why = round_, answer
                 else:
-                    one.why = answer
-            read = [one for one, answer in zip(waiting, answers, strict=True) if isinstance(answer, Answer)]
+                    failures.append(answer)
             await asyncio.to_thread(self._check, read, keys)
+            for failure in failures:
+                stops = isinstance(failure, EndpointFailure | BudgetFailure)
+                if not stops or not any(one.passed is not None for one in candidates):
+                    raise failure
+            if failures:
+                self._outcome.notices.append(f"Refused candidates were not repaired: {failures[0]}")
+                return
 
     async def _again(self, asker: Asks, one: _Candidate) -> Answer | Unusable:
         assert one.why is not None  # noqa: S101 (only what was refused goes back)
@@ -346,14 +355,3 @@ def price_of(ground: Ground, text: str, endpoint: Endpoint) -> Price | None:
         found = dry_run(ground.as_workflow(text, analysis), options=ground.options, endpoint=endpoint)
         return Price(found.calls, found.cost_usd)
     return None
-
-
-async def _all(works: Sequence[Any]) -> list[Any]:
-    """What all of them give; the first failure ends the others."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

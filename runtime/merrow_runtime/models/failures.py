@@ -60,7 +60,7 @@ async def told_by(response: httpx2.Response) -> ServerError:
     text = (await response.aread()).decode("utf-8", "replace").strip()
     try:
         return ServerError.read(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return ServerError.read(text)
 
 

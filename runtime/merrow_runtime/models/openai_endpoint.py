@@ -155,7 +155,7 @@ class OpenAIEndpoint:
             raise self._failures.of_connection(problem, seconds) from None
         except openai.APIError as problem:
             raise _RefusedError.told({"error": problem.body}) from None
-        except (json.JSONDecodeError, UnicodeDecodeError):
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
             raise self._failures.unusable("answered with broken JSON; try again later") from None
 
     async def _streamed(self, chunks: Any, shown: ThinkingFilter, on_text: OnText | None) -> Answer:
@@ -189,7 +189,7 @@ class OpenAIEndpoint:
     def _parsed(self, text: str) -> object:
         try:
             parsed: object = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         else:
             return parsed

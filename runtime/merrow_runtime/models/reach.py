@@ -62,7 +62,7 @@ async def _ask(client: Client, seconds: float, origin: str, failures: Failures) 
         raise failures.too_large(problem.limit) from None
     except (httpx2.HTTPError, aiohttp.ClientError, OSError) as problem:
         raise failures.of_connection(problem, seconds) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         told = None
     data = told.get("data") if isinstance(told, Mapping) else None
     if not isinstance(data, list):

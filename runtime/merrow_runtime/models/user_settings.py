@@ -44,13 +44,13 @@ class ModelNames:
 class UserSettings:
     """What the user's file says. ``api_key_env`` has by origin the name of the environment variable that holds the key for
     it; ``proxy`` is an address, False for none, None for what the environment says. ``suggest_ask_above_usd`` is what suggestions
-    may cost, in US dollars, before the user is asked.
+    may cost, in US dollars, before the user is asked; None where the file doesn't say it (then `ASK_ABOVE_USD`).
     """
 
     base_url: str | None = None
     model: str | None = None
     models: ModelNames = field(default_factory=ModelNames)
-    suggest_ask_above_usd: float = ASK_ABOVE_USD
+    suggest_ask_above_usd: float | None = None
     concurrency: int | None = None
     proxy: str | bool | None = None
     api_key_env: Mapping[str, str] = field(default_factory=dict)

@@ -7,6 +7,7 @@ above it, as a heading, bold, in backticks or after ``File:``.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,7 +19,9 @@ _ABOVE = re.compile(r"(?:#{1,6}\s+)?(?:file(?:\s*name)?\s*[:=]\s*)?(.*?)\s*:?", 
 _LOOKS_LIKE_FILE = re.compile(
     r"[\w.@+-]+(?:/[\w.@+-]+)*\.[\w+-]*[A-Za-z][\w+-]*|(?:[\w.@+-]+/)+[\w.@+-]+|Dockerfile|Makefile"
 )
-_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>:\"|?*\\`]")
+_FORBIDDEN = frozenset('<>:"|?*\\`')
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""The Unicode categories of what nobody sees in a name: what drives terminals, turns texts around, or can't be written at all."""
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _LONGEST = 200
 
@@ -50,11 +53,20 @@ def files_in(texts: Iterable[str]) -> list[NamedFile]:
                 raise ValueError(f"The file `{path}` is given twice; one of its results must leave it out.")
             language = "" if "." in block.language or "/" in block.language else block.language.partition(":")[0]
             found[path.casefold()] = NamedFile(path, block.text, language)
-    for path in found:
-        above = next((one for one in found if one != path and path.startswith(f"{one}/")), None)
-        if above is not None:
-            raise ValueError(f"`{found[above].path}` is a file and also the folder of `{found[path].path}`.")
+    check_folders(file.path for file in found.values())
     return list(found.values())
+
+
+def check_folders(paths: Iterable[str]) -> None:
+    """Raises ValueError, with a sentence, where one of the paths is also the folder of another one."""
+    files = {path.casefold(): path for path in paths}
+    for folded, path in files.items():
+        at = folded.find("/")
+        while at != -1:
+            above = files.get(folded[:at])
+            if above is not None:
+                raise ValueError(f"`{above}` is a file and also the folder of `{path}`.")
+            at = folded.find("/", at + 1)
 
 
 def text_of_files(files: Iterable[NamedFile]) -> str:
@@ -83,7 +95,14 @@ def _checked(name: str) -> str:
     """The name as a relative path. Raises ValueError where it is none that stays inside."""
     shown = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    wrong = not parts or name.startswith(("/", "~")) or ".." in parts or _FORBIDDEN.search(name) or len(name) > _LONGEST
+    wrong = (
+        not parts or name.startswith(("/", "~")) or ".." in parts or any(map(_forbidden, name)) or len(name) > _LONGEST
+    )
     if wrong or any(_RESERVED.fullmatch(part) or part.endswith((" ", ".")) for part in parts):
-        raise ValueError(f"The file name `{_FORBIDDEN.sub('?', shown)}` leads outside, or no system takes it.")
+        harmless = "".join("?" if _forbidden(character) else character for character in shown)
+        raise ValueError(f"The file name `{harmless}` leads outside, or no system takes it.")
     return "/".join(parts)
+
+
+def _forbidden(character: str) -> bool:
+    return character in _FORBIDDEN or unicodedata.category(character) in _UNSEEN

@@ -233,25 +233,33 @@ def _print(opened: Opened, told: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _status() -> Any:
-    """What goes on, in one line on a terminal."""
+    """What goes on, in one line on a terminal, from the first time that it is told something."""
     if not sys.stderr.isatty():
         yield lambda _, __, ___: None
         return
+    from rich.live import Live
+    from rich.spinner import Spinner
+
     from merrow_server.rendering.terminal import console
 
-    with contextlib.ExitStack() as stack:
-        shown = console(err=True).status("")
-        started = False
+    spinner = Spinner("dots", style="status.spinner")
+    shown = Live(
+        spinner,
+        console=console(err=True),
+        refresh_per_second=12.5,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
 
-        def told(what: str, done: int, most: int) -> None:
-            nonlocal started
-            if what == "done":
-                shown.stop()
-                return
-            shown.update(f"{what} ({done + 1} of at most {most} steps)")
-            if not started:
-                started = True
-                stack.callback(shown.stop)
-                shown.start()
+    def told(what: str, done: int, most: int) -> None:
+        if what == "done":
+            shown.stop()
+            return
+        spinner.update(text=f"{what} ({done + 1} of at most {most} steps)")
+        shown.start()
 
+    try:
         yield told
+    finally:
+        shown.stop()

@@ -7,7 +7,7 @@
 - ``n``, how many candidates (4, at most 16); ``optimizerModel``, ``judgeModel``, ``model``, ``baseUrl``, ``fresh``, ``seed``: as
   the options of ``merrow suggest``; ``budget``, ``{usd, tokens, seconds}``;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost more than
-  the setting ``suggest-ask-above-usd``;
+  the setting ``suggest-ask-above-usd``, or ``suggest_ask_above_usd`` of the user's own settings where that is less;
 - ``preview``: only answer. Otherwise the user is asked which one to apply, by ``window/showMessageRequest``.
 
 It answers what ``merrow suggest --format json`` prints, with ``uri``, ``diagram`` and ``version``; each of ``suggestions`` also

@@ -28,7 +28,7 @@ from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.trust import WorkspaceValue
-from merrow_runtime.models.user_settings import read_user_settings
+from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_settings
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.resources import Chosen, choose
@@ -67,7 +67,7 @@ class Asked:
     seed: int = 42
     fresh: bool = False
     ask_above_usd: float | None = None
-    """What may be spent unasked; None: as the user's settings say."""
+    """What may be spent unasked, unless the user's settings allow less; None: as they say."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -82,9 +82,10 @@ class Prepared:
     notices: tuple[str, ...]
     _user: Store
     _asked: Asked
+    _told: Told
 
     async def known(self) -> Outcome | None:
-        """The outcome, where every answer is known already; None where a model has to be asked."""
+        """The outcome, where every answer is known already; None where a model has to be asked. Nobody is told."""
         if self._asked.fresh:
             return None
         try:
@@ -99,7 +100,7 @@ class Prepared:
         budget = None if bounds == (None, None, None) else Budget(*bounds)
         asker = Asker(chosen, self._user.cache, budget, self._meter(), fresh=self._asked.fresh)
         try:
-            return await self.session.run(asker), asker.used
+            return await self.session.run(asker, told=self._told), asker.used
         finally:
             asker.close()
 
@@ -136,7 +137,8 @@ async def prepare(
     operators: Mapping[str, Proposals] = OPERATORS,
     told: Told = lambda _, __, ___: None,
 ) -> Prepared:
-    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store.
+    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store; ``told`` hears what goes on
+    while models are asked.
 
     Raises `RunFailure`, `InputError`.
     """
@@ -156,15 +158,15 @@ async def prepare(
         _check(chosen, models, asked.limits)
         wish = Wish(asked.n, asked.goal, asked.node, asked.about, failures, tries)
         session = await asyncio.to_thread(  # its menu takes half a second, and others use the event loop
-            Session, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed, told=told
+            Session, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed
         )
         found = forecast(session, chosen.endpoint)
     except BaseException:
         await chosen.endpoint.close()
         raise
     said = (*notices, *chosen.notices)
-    ask_above = settings.suggest_ask_above_usd if asked.ask_above_usd is None else asked.ask_above_usd
-    return Prepared(session, chosen, found, ask_above, said, user, asked)
+    allowed = [usd for usd in (settings.suggest_ask_above_usd, asked.ask_above_usd) if usd is not None]
+    return Prepared(session, chosen, found, min(allowed, default=ASK_ABOVE_USD), said, user, asked, told)
 
 
 def _executor(workflow: Workflow, asked: Asked, chosen: Chosen) -> str:

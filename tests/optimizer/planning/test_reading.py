@@ -75,6 +75,33 @@ def test_a_cut_answer_is_never_a_plan(plan: TaskGraph, form: Any, data: st.DataO
     assert len(found.problems) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("{" * 20_000, 0),
+        ("{x} { [" * 5_000, 0),
+        ("{\n" * 20_000, 0),
+        ('{"' * 20_000, 100),
+        ('{"a": x}\n' * 5_000, 100),
+        ("{\u00a0}\n" * 5_000, 100),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_few_braces_are_tried(text: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    decode = json.JSONDecoder.raw_decode
+
+    def counted(self: json.JSONDecoder, text: str, at: int = 0) -> Any:
+        tried.append(at)
+        return decode(self, text, at)
+
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", counted)
+    assert read(text).graph is None
+    assert len(tried) == most
+    if most == 0:
+        assert shape(read(text + answer(merrow_form(DIAMOND))).graph) == shape(DIAMOND)
+
+
 def test_a_cut_answer_is_named_as_such() -> None:
     assert read(answer(flow_form(DIAMOND))[:-30]).problems == ("The answer is cut off: its JSON object is not closed.",)
 

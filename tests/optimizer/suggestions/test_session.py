@@ -266,6 +266,23 @@ async def test_an_endpoint_that_dies_is_one_sentence() -> None:
     assert "not judged" in outcome.notices[0]
 
 
+async def test_a_failure_ends_no_other_repair_that_is_paid() -> None:
+    worse = candidate({"apply": "nonsense"}, title="Worse")
+
+    def answer(request: Received) -> Step:
+        if is_judging(request):
+            return Reply(verdicts(request))
+        if len(request.body["messages"]) == 2:
+            return Reply(said(BAD, worse))
+        return Reply(said(OTHER), delay=0.5) if "Worse" in str(request.body["messages"][2:]) else Status(400, "no more")
+
+    async with asking(answer) as one:
+        outcome = await one.suggest()
+    assert titles(outcome) == ["Other"]
+    assert [lost.title for lost in outcome.lost] == ["Bad"]
+    assert "not repaired" in outcome.notices[0]
+
+
 async def test_cancelling_ends_the_call() -> None:
     async with asking(lambda _: Hang()) as one:
         task = asyncio.create_task(one.suggest())

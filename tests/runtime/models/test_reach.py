@@ -26,13 +26,15 @@ def listing(*names: str) -> Raw:
         (Status(404), None, "doesn't list"),
         (Raw(b"<html>Sign in</html>", "text/html"), None, "base URL"),
         (Raw(b"{"), None, "base URL"),
+        (Raw(b"[" * 200_000), None, "base URL"),
+        (Raw(b"[" * 200_000, status=503), False, "503"),
         (Raw(b'{"data": [null, {"name": "x"}]}'), True, "has 0 models"),
         (Status(401, f"bad key {KEY}"), False, "OPENAI_API_KEY"),
         (Status(503), False, "503"),
         (Cut(), False, "cut the connection"),
         (Hang(), False, "within 0.3 seconds"),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:60],
 )
 async def test_what_came_of_it_is_told(step: Step, ok: bool | None, words: str) -> None:
     async with OpenAIServer() as server:

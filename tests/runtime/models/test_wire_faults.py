@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -18,6 +19,7 @@ from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 from merrow_runtime.usage import Usage
 
 HTML = Raw(b"<!DOCTYPE html><html><body>Sign in</body></html>", "text/html")
+DEEP = Raw(b"[" * 200_000)
 STREAMED = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 
 
@@ -108,12 +110,16 @@ async def test_an_unknown_model_is_fatal_for_that_model_alone(step: Status) -> N
         Raw(b"\xff\xfe\x00"),
         Raw(b"", "application/json"),
         Raw(b"busy", "text/plain"),
+        DEEP,
+        replace(DEEP, content_type="text/plain"),
+        replace(DEEP, status=503),
+        replace(DEEP, body=b"data: " + DEEP.body + b"\n\n", content_type="text/event-stream"),
         Raw(b'data: {"choices": [{"delta": {"content": "4"}}]}\n\n', "text/event-stream"),
         Raw(b'data: {"error": {"message": "overloaded"}}\n\n', "text/event-stream"),
         Raw(b"data: {broken\n\n", "text/event-stream"),
         Reply("4", finish="error"),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:60],
 )
 async def test_what_may_pass_is_transient(step: Step, streamed: bool) -> None:
     failure = await failing(step, streamed=streamed)

@@ -84,11 +84,17 @@ def test_blocks_without_a_name_are_passed_over(text: str) -> None:
         "nul.txt",
         'path="x."',
         "a" * 300 + ".txt",
+        'file="a\ud800.txt"',
+        'file="a\x9b31m.txt"',
+        'file="a\u202etxt.exe"',
+        'file="a\u200b.txt"',
+        'file="a\u2028.txt"',
     ],
 )
 def test_names_that_lead_outside_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="leads outside"):
+    with pytest.raises(ValueError, match="leads outside") as caught:
         files_in([f"```text {name}\nx\n```"])
+    assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize(

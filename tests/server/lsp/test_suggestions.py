@@ -161,6 +161,10 @@ async def test_the_user_agrees_to_the_cost_where_it_may_be_more_than_allowed(tmp
             assert not (await editor.execute(SUGGEST, uri=uri, dryRun=True))["mayCost"]
             await editor.execute(SUGGEST, uri=uri, preview=True, seed=1)
             assert questions == []
+        config.write_text(f"suggest_ask_above_usd = 0\n{prices.format(server.origin, 0.000001, 0.000001)}")
+        async with editor_on(tmp_path, server) as editor:
+            assert (await editor.execute(SUGGEST, uri=editor.open(FLOW), dryRun=True, seed=3))["mayCost"]
+        config.write_text(prices.format(server.origin, 0.000001, 0.000001))
         pushed: Any = MODERN | {"workspace": {"applyEdit": True}}
         async with editor_on(tmp_path, server, capabilities=pushed, options={"suggestAskAboveUsd": 0}) as editor:
             assert (await editor.execute(SUGGEST, uri=editor.open(FLOW), dryRun=True, seed=2))["mayCost"]
