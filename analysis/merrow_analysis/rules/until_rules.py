@@ -87,10 +87,11 @@ def _repairs(
 
 
 def _skipped(graph: TypedGraph, box: Composite, text: str, usual: str | None) -> list[str]:
-    """The nodes for whose failure one that an expression reads is skipped."""
+    """The nodes, boxes left out, for whose failure one that an expression reads is skipped."""
     away = failing_away(graph, box.id, usual) if any_skips(graph, usual) else {}
     causes = [away[path[0]] for path in read_box_expression(text, "until").paths if path[0] in away]
-    return [name for name in dict.fromkeys(causes) if "on_error" in graph.by_id[name].resolution.parameters]
+    nodes = [graph.by_id[name] for name in dict.fromkeys(causes) if name in graph.core.handles]
+    return [node.id for node in nodes if "on_error" in node.resolution.parameters]
 
 
 def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str | None) -> _Problem | None:
