@@ -10,7 +10,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, prompt, said, setting
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
 
@@ -188,7 +188,7 @@ async def test_a_client_without_a_view_chooses_from_a_message(tmp_path: Path) ->
 
 @pytest.mark.parametrize("by", ["button", "request", "command"])
 async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
-    async with OpenAIServer(lambda _: Reply("", delay=300.0)) as server, editor_on(tmp_path, server) as editor:
+    async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
         uri = editor.open(FLOW)
         params = types.ExecuteCommandParams(SUGGEST, [{"uri": uri, "agreed": True, "preview": True}])
         method = types.WORKSPACE_EXECUTE_COMMAND
@@ -204,12 +204,7 @@ async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
             editor.client.cancel_request(types.CancelParams("it"))
         with pytest.raises(JsonRpcException, match=r"cancell?ed"):
             await asyncio.wait_for(running, WAIT)
-        await asyncio.wait_for(_gone(server), WAIT)
-
-
-async def _gone(server: OpenAIServer) -> None:
-    while server._at_once:
-        await asyncio.sleep(0.05)
+        await asyncio.wait_for(server.abandoned.wait(), WAIT)
 
 
 async def test_what_cannot_be_suggested_for_says_why(tmp_path: Path) -> None:
