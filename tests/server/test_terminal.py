@@ -438,7 +438,7 @@ def test_the_question_of_the_cost_is_seen_before_anything_is_asked(server: OpenA
     shown = terminal("suggest", "chain.mmd", "--base-url", server.base_url, typed="y\n")
     before, _, rest = shown.partition("Go on? [y/N]:")
     assert before.startswith(question)
-    assert "asking for candidates (1 of at most 5 steps)" in rest
+    assert " of at most 5 steps)" in rest
     assert len(server.requests) > count
     # What is known is not asked for.
     shown = terminal("suggest", "chain.mmd", "--base-url", server.base_url)
