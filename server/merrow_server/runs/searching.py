@@ -104,7 +104,7 @@ class Searches:
             **plan_object(prepared),
             "endpoint": plan.base.chosen.endpoint.origin,
             "model": plan.base.model,
-            "free": plan.forecast.cost_usd.most == 0,
+            "free": plan.forecast.cost_usd.most == 0 and plan.proposing is None,
             "text": "\n".join(plan_lines(plan, str(prepared.data.file), prepared.data.part)),
         }
 
