@@ -119,7 +119,7 @@ def test_an_evaluation_of_the_part_test_is_a_reading_of_it(server: OpenAIServer,
         (("--patience", "3", "--strategy", "climb"), "--patience goes with the strategy guided"),
         (("--max-cost-per-item", "0.1"), "--max-cost-per-item needs the price"),
         (("--from", "none"), "There is no search 'none'"),
-        (("--proposer", "model"), "proposer"),
+        (("--proposer", "nobody"), "proposer"),
         (("--strategy", "gepa"), "strategy"),
     ],
 )

@@ -166,7 +166,7 @@ def _said(
     before: Mapping[str, Any] | None, found: Proposals | None, used: Usage, failure: str | None
 ) -> dict[str, Any]:
     """What came of a question, with what an earlier one at the same draw used, as plain data."""
-    tallies: dict[str, Tally] = {} if found is None else {form: tally for form, tally in found.tallies.items()}
+    tallies: dict[str, Tally] = {} if found is None else dict(found.tallies.items())
     if before is not None:
         used += Usage.from_json(before["usage"])
         for form, shown in before["tallies"].items():

@@ -124,7 +124,7 @@ def _proposal_lines(found: SearchRecord) -> Iterator[str]:
     if proposals is None:
         return
     said = f"A model was asked for candidates {_many(proposals.questions, 'time')}"
-    said += f", {proposals.failed:,} of them without a usable one." if proposals.failed else "."
+    said += f", {_many(proposals.failed, 'time')} without a usable one." if proposals.failed else "."
     for form, name in (("moves", "as moves"), ("graph", "as whole workflows")):
         tally = proposals.tallies[form]
         if tally.proposed:
