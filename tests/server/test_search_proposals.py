@@ -16,10 +16,13 @@ from zlib import crc32
 
 import pytest
 from tests.optimizer.suggestions.scripted import candidate, is_judging, prompt, said, verdicts, whole
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import in_process, merrow, write
 from tests.server.searching import FLOW, LIMITED, OWN, answer, begun, newest, optimize, place, record
 from tests.server.test_search_killed import drawn
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.optimizations import Optimizations
 
 Capture = pytest.CaptureFixture[str]
 MODELS = ("--optimizer-model", "opt", "--judge-model", "judge")
@@ -46,7 +49,7 @@ class Scripted:
         if is_asking(request):
             self.asked.append(json.dumps(request.body["messages"]))
             found = self.propose(request)
-            return found if isinstance(found, Status) else Reply(found, delay=0.001)
+            return Reply(found, delay=0.001) if isinstance(found, str) else found
         if "MAGIC" in json.dumps(request.body["messages"]):
             return Reply("yes")
         return answer(request)
@@ -212,6 +215,36 @@ def test_a_model_of_no_use_leaves_the_moves_and_ends_a_search_of_its_own_which_c
     assert (done.code, one["status"]) == (0, "finished"), done.err
     found = [line["operator"] for line in lines(one["search"]) if line["event"] == "candidate"]
     assert set(found) == {"", "model"}
+
+
+def test_ended_between_an_answer_and_its_keeping_nothing_is_asked_twice(
+    server: OpenAIServer, model: Scripted, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreFailure("The disk is full.")
+
+    with monkeypatch.context() as here:
+        here.setattr(Optimizations, "propose", full)
+        done = in_process(capsys, "optimize", "flow.mmd", *LIMITED, *MODELS)
+    assert "The disk is full." in done.err
+    assert len(model.asked) > 1
+    before = len(model.asked)
+    found = newest()
+    assert found["proposals"]["questions"] == 0
+    done = in_process(capsys, "resume", found["search"])
+    assert done.code == 0, done.err
+    assert len(set(model.asked)) == len(model.asked) == before
+    assert max(Counter(json.dumps(request.body["messages"]) for request in server.requests).values()) == 1
+
+
+def test_a_question_ends_with_the_time(server: OpenAIServer, model: Scripted, capsys: Capture) -> None:
+    model.propose = lambda _: Hang()
+    began = time.monotonic()
+    done = in_process(capsys, "optimize", "flow.mmd", *OWN, *MODELS, "--budget-seconds", "4")
+    assert done.code == 0, done.err
+    assert "The budget of 4 seconds is over." in done.out
+    assert model.asked
+    assert time.monotonic() - began < 30
 
 
 def test_right_answers_get_into_no_prompt(server: OpenAIServer, model: Scripted, capsys: Capture) -> None:
