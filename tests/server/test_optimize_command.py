@@ -128,7 +128,7 @@ def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capt
         (("--patience", "3", "--strategy", "climb"), "--patience goes with the strategy guided"),
         (("--max-cost-per-item", "0.1"), "--max-cost-per-item needs the price"),
         (("--from", "none"), "There is no search 'none'"),
-        (("--proposer", "model"), "proposer"),
+        (("--proposer", "nobody"), "proposer"),
         (("--strategy", "gepa"), "strategy"),
     ],
 )

@@ -21,11 +21,13 @@ from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import TrialRecord
-from merrow_runtime.usage import NOTHING
+from merrow_runtime.usage import NOTHING, Usage
 
 
 class Wanted(NamedTuple):
-    """An answer to be had: of a candidate by its number, for a draw (`HELD_OUT`: at the end), to an item, which repeat."""
+    """An answer to be had: of a candidate by its number, for a draw (`HELD_OUT`: at the end; `SHOWN`: to show it to a model), to
+    an item, which repeat.
+    """
 
     candidate: int
     draw: int
@@ -39,7 +41,8 @@ class Answers:
 
     ``told`` is called with each answer once it is kept. ``stopped_by`` says why no answer can be had now, and `stop` is set then;
     ``is_cut`` says that no other one is begun, since what may be used is used up. ``spent`` is what all of them have used,
-    ``asked`` how many have been had here.
+    ``proposing`` what a model that proposes candidates has used, and ``asked`` how many have been had here. ``budget`` is that
+    of the whole search.
     """
 
     def __init__(self, search: str, plan: SearchPlan, text_of: Callable[[int], str], user: Store, own: Store) -> None:
@@ -53,12 +56,15 @@ class Answers:
         self._known = {(one.candidate, one.score.item, one.score.repeat): one.score for one in trials}
         self._is_resumed = bool(trials) or own.has_runs
         self.spent = sum((one.score.usage for one in trials), NOTHING)
+        self.proposing = sum(
+            (Usage.from_json(one["usage"]) for one in user.optimizations.proposals(search).values()), NOTHING
+        )
         self.asked = 0
         base = plan.base
-        self._budget = Budget(base.limits.usd, base.limits.tokens, spent=self.spent)
+        self.budget = Budget(base.limits.usd, base.limits.tokens, spent=self.paid)
         self._endpoint: Endpoint = base.chosen.endpoint
         if base.limits.usd is not None or base.limits.tokens is not None:
-            self._endpoint = BudgetedEndpoint(self._endpoint, self._budget)
+            self._endpoint = BudgetedEndpoint(self._endpoint, self.budget)
         if base.asking is not None:
             base.asking.begin(self._endpoint, base.concurrency, user.cache)
         self._of_candidate: dict[int, Answering] = {}
@@ -66,9 +72,14 @@ class Answers:
         self._gate = asyncio.Semaphore(base.concurrency)
         self._stopping, self._started = Stopping(), 0
 
+    @property
+    def paid(self) -> Usage:
+        """All that the search has used."""
+        return self.spent + self.proposing
+
     def bound(self, usd: float | None, tokens: int | None) -> None:
         """From here on so much may be used in all."""
-        self._budget.bound(usd, tokens)
+        self.budget.bound(usd, tokens)
 
     def begin_again(self) -> None:
         """What follows is judged for itself: whether it is cut, and whether so many come to nothing that all stop."""

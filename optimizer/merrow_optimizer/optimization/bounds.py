@@ -26,7 +26,7 @@ class Reserve:
             return self.time_is_over
         if limits.usd is None and limits.tokens is None:
             return None
-        spent, calls = self._answers.spent, self._reserved_calls(drafts)
+        spent, calls = self._answers.paid, self._reserved_calls(drafts)
         usd = None if limits.usd is None else limits.usd - calls * self._usd_per_call()
         tokens = None if limits.tokens is None else int(limits.tokens - calls * self._tokens_per_call())
         self._answers.bound(usd, tokens)

@@ -13,11 +13,12 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Forecast, Plan, forecast_item
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.search.candidates import Draft
-from merrow_optimizer.search.children import Moves, Proposer
+from merrow_optimizer.search.children import Moves, Nothing, Proposer
 from merrow_optimizer.search.engine import Strategy
 from merrow_optimizer.search.held_out import set_aside
 from merrow_optimizer.search.strategies.climbing import Climb, RandomWalk
 from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings, Mcts
+from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.running.forecast import Bounds
 from merrow_runtime.workflow import RecordingProvider, Workflow, check_workflow
@@ -31,6 +32,7 @@ ROUNDS = 20
 _REPEATS = {"guided": 3, "climb": 2, "random": 1, "evolve": 5, "mcts": 5}
 """How often a candidate answers an item at most, where it may answer otherwise."""
 _ENDLESS = 10**9
+_SHOWN_SHARE = 0.2
 
 Objective = Literal["score", "pareto"]
 
@@ -53,18 +55,39 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The items that are searched with, and those that are held out, of ``part`` (None: none are)."""
+    """The items that are searched with, and those that are held out, of ``part`` (None: none are). Those that are ``shown`` to a
+    model that proposes candidates score nobody.
+    """
 
     searched: Sequence[Item]
     held_out: Sequence[Item]
     part: str | None
+    shown: Sequence[Item] = ()
+
+    def with_shown(self) -> Split:
+        """The same with a fifth of the items to show, the same in each search, and the others to search with."""
+        ordered = in_order(self.searched, SEED)
+        shown = ordered[: round(len(ordered) * _SHOWN_SHARE)]
+        names = {item.id for item in shown}
+        return replace(self, searched=[item for item in self.searched if item.id not in names], shown=shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposing:
+    """A model that proposes candidates, with the one that judges them, and what should get better in words. ``only`` says that
+    nothing else makes candidates.
+    """
+
+    models: Models
+    goal: str = ""
+    only: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class SearchPlan:
     """A search made ready. ``base`` is an evaluation of the workflow that it begins with, on all of its items, whose ``limits``
     hold for the whole search. ``given`` are texts of workflows to begin with beside it, each with what it is called;
-    ``seen`` is how many searches chose these by items that are held out here.
+    ``seen`` is how many searches chose these by items that are held out here. ``proposing`` is None where no model proposes.
     """
 
     base: Plan
@@ -76,6 +99,7 @@ class SearchPlan:
     bounds: Bounded
     given: Sequence[tuple[str, str]] = field(default=(), repr=False)
     seen: int = 0
+    proposing: Proposing | None = None
 
     @property
     def start(self) -> Workflow:
@@ -142,6 +166,8 @@ class SearchPlan:
         if self.strategy == "guided":
             from merrow_optimizer.search.strategies.guided import Guided, GuidedSettings
 
+            if self.proposing is not None and self.proposing.only:
+                return Guided(Nothing(), GuidedSettings(patience=self.bounds.patience, rivals=_ENDLESS))
             return Guided(proposer, GuidedSettings(patience=self.bounds.patience))
         if self.strategy == "evolve":
             return Evolve(proposer, EvolveSettings(repeats=self.repeats))
@@ -194,6 +220,8 @@ def check(plan: SearchPlan) -> None:
     plan.make_strategy(moves)
     if plan.bounds.patience is not None and plan.strategy != "guided":
         raise UsageFailure("--patience goes with the strategy guided.")
+    if plan.proposing is not None and plan.proposing.only and plan.strategy != "guided":
+        raise UsageFailure("--proposer model goes with the strategy guided; choose --proposer both for another one.")
     nodes = len(start.graph.nodes)
     if nodes >= moves.max_nodes:
         raise UsageFailure(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import correlation, fmean
 from typing import Any
 
 from merrow_optimizer.evaluation.sessions import State, state_of
 from merrow_optimizer.search.candidates import START
+from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.held_out import HeldOutResult
+from merrow_optimizer.suggestions.session import Tally
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import HELD_OUT, OptimizationRecord
@@ -24,7 +27,8 @@ class RecordedCandidate:
     many model calls or programs its nodes have for one item, ``cost`` what it uses for one item by a dry run, in US dollars (None
     where a price is not known). ``told`` is what the search estimates its score to be, None before its first score.
     ``scores`` are those that the search has applied, in the order of its draws; ``paid`` is what the search really paid for
-    them, which is little where another candidate had asked the same.
+    them, which is little where another candidate had asked the same. Of what a model proposed, ``reason`` is why, and ``judged``
+    what a judge gave it, the mean of criteria from 1 to 10 (None where it was not judged).
     """
 
     number: int
@@ -39,6 +43,8 @@ class RecordedCandidate:
     told: float | None
     scores: Sequence[float] = field(repr=False)
     paid: Usage
+    reason: str = ""
+    judged: float | None = None
 
     @property
     def file(self) -> str:
@@ -82,11 +88,24 @@ class RecordedDraw:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedProposals:
+    """What a model proposed in all: how many ``questions`` it was asked, how many of them ``failed`` to bring a candidate, how
+    many candidates were valid when, by their form, and what that used.
+    """
+
+    questions: int
+    failed: int
+    tallies: Mapping[str, Tally]
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
 class SearchRecord:
     """A search: what it was asked for (``search``; its ``plan`` has the rest), how it is now (``state``), its candidates by
     number, its draws in order, and what the held-out items say (None before they were read, or where they never are).
 
     ``held_out_answers`` has the answers to the held-out items of the start and of the crown, by the number of the candidate.
+    ``proposals`` is None where no model proposes.
     """
 
     search: OptimizationRecord = field(repr=False)
@@ -95,6 +114,7 @@ class SearchRecord:
     draws: Sequence[RecordedDraw]
     held_out: HeldOutResult | None
     held_out_answers: Mapping[int, Sequence[ScoreRecord]] = field(repr=False)
+    proposals: RecordedProposals | None = None
 
     @property
     def id(self) -> str:
@@ -109,8 +129,9 @@ class SearchRecord:
 
     @property
     def usage(self) -> Usage:
-        """All that was paid, the held-out reading included."""
-        searched = sum((one.paid for one in self.candidates), NOTHING)
+        """All that was paid, the held-out reading and questions to a model that proposes included."""
+        proposed = NOTHING if self.proposals is None else self.proposals.usage
+        searched = sum((one.paid for one in self.candidates), proposed)
         return sum((one.usage for several in self.held_out_answers.values() for one in several), searched)
 
     @property
@@ -132,6 +153,19 @@ class SearchRecord:
     def is_complete(self) -> bool:
         """Whether it came to its end, with everything that was to be read."""
         return self.search.status == "finished"
+
+    @property
+    def judge_correlation(self) -> float | None:
+        """The rank correlation (Spearman) of what a judge gave candidates with their estimated scores; None below three of them,
+        and where either is the same for all.
+        """
+        pairs = [(one.judged, one.told) for one in self.candidates if one.judged is not None and one.told is not None]
+        if len(pairs) < 3:
+            return None
+        judged, told = _ranks([pair[0] for pair in pairs]), _ranks([pair[1] for pair in pairs])
+        if len(set(judged)) < 2 or len(set(told)) < 2:
+            return None
+        return correlation(judged, told)
 
     def line_of(self, number: int) -> list[RecordedCandidate]:
         """The candidates from the start to this one; of two parents the first is followed."""
@@ -171,6 +205,25 @@ class SearchRecord:
         return found if self.effort(found) < self.effort(best) else None
 
 
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value, from 0; equal ones share the mean of theirs."""
+    return [sum(other < one for other in values) + (sum(other == one for other in values) - 1) / 2 for one in values]
+
+
+def _proposals(record: OptimizationRecord, said: Iterable[Mapping[str, Any]]) -> RecordedProposals | None:
+    if record.plan.get("proposing") is None:
+        return None
+    questions = list(said)
+    tallies: dict[str, Tally] = {"moves": Tally(), "graph": Tally()}
+    for one in questions:
+        for form, shown in one["tallies"].items():
+            tallies[form] += Tally.from_json(shown)
+    failed = sum(1 for one in questions if one["failure"] is not None)
+    return RecordedProposals(
+        len(questions), failed, tallies, sum((Usage.from_json(one["usage"]) for one in questions), NOTHING)
+    )
+
+
 def load(user: Store, search: str) -> SearchRecord:
     """The search with this id, or with the only id that begins with it. Raises `StoreFailure`, `UsageFailure`."""
     kept = user.optimizations
@@ -188,6 +241,8 @@ def load(user: Store, search: str) -> SearchRecord:
     order = {item: place for place, item in enumerate(record.plan["held_out"]["items"])}
     for several in held_out.values():
         several.sort(key=lambda one: order.get(one.item, 0))
+    said = kept.proposals(record.id)
+    proposed = {one["text"]: one for question in said.values() for one in question["proposals"]}
     draws: list[RecordedDraw] = []
     scores: dict[int, list[float]] = {}
     for one in kept.draws(record.id):
@@ -212,10 +267,18 @@ def load(user: Store, search: str) -> SearchRecord:
                 one.told,
                 scores.get(one.number, []),
                 paid.get(one.number, NOTHING),
+                *(_judged(proposed[one.text]) if one.operator == MODEL and one.text in proposed else ()),
             )
             for one in kept.candidates(record.id)
         ],
         draws,
         None if record.held_out is None else HeldOutResult.from_json(record.held_out),
         held_out,
+        _proposals(record, said.values()),
     )
+
+
+def _judged(proposal: Mapping[str, Any]) -> tuple[str, float | None]:
+    """The reason of a proposal, and the mean of its judge's criteria."""
+    scores = proposal["scores"]
+    return proposal["reason"], fmean(scores.values()) if scores else None

@@ -12,6 +12,7 @@ from typing import Any
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.optimization.answers import Answers, Wanted, value_of
 from merrow_optimizer.optimization.bounds import Reserve
+from merrow_optimizer.optimization.consulting import Consulting
 from merrow_optimizer.optimization.costs import Costs, Priced
 from merrow_optimizer.optimization.plan import SearchPlan, Told, drafts_of
 from merrow_optimizer.optimization.reading import read
@@ -49,6 +50,9 @@ class Searcher:
             jobs=plan.jobs,
         )
         self._search.give(drafts_of(plan))
+        self._consulting = (
+            None if plan.proposing is None else Consulting(record.id, plan, self._answers, self._costs, user)
+        )
         self._candidates = {one.number: one for one in self._kept.candidates(record.id)}
         self._drawn = {one.number: one for one in self._kept.draws(record.id)}
         self._outcomes = {one.number: one.outcome for one in self._drawn.values() if one.outcome is not None}
@@ -101,6 +105,8 @@ class Searcher:
         """The next draw, made when the outcomes that it waits for have been handed over, no more and no fewer."""
         if not self._hand_over(len(self._search.history.draws) + 1 - self.plan.jobs):
             return None
+        if self._consulting is not None and self._search.is_ready:
+            self._search.give(self._consulting.drafts(len(self._search.history.draws) + 1, self._search))
         draw = self._search.next()
         self._note()
         return draw
@@ -179,7 +185,7 @@ class Searcher:
         late: asyncio.TimerHandle | None = None
         try:
             while not stop.done():
-                while self._over is None and (draw := self._draw()) is not None:
+                while self._over is None and (draw := await self._draw()) is not None:
                     pending.add(self._begun(draw))
                 if self._over is not None:
                     self._finish_off()
@@ -197,11 +203,13 @@ class Searcher:
             self._answers.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
 
-    def _draw(self) -> Draw | None:
+    async def _draw(self) -> Draw | None:
         """Another draw, kept before anything is asked for it; None where outcomes have to come first, or it is over."""
         why = self._why_over()
         if why is not None:
             self._end(why)
+            return None
+        if not await self._consult():
             return None
         draw = self._next()
         if draw is None:
@@ -216,6 +224,44 @@ class Searcher:
             self._rounds.write(one, None, 0)
             self._tell("candidate", **shown(one))
         return draw
+
+    async def _consult(self) -> bool:
+        """Have the model propose candidates where it is time; whether the search goes on to its next draw."""
+        consulting, search = self._consulting, self._search
+        if consulting is None or not self._hand_over(len(search.history.draws) + 1 - self.plan.jobs):
+            return True
+        if not search.is_ready:
+            return True
+        self._note()
+        if not consulting.is_due(search):
+            return True
+        told_before = consulting.failed > 0
+        asking = asyncio.ensure_future(consulting.ask(search))
+        stop = asyncio.ensure_future(self._answers.stop.wait())
+        try:
+            left = self._reserve.seconds_left
+            await asyncio.wait((asking, stop), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if not asking.done() and not stop.done() and self._over is None:
+                self._end(self._reserve.time_is_over)
+            failure = asking.result() if asking.done() else None
+        finally:
+            for one in (asking, stop):
+                one.cancel()
+            await asyncio.gather(asking, stop, return_exceptions=True)
+        if self._over is not None or self._answers.stopped_by is not None:
+            return False
+        why = self._reserve.why_over(search.history.drafts)
+        if why is not None:
+            self._end(why)
+            return False
+        if failure is not None and self.plan.proposing is not None and self.plan.proposing.only:
+            self._answers.halt(failure)
+            return False
+        if failure is not None and not told_before:
+            self._tell(
+                "note", text=f"A question to the model that proposes brought nothing; the search goes on: {failure}"
+            )
+        return True
 
     def _candidate(self, number: int) -> CandidateRecord:
         """A new candidate, as the journal has it."""
@@ -349,7 +395,7 @@ class Searcher:
             self._tell("held_out", **result.to_json())
 
     def _tell(self, event: str, **data: Any) -> None:
-        self._told({"event": event, **data, "spent": self._answers.spent.to_json()})
+        self._told({"event": event, **data, "spent": self._answers.paid.to_json()})
 
 
 def shown(one: CandidateRecord) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ def begin(
             "origin": plan.base.chosen.endpoint.origin,
             "folder": os.path.abspath(folder),  # noqa: PTH100 (as text)
             "items": [item.id for item in split.searched],
+            "shown": [item.id for item in split.shown],
+            "proposing": None if plan.proposing is None else asdict(plan.proposing),
             "held_out": {"part": split.part, "items": [item.id for item in split.held_out]},
             "given": [list(one) for one in plan.given],
             "seen": plan.seen,

@@ -27,6 +27,8 @@ _REMEMBERED = 24
 
 GIVEN = "given"
 """In place of a mutation: a workflow that was given to the search."""
+MODEL = "model"
+"""In place of a mutation: a workflow that a model proposed."""
 
 
 class Proposer(Protocol):
@@ -44,6 +46,27 @@ class Proposer(Protocol):
 
     def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
         """A child of two candidates; None where they have none."""
+
+
+class Nothing:
+    """Proposes no workflow: all are given to the search."""
+
+    operators: tuple[str, ...] = ()
+
+    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+        """See `Proposer`."""
+        del number, parent, chance, operator
+        return None
+
+    def further(self, draft: Draft, chance: Random) -> Draft | None:
+        """See `Proposer`."""
+        del draft, chance
+        return None
+
+    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+        """See `Proposer`."""
+        del number, parent, other_number, other, chance
+        return None
 
 
 class Moves:
@@ -76,13 +99,13 @@ class Moves:
         """The workflow that the search begins with."""
         return self._draft(self._start.text, self._start.analysis, (), "", "")
 
-    def given(self, text: str, title: str) -> Draft:
-        """A workflow that somebody gives, as a candidate of the start. Raises `UsageFailure` where it can't be one."""
+    def given(self, text: str, title: str, parents: tuple[int, ...] = (START,), operator: str = GIVEN) -> Draft:
+        """A workflow that somebody or a model gives, as a candidate. Raises `UsageFailure` where it can't be one."""
         analysis = self._files.open(text).analysis()
         why = why_unchangeable(analysis)
         if why is None and _interface(analysis) != _interface(self._start.analysis):
             why = f"has other inputs or outputs than {self._start.name}"
-        draft = None if why else self._tried(text, analysis, (START,), GIVEN, title)
+        draft = None if why else self._tried(text, analysis, parents, operator, title)
         if draft is None:
             why = why or f"has errors, no call, or more than {self.max_nodes} nodes"
             raise UsageFailure(f"{title} can't be a candidate: it {why}.")

@@ -70,11 +70,21 @@ class Search:
         """Whether there will be no other draw. Outcomes of earlier ones may still be to come."""
         return self._exhausted
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the next draw can be made: the outcomes that it waits for are applied, and the search is not over."""
+        return not self._exhausted and self._apply_until(len(self.history.draws) + 1 - self.jobs)
+
+    @property
+    def waiting(self) -> int:
+        """How many workflows that were given are not scored yet."""
+        return len(self._given)
+
     def next(self) -> Draw | None:
         """The next draw; None where outcomes have to arrive first, or the search is over."""
         history = self.history
         number = len(history.draws) + 1
-        if self._exhausted or not self._apply_until(number - self.jobs):
+        if not self.is_ready:
             return None
         chosen = None
         if self.drawn < self._evaluations:

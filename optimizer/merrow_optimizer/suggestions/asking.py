@@ -9,16 +9,31 @@ from typing import Protocol
 
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.gate import gate_of
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import EndpointFailure, StoreFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.resources import Chosen
+from merrow_runtime.spending.ledger import ledger
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.cache import Cache, kept
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical
 
 _KEY_BYTES = 16
+
+
+def meter_of(chosen: Chosen, workflow: str) -> Meter | None:
+    """What counts the calls of a workflow, by its whole path, for the user; None where nothing can be counted and nothing has to
+    be. Raises `StoreFailure`, and `BudgetFailure` where the user's own limits are reached.
+    """
+    try:
+        meter = Meter(ledger(), chosen.limits, workflow, chosen.endpoint.origin)
+    except StoreFailure:
+        if chosen.limits.month_usd is not None or chosen.limits.endpoints:
+            raise
+        return None
+    meter.check()
+    return meter
 
 
 class UnknownAnswerError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -120,6 +120,16 @@ class Tally:
     def valid(self) -> int:
         """How many passed in the end."""
         return self.first + self.free + sum(self.again)
+
+    def __add__(self, other: Tally) -> Tally:
+        again = [one + more for one, more in zip(self.again, other.again, strict=True)]
+        return Tally(self.proposed + other.proposed, self.first + other.first, self.free + other.free, again)
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> Tally:
+        """The inverse of `to_json`."""
+        again = list(shown["valid_after_repair"])
+        return cls(shown["proposed"], shown["valid_first"], shown["valid_after_free_repair"], again)
 
     def to_json(self) -> dict[str, Any]:
         """Counts, and the shares of all that were proposed (null where none was)."""

@@ -16,6 +16,8 @@ from merrow_runtime.store.listed import Listed, ListedStatus, column_of, read_by
 
 HELD_OUT = 0
 """In place of the number of a draw: the reading of the held-out items."""
+SHOWN = -1
+"""In place of the number of a draw: an answer that scores nobody, so that a model may be shown it."""
 
 
 @record(frozen=True, slots=True)
@@ -84,7 +86,7 @@ class DrawRecord:
 
 @record(frozen=True, slots=True)
 class TrialRecord:
-    """An answer of a candidate with its score: of a draw, or of the reading of the held-out items (`HELD_OUT`)."""
+    """An answer of a candidate with its score: of a draw, of the reading of the held-out items (`HELD_OUT`), or `SHOWN`."""
 
     candidate: int
     draw: int
@@ -98,6 +100,7 @@ _DRAW = f"INSERT INTO draws (optimization, draw, candidate, places) VALUES ({_NU
 _OUTCOME = f"UPDATE draws SET outcome = ? WHERE optimization = {_NUMBER} AND draw = ?"  # noqa: S608
 _CROWN = f"UPDATE draws SET crown = ?, told = ? WHERE optimization = {_NUMBER} AND draw = ?"  # noqa: S608
 _TOLD = f"UPDATE candidates SET told = ? WHERE optimization = {_NUMBER} AND candidate = ?"  # noqa: S608
+_PROPOSED = f"INSERT OR REPLACE INTO proposals (optimization, draw, said) VALUES ({_NUMBER}, ?, ?)"  # noqa: S608
 _KEEP = (
     f"INSERT OR REPLACE INTO trials (optimization, candidate, draw, {SCORE_COLUMNS}, output)"  # noqa: S608
     f" VALUES ({_NUMBER}, ?, ?, {', '.join('?' * 12)})"
@@ -140,6 +143,16 @@ class Optimizations(Listed[OptimizationRecord]):
     def keep(self, search: str, trial: TrialRecord) -> asyncio.Future[None]:
         """Keep an answer, in place of an earlier one of the same item and repeat; done once it is committed."""
         return self._writer.write((_KEEP, (search, trial.candidate, trial.draw, *score_values(trial.score))))
+
+    def propose(self, search: str, draw: int, said: Mapping[str, Any]) -> None:
+        """Keep what a model proposed before a draw, in place of what it did before, as plain data."""
+        text = rows.text_of(dict(said))
+        self._writer.now(lambda database: database.execute(_PROPOSED, (search, draw, text)))
+
+    def proposals(self, search: str) -> dict[int, Mapping[str, Any]]:
+        """What a model proposed, by the number of the draw before which it did, in their order."""
+        sql = f"SELECT draw, said FROM proposals WHERE optimization = {_NUMBER} ORDER BY draw"  # noqa: S608
+        return {draw: _plain(said) for draw, said in self._rows(sql, (search,))}
 
     def outcome(self, search: str, draw: int, scores: Sequence[float | None]) -> None:
         """Keep the outcome of a draw, before it counts."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 7
+VERSION = 8
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -101,6 +101,13 @@ INSERT INTO readings (dataset, part, reader, semantic, at)
         started FROM evaluations;
 """
 
+_SINCE_8 = """
+CREATE TABLE proposals (
+    optimization INTEGER NOT NULL REFERENCES optimizations ON DELETE CASCADE, draw INTEGER NOT NULL, said TEXT NOT NULL,
+    PRIMARY KEY (optimization, draw)
+) WITHOUT ROWID;
+"""
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -140,7 +147,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -149,7 +156,8 @@ CREATE TABLE dialects (
 have the workflow in their ``snapshot`` and their nodes' definitions in ``definitions``. ``seconds`` and ``sources`` are
 NULL where an older version did not record them. ``scores`` has the answers of evaluations and what they are worth, by keys of
 what decides an answer (``work``) and its score (``scored``); ``trials`` has those of searches, each of a draw, or of the
-reading of the held-out items where ``draw`` is 0. ``readings`` says who read which
+reading of the held-out items where ``draw`` is 0, or only to be shown to a model where it is -1. ``proposals`` has what a
+model proposed before a draw of a search. ``readings`` says who read which
 part of what data, also where that was deleted since. ``openings`` has the processes that have the journal open as one
 of their own, see `Store.open`.
 """
@@ -177,6 +185,7 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     4: _SINCE_5,
     5: _SINCE_6,
     6: _SINCE_7,
+    7: _SINCE_8,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     merrow optimize flow.mmd --dataset gsm8k_validate.jsonl --budget-usd 2
     merrow optimize flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric --dry-run
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy climb --budget-evaluations 600
+    merrow optimize flow.mmd --dataset own.jsonl --gold answer --optimizer-model gpt-5 --goal "shorter answers"
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --from 4f2a     begin with the best of another search
     """,
 )
@@ -42,11 +43,15 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--proposer",
-    type=click.Choice(["moves"]),
-    default="moves",
-    show_default=True,
-    help="Who makes candidates: safe moves and crossover, without a model.",
+    type=click.Choice(["moves", "model", "both"]),
+    help="Who makes candidates: safe moves and crossover, a model, or both; without it, both where a model is named.",
 )
+@click.option(
+    "--optimizer-model",
+    metavar="MODEL",
+    help="The model that proposes; without it, as your settings say. --judge-model judges what it proposes.",
+)
+@click.option("--goal", default="", metavar="TEXT", help="What should get better, for the model that proposes.")
 @click.option(
     "--budget-evaluations",
     type=click.IntRange(min=1),
@@ -105,8 +110,8 @@ if TYPE_CHECKING:
 )
 @click.pass_context
 def command(ctx: click.Context, /, file: str, **given: Any) -> None:
-    """Search for a better workflow than FILE: change it by safe moves, score the candidates, and compare the best one with it on
-    items that no choice was made with.
+    """Search for a better workflow than FILE: change it by safe moves, or have a model propose changes, score the candidates, and
+    compare the best one with it on items that no choice was made with.
 
     Every candidate is valid before it costs a call, and none is scored twice. Nothing is paid twice: `merrow resume` continues
     a search that stopped. FILE itself stays as it is.
@@ -149,6 +154,8 @@ def _wanted(given: dict[str, Any]) -> SearchAsked:
         given["jobs"],
         bounds,
         given["begin_with"],
+        given["optimizer_model"],
+        given["goal"],
     )
 
 

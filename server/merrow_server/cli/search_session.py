@@ -15,7 +15,7 @@ from merrow_optimizer.optimization.record import load
 from merrow_optimizer.optimization.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.optimizations import OptimizationRecord
+from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
 from merrow_runtime.workflow import Workflow
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.evaluation_session import notice
@@ -138,7 +138,7 @@ def _shown(plan: SearchPlan, *, as_json: bool) -> Iterator[Callable[[Event], Non
             nonlocal best, answers
             kind = event["event"]
             if kind == "answer":
-                answers += 1
+                answers += event["draw"] != SHOWN
             elif kind == "crown" or (kind == "draw" and event["draw"] == 1 and event["score"] is not None):
                 score = event["told"] if kind == "crown" else event["score"]
                 best = f"best round {event['candidate']} at {0.0 if score is None else score:.3f}"

@@ -12,13 +12,15 @@ from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits
-from merrow_optimizer.optimization.plan import Bounded, SearchPlan, Split, affords, check, split_of
+from merrow_optimizer.optimization.plan import Bounded, Proposing, SearchPlan, Split, affords, check, split_of
 from merrow_optimizer.optimization.reading import read_before
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
 from merrow_optimizer.optimization.rounds import without_comment
 from merrow_optimizer.search.candidates import START
 from merrow_optimizer.search.children import Moves
+from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse
 from merrow_runtime.running.resources import choose
 from merrow_runtime.store.database import Store
@@ -26,6 +28,7 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import OFFLINE, Asked, Choosing, Prepared, prepare, prepare_again
+from merrow_server.suggestions.preparing import check_models
 
 _ELITES = 6
 """How many of the best of another search a search begins with."""
@@ -34,16 +37,19 @@ _ELITES = 6
 @dataclass(frozen=True, slots=True)
 class SearchAsked:
     """What a person says about a search, beside its workflow. ``asked`` is about data, metric and model;
-    ``begin_with`` is another search, by its id.
+    ``begin_with`` is another search, by its id. ``proposer`` None: ``both`` where an optimiser model is named, else ``moves``;
+    ``goal`` says in words what should get better.
     """
 
     asked: Asked
     strategy: str = "guided"
-    proposer: str = "moves"
+    proposer: str | None = None
     seed: int = 42
     jobs: int = 1
     bounds: Bounded = field(default_factory=Bounded)
     begin_with: str | None = None
+    optimizer_model: str | None = None
+    goal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +83,17 @@ async def prepare_search(
     workflow = replace(restore(workflow.snapshot()), fence=workflow.fence, shared=workflow.shared)
     base = await prepare(workflow, replace(asked, part="all", limit=None, items=()), user, choosing)
     try:
+        proposing = _proposing(wanted, base)
+        split = split if proposing is None else split.with_shown()
         plan = SearchPlan(
             _only(base, split).plan,
             split,
             wanted.strategy,
-            wanted.proposer,
+            "moves" if proposing is None else "model" if proposing.only else "both",
             wanted.seed,
             wanted.jobs,
             wanted.bounds,
+            proposing=proposing,
         )
         notes = list(_notes(plan, user, data))
         begin_with = None
@@ -134,8 +143,13 @@ async def prepare_search_again(
     by_id = {item.id: item for item in base.data.items}
     held_out = record.plan["held_out"]
     split = Split(
-        [by_id[one] for one in record.plan["items"]], [by_id[one] for one in held_out["items"]], held_out["part"]
+        [by_id[one] for one in record.plan["items"]],
+        [by_id[one] for one in held_out["items"]],
+        held_out["part"],
+        [by_id[one] for one in record.plan.get("shown", ())],  # A search of before models proposed has none.
     )
+    known = record.plan.get("proposing")
+    proposing = None if known is None else Proposing(Models(**known["models"]), known["goal"], known["only"])
     plan = SearchPlan(
         base.plan,
         split,
@@ -146,13 +160,34 @@ async def prepare_search_again(
         Bounded(**record.plan["settings"]),
         [(text, title) for text, title in record.plan["given"]],
         record.plan["seen"],
+        proposing,
     )
     try:
+        if proposing is not None:
+            check_models(base.plan.chosen, proposing.models, base.plan.limits)
         plan.make_strategy(plan.moves)
     except BaseException:
         await base.close()
         raise
     return PreparedSearch(plan, base.data, base, dict(record.plan))
+
+
+def _proposing(wanted: SearchAsked, base: Prepared) -> Proposing | None:
+    """Who proposes beside safe moves; None where nobody does. Raises `InputError`, `UsageFailure`."""
+    named, chosen = read_user_settings().models, base.plan.chosen
+    proposer = wanted.proposer
+    if proposer is None:
+        is_offline = chosen.endpoint.origin == OFFLINE_ORIGIN
+        is_named = wanted.optimizer_model is not None or (named.optimizer is not None and not is_offline)
+        proposer = "both" if is_named else "moves"
+    if proposer == "moves":
+        if wanted.optimizer_model is not None or wanted.goal:
+            raise InputError("--optimizer-model and --goal go with --proposer model or both.")
+        return None
+    optimizer = wanted.optimizer_model or named.optimizer or base.plan.model
+    models = Models(optimizer, wanted.asked.judge_model or named.judge or optimizer)
+    check_models(chosen, models, wanted.asked.limits)
+    return Proposing(models, wanted.goal, proposer == "model")
 
 
 def _parts(asked: Asked) -> tuple[DataSet, Sequence[Item]]:
@@ -180,7 +215,7 @@ def _parts(asked: Asked) -> tuple[DataSet, Sequence[Item]]:
 def _only(base: Prepared, split: Split) -> Prepared:
     """The same with the items of the search alone, those that are searched first."""
     plan = base.plan
-    items = (*split.searched, *split.held_out)
+    items = (*split.searched, *split.held_out, *split.shown)
     inputs = {item.id: plan.inputs[item.id] for item in items}
     return replace(base, plan=replace(plan, items=items, inputs=inputs))
 
@@ -226,7 +261,7 @@ def _seen(user: Store, search: OptimizationRecord, split: Split) -> int:
     count = 0
     known: OptimizationRecord | None = search
     while known is not None:
-        count += not held_out.isdisjoint(known.plan["items"])
+        count += not held_out.isdisjoint([*known.plan["items"], *known.plan.get("shown", ())])
         earlier = known.plan["begin_with"]
         identity = None if earlier is None else user.optimizations.identity(earlier)
         known = None if identity is None else user.optimizations.get(identity)
@@ -253,6 +288,8 @@ def plan_object(prepared: PreparedSearch) -> dict[str, Any]:
         "held_out_items": len(plan.split.held_out),
         "metric": plan.base.metric.name,
         "strategy": plan.strategy,
+        "proposer": plan.proposer,
+        "shown_items": len(plan.split.shown),
         "item": plan.forecast.to_json(),
         "candidate_answers": plan.block,
         "least_answers": plan.least,

@@ -48,7 +48,22 @@ def search_object(found: SearchRecord) -> dict[str, Any]:
         "told": found.told,
         "start_told": found.candidates[0].told if found.candidates else None,
         "held_out": None if found.held_out is None else found.held_out.to_json(),
+        "proposals": proposals_object(found),
         "usage": usage_object(found.usage),
+    }
+
+
+def proposals_object(found: SearchRecord) -> dict[str, Any] | None:
+    """What a model proposed, and how many of its candidates were valid when, by form; None where no model proposes."""
+    proposals = found.proposals
+    if proposals is None:
+        return None
+    return {
+        "questions": proposals.questions,
+        "failed": proposals.failed,
+        "forms": {form: tally.to_json() for form, tally in proposals.tallies.items()},
+        "judge_correlation": found.judge_correlation,
+        "usage": usage_object(proposals.usage),
     }
 
 
@@ -76,6 +91,8 @@ def candidate_object(one: RecordedCandidate) -> dict[str, Any]:
         "deviation": one.deviation,
         "answers": len(one.scores),
         "file": one.file,
+        "reason": one.reason,
+        "judged": one.judged,
         "text": one.text,
     }
 
@@ -109,7 +126,7 @@ def answer_object(score: ScoreRecord) -> dict[str, Any]:
 def record_lines(found: SearchRecord) -> Iterator[dict[str, Any]]:
     """A whole search: what was asked for, candidates each before its first draw, draws in order, held-out items, the end."""
     whole = search_object(found)
-    outcome = ("answers", "draws", "candidates", "crown", "told", "start_told", "held_out", "usage")
+    outcome = ("answers", "draws", "candidates", "crown", "told", "start_told", "held_out", "proposals", "usage")
     ended = ("status", "seconds", "error", "over", *outcome)
     yield _event("search_started", {name: value for name, value in whole.items() if name not in ended})
     shown = 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merrow_optimizer.evaluation.statistics.paired import p_text
+from merrow_optimizer.optimization.consulting import EVERY
 from merrow_optimizer.optimization.plan import ASIDE, SearchPlan, affords
 from merrow_optimizer.optimization.rounds import CROWN
 from merrow_optimizer.search.candidates import START
@@ -38,6 +39,12 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
         f"One item costs the start {_range(item.calls, '{:,.0f}')} calls and {_money(item.cost_usd)}. A candidate is asked for"
         f" {plan.block:,} answers or more, which is about {_money(item.cost_usd, plan.block)} if it is like the start."
     )
+    if plan.proposing is not None:
+        models = plan.proposing.models
+        yield (
+            f"{visible(models.optimizer)} proposes candidates, {EVERY} draws apart, which {visible(models.judge or '')} judges;"
+            f" {_many(len(split.shown), 'item')} may be shown to it and score nobody."
+        )
     found = affords(plan)
     if found is None:
         bound = f" until {plan.bounds.patience} draws bring no better one" if plan.bounds.patience is not None else ""
@@ -83,6 +90,7 @@ def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> It
         f"{_many(len(found.candidates), 'candidate')}, {_many(found.answers, 'answer')}, {_many(usage.calls, 'call')},"
         f" {tokens:,} tokens, {cost_text(usage.to_json())}, {duration(record.seconds)}"
     )
+    yield from _proposal_lines(found)
     if not found.candidates or found.told is None:
         return
     yield ""
@@ -116,6 +124,24 @@ def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> It
         if not before.lower().rstrip("0123456789").removesuffix("#").endswith(MARKDOWN_SUFFIXES):
             said += f" To see what it changes: diff {shlex.quote(before)} {shlex.quote(file)}"
         yield visible(said)
+
+
+def _proposal_lines(found: SearchRecord) -> Iterator[str]:
+    """What a model that proposes came to: the share of valid candidates by form, and whether its judge is worth something."""
+    proposals = found.proposals
+    if proposals is None:
+        return
+    said = f"A model was asked for candidates {_many(proposals.questions, 'time')}"
+    said += f", {_many(proposals.failed, 'time')} without a usable one." if proposals.failed else "."
+    for form, name in (("moves", "as moves"), ("graph", "as whole workflows")):
+        tally = proposals.tallies[form]
+        if tally.proposed:
+            first, valid = tally.first / tally.proposed, tally.valid / tally.proposed
+            said += f" {tally.proposed:,} {name}: {first:.0%} valid at the first try, {valid:.0%} after repair."
+    yield said
+    ranks = found.judge_correlation
+    if ranks is not None:
+        yield f"The rank correlation of the judge's scores with the estimated ones is {ranks:+.2f}."
 
 
 def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:

@@ -222,6 +222,9 @@ def _round(found: SearchRecord, one: RecordedCandidate, known: Mapping[int, Anal
     mean = "" if one.mean is None else f", mean {one.mean:.3f} on {len(one.scores):,} answers"
     cost = "" if one.cost is None else f", about ${one.cost:.4g} an item"
     yield f"<p>{made}</p><p>{one.nodes} nodes, {one.calls} calls{cost}{mean}. File: {_safe(one.file)}</p>"
+    if one.reason:
+        judged = "" if one.judged is None else f" A judge gave it {one.judged:.1f} of 10."
+        yield f"<p>Why the model proposed it: {_safe(one.reason)}{judged}</p>"
     analysis = known.get(one.number)
     before = known.get(one.parents[0]) if one.parents else None
     if analysis is not None and before is not None:

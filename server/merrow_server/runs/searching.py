@@ -19,7 +19,7 @@ from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.optimizations import OptimizationRecord
+from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.evaluations.preparing import Asked, Choosing
 from merrow_server.optimizations.pages import write_report
@@ -103,7 +103,7 @@ class Searches:
             **plan_object(prepared),
             "endpoint": plan.base.chosen.endpoint.origin,
             "model": plan.base.model,
-            "free": plan.forecast.cost_usd.most == 0,
+            "free": plan.forecast.cost_usd.most == 0 and plan.proposing is None,
             "text": "\n".join(plan_lines(plan, str(prepared.data.file), prepared.data.part)),
         }
 
@@ -245,7 +245,7 @@ class _Telling:
     def take(self, event: Mapping[str, Any]) -> None:
         """Something happened."""
         kind = event["event"]
-        if kind == "answer":
+        if kind == "answer" and event["draw"] != SHOWN:
             self._done += not self._reading
         elif kind == "candidate":
             self._candidates += 1

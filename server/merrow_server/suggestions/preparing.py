@@ -12,18 +12,18 @@ from merrow_optimizer.evaluation.data import DataError, read_items
 from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits
-from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.mutations.base import workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
-from merrow_optimizer.suggestions.asking import Asker, Known, UnknownAnswerError
+from merrow_optimizer.suggestions.asking import Asker, Known, UnknownAnswerError, meter_of
 from merrow_optimizer.suggestions.describing import effect_text
+from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.forecasts import Forecast, forecast
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
 from merrow_optimizer.suggestions.session import Models, Outcome, Session, Told
 from merrow_optimizer.suggestions.writing import takes_prompt
-from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
+from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.prices import price_at
@@ -32,12 +32,9 @@ from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_setting
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.resources import Chosen, choose
-from merrow_runtime.spending.ledger import ledger
-from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.evaluations import EvaluationRecord, output_of
+from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.usage import Usage
-from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
 
@@ -98,22 +95,12 @@ class Prepared:
         limits, chosen = self._asked.limits, self.chosen
         bounds = (limits.usd, limits.tokens, limits.seconds)
         budget = None if bounds == (None, None, None) else Budget(*bounds)
-        asker = Asker(chosen, self._user.cache, budget, self._meter(), fresh=self._asked.fresh)
+        meter = meter_of(chosen, os.path.abspath(self.session.ground.workflow.name))  # noqa: PTH100 (#2 may follow)
+        asker = Asker(chosen, self._user.cache, budget, meter, fresh=self._asked.fresh)
         try:
             return await self.session.run(asker, told=self._told), asker.used
         finally:
             asker.close()
-
-    def _meter(self) -> Meter | None:
-        name = os.path.abspath(self.session.ground.workflow.name)  # noqa: PTH100 (#2 may follow)
-        try:
-            meter = Meter(ledger(), self.chosen.limits, name, self.chosen.endpoint.origin)
-        except StoreFailure:
-            if self.chosen.limits.month_usd is not None or self.chosen.limits.endpoints:
-                raise
-            return None
-        meter.check()
-        return meter
 
     @property
     def may_cost(self) -> bool:
@@ -155,7 +142,7 @@ async def prepare(
     try:
         optimizer = asked.optimizer_model or settings.models.optimizer or _executor(workflow, asked, chosen)
         models = Models(optimizer, asked.judge_model or settings.models.judge or optimizer)
-        _check(chosen, models, asked.limits)
+        check_models(chosen, models, asked.limits)
         wish = Wish(asked.n, asked.goal, asked.node, asked.about, failures, tries)
         session = await asyncio.to_thread(  # its menu takes half a second, and others use the event loop
             Session, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed
@@ -174,7 +161,8 @@ def _executor(workflow: Workflow, asked: Asked, chosen: Chosen) -> str:
     return asked.model or workflow.analysis.settings.model or chosen.model or DEFAULT_MODEL
 
 
-def _check(chosen: Chosen, models: Models, limits: Limits) -> None:
+def check_models(chosen: Chosen, models: Models, limits: Limits) -> None:
+    """Raise `UsageFailure` where these can't suggest within limits: the embedded model, one without a price."""
     if chosen.endpoint.origin == OFFLINE_ORIGIN:
         raise UsageFailure(
             "Suggestions need a model, and the embedded one can't make any: set OPENAI_API_KEY or OPENAI_BASE_URL, or name an"
@@ -242,12 +230,9 @@ def _failures(user: Store, record: EvaluationRecord, shown: Sequence[Item], seed
     found: dict[str, Failure] = {}
     for score in user.evaluations.scores(record.id, outputs=True):
         item = by_id.get(score.item)
-        if item is None or score.status not in (Status.WRONG, Status.FAILED):
-            continue
-        output = "" if score.output is None else as_text(output_of(score.output))
-        given = as_text(dict(item.inputs))
-        gold = "" if item.gold is None else as_text(item.gold)
-        found.setdefault(item.id, Failure(given, gold, output, score.read or score.reason or ""))
+        failure = None if item is None else failure_of(item, score)
+        if failure is not None:
+            found.setdefault(score.item, failure)
     order = sorted(found)
     Random(f"{seed} shown").shuffle(order)  # noqa: S311 (no secret)
     return [found[name] for name in order]

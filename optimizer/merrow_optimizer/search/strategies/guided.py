@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from merrow_optimizer.search.candidates import START, Draft, Place
-from merrow_optimizer.search.children import Proposer
+from merrow_optimizer.search.children import MODEL, Proposer
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.linear import Posterior
 
@@ -24,8 +24,9 @@ _SAME = 0.01
 @dataclass(frozen=True, slots=True)
 class GuidedSettings:
     """``pool`` children of the ``elites`` best candidates wait to be scored; ``fresh`` of them are new in each draw. The best
-    child competes with the ``rivals`` best candidates for ``batch`` items. ``patience`` stops the search after so many draws
-    without a new crown; None never does.
+    child competes with the ``rivals`` best candidates for ``batch`` items. What a model proposed gets ``tried`` items at first,
+    since an unknown prompt would hardly be drawn. ``patience`` stops the search after so many draws without a new crown; None
+    never does.
     """
 
     first: int = 64
@@ -34,6 +35,7 @@ class GuidedSettings:
     fresh: int = 6
     rivals: int = 20
     batch: int = 32
+    tried: int = 16
     crossover: float = 0.15
     another: float = 0.3
     certain: int = 60
@@ -83,7 +85,9 @@ class Guided:
         return candidate, self.block(history, candidate)
 
     def block(self, history: History, candidate: int) -> tuple[Place, ...]:
-        """A batch, at most half of the items."""
+        """A batch, at most half of the items; the first one of what a model proposed has its own size."""
+        if history.drafts[candidate].operator == MODEL and not history.asked[candidate]:
+            return history.next_places(candidate, self._settings.tried)
         return history.next_places(candidate, max(1, min(self._settings.batch, history.items // 2)))
 
     def crown(self, history: History) -> int:
