@@ -52,7 +52,7 @@ class Selection:
 
     def naming(self, path: str) -> list[str]:
         """Tests that import the module or are called like it; where none does, those that are called like its folder, or
-        else stand in it. Smallest first.
+        else are in it. Smallest first.
         """
         module, words = _module(path), _words(PurePosixPath(path).stem)
         found = [

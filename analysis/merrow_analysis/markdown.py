@@ -1,6 +1,6 @@
 """Diagrams in Markdown: every fenced block whose first word is ``mermaid``, with places and edits mapped to the file.
 
-A fence may stand in lists and block quotes and be indented; its text is what remains of its lines without those marks,
+A fence may be in lists and block quotes and be indented; its text is what remains of its lines without those marks,
 with the file's own line endings. Words that name the language: ``mermaid`` in any case, and ``{mermaid}`` as MyST and
 Quarto write it.
 """
@@ -78,7 +78,7 @@ class Fence:
         return Position(number, column - line.cut + line.pad if column >= line.cut else 0)
 
     def shift(self, number: int) -> int:
-        """How far right of its place in the diagram's line ``number`` what is written there stands in the file."""
+        """How far right of its place in the diagram's line ``number`` what is written there is in the file."""
         line = self._lines[number]
         return line.cut - line.pad
 

@@ -77,7 +77,7 @@ class Workflow:
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fence: Fence | None = None
     shared: tuple[WorkspaceValue, ...] = ()
-    """Settings of the machine's that stand in its settings file, where they are mostly ignored."""
+    """Settings of the machine that are in its settings file, where they are mostly ignored."""
     place: str = ""
     """Of a called file its path from the folder of the workflow that is run; empty for that one."""
     called: dict[str, Workflow] = field(default_factory=dict, repr=False)

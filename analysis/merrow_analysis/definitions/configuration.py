@@ -263,7 +263,7 @@ def _selects(selector: str, rule: Rule) -> bool:
 
 
 def _line(text: str, *words: str) -> int:
-    """The line of the first of ``words`` that stands in the text as a word of its own, or the first line."""
+    """The line of the first of ``words`` that is in the text as a word of its own, or the first line."""
     for word in words:
         found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)
         if found is not None:

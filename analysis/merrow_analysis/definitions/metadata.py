@@ -1,4 +1,4 @@
-"""What stands in the ``@{ ... }`` of a node or an edge."""
+"""What is in the ``@{ ... }`` of a node or an edge."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The prompts a workflow can name: those of its front matter, of a YAML file it names, and of ``prompt.py`` beside it.
 
 A ``prompt.py`` is MermaidFlow's form: constants ``NAME = "..."``. It is read as a syntax tree and never executed; only
-texts that stand in it are prompts, alone or joined by ``+``. Names count regardless of case, so ``role:
+texts that are in it are prompts, alone or joined by ``+``. Names count regardless of case, so ``role:
 simple_solver_1`` finds ``SIMPLE_SOLVER_1``.
 """
 
@@ -66,7 +66,7 @@ class PromptFile:
 class PromptBook:
     """All prompts of a workflow, by casefolded name; ``declared`` says that there is any place that has prompts.
 
-    Where a name stands in several places, the front matter takes precedence over its YAML file, and that before ``prompt.py``.
+    Where a name is in several places, the front matter takes precedence over its YAML file, and that before ``prompt.py``.
     """
 
     prompts: dict[str, Prompt] = field(default_factory=dict)

@@ -315,7 +315,7 @@ class YamlReader(YamlScanner):
         return found
 
     def _block_mapping(self, indent: int, flow_indent: int) -> bool:
-        """A mapping, or the one scalar or flow collection that stands in its place: then ``kind`` is not "mapping"."""
+        """A mapping, or the one scalar or flow collection that takes its place: then ``kind`` is not "mapping"."""
         if self.first_tab != -1:
             return False
         text = self.text

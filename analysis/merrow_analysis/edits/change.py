@@ -68,7 +68,7 @@ class Wrapping(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GraphChange:
-    """What becomes of a flowchart. ``edges`` maps the index of an edge to what stands in its place, in order; an empty
+    """What becomes of a flowchart. ``edges`` maps the index of an edge to what takes its place, in order; an empty
     tuple drops it. Edges of removed nodes must be mapped, too. ``substituted`` has the new content of nodes that stay.
     ``turns`` are new numbers of turns of Loops, ``unwrapped`` the Loops that become mere groups; their edges with words must be
     mapped. ``wrapped`` are new boxes by id.

@@ -187,7 +187,7 @@ class ClassDefUse:
 class Subgraph:
     """A subgraph; ``nodes`` are the ids directly or indirectly first claimed by it, in Mermaid's order.
 
-    ``label`` is its title where it is written, ``end`` the block of its ``end``. ``refused`` are nodes that stand in it alone
+    ``label`` is its title where it is written, ``end`` the block of its ``end``. ``refused`` are nodes that are in it alone
     or are declared there, and that a subgraph above has claimed. The first ``early`` blocks of metadata stand above its ``end``,
     where Mermaid makes a node of them. ``repeated`` are the blocks of other subgraphs with its id, whose nodes are its own.
     """

@@ -66,7 +66,7 @@ def flattened(entries: list[Entry]) -> Iterator[tuple[Entry, str]]:
 
 
 def matches(query: str, name: str) -> bool:
-    """Whether the letters of a query stand in a name, in this order and regardless of case."""
+    """Whether the letters of a query are in a name, in this order and regardless of case."""
     letters = iter(name.casefold())
     return all(letter in letters for letter in query.casefold() if not letter.isspace())
 

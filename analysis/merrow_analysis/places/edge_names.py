@@ -119,7 +119,7 @@ def _port(node: TypedNode, word: Word, block: Block) -> Iterator[Occurrence]:
 
 
 def _parts(arrow: Arrow, block: Block) -> list[Word]:
-    """The parts of a label between its colons, where its text stands in the source as it is."""
+    """The parts of a label between its colons, where its text is in the source as it is."""
     label = arrow.label
     at = -1 if label is None else block.text.find(label.text, *label.span)
     parts: list[Word] = []

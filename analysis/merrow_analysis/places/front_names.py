@@ -94,7 +94,7 @@ class _FrontNames:
             yield Occurrence(named, "declaration", self.block, (start, end), whole, suffix=written[len(port) :])
 
     def _places(self, *path: str | int) -> tuple[Span, Span] | None:
-        """Where key and value at a path below ``workflow:`` stand in the block."""
+        """Where key and value at a path below ``workflow:`` are in the block."""
         found = self.own.document.places("workflow", *path)
         if found is None:
             return None
@@ -121,7 +121,7 @@ class _FrontNames:
                 yield Occurrence(field_symbol(record, field), "declaration", self.block, span, whole)
 
     def _named(self, kind: Kind, name: str, role: Role, place: Span | None, whole: Span | None) -> Iterator[Occurrence]:
-        """A name, where it stands in the source as it is."""
+        """A name, where it is in the source as it is."""
         if place is None:
             return
         span = scalar_span(self.block.text, place)

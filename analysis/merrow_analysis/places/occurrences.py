@@ -44,7 +44,7 @@ _GUESSED = re.compile(
       | &[ \t]*(?P<beside>{_ID})""",
     re.VERBOSE,
 )
-"""Where node ids stand in a statement that can't be read: at its beginning, after arrows, beside others."""
+"""Where node ids are in a statement that can't be read: at its beginning, after arrows, beside others."""
 
 _QUOTED = re.compile(r'"[^"\n]*"?')
 
@@ -65,7 +65,7 @@ def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
 
 
 def _written_name(wanted: Symbol) -> str:
-    """What stands in the text wherever a thing is named."""
+    """What is in the text wherever a thing is named."""
     if wanted.kind == "field":
         return wanted.name.rpartition(".")[2]
     if wanted.kind in ("port", "input"):

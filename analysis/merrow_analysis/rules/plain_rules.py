@@ -94,7 +94,7 @@ _QUOTES = '"`'
 
 
 def _diamond(node: TypedNode) -> list[Fix]:
-    """Draw the box as a diamond, where its brackets stand in one place."""
+    """Draw the box as a diamond, where its brackets are written in one place."""
     here = declaration_of(node)
     if here is None or here.vertex.shape is None or here.vertex.label is None or node.flow.metadata:
         return []

@@ -76,7 +76,7 @@ class StatementBuilder(Transformer[Token, Statement]):
         self._base = 0
 
     def place(self, reduced: Reduced, base: int) -> None:
-        """From now on tokens stand in ``reduced``; spans count from the source offset ``base``."""
+        """From now on tokens are in ``reduced``; spans count from the source offset ``base``."""
         self._reduced, self._base = reduced, base
 
     def span(self, start: int, end: int) -> Span:

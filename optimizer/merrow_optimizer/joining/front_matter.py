@@ -45,7 +45,7 @@ def _settings(text: str) -> WorkflowSettings:
 
 
 def _without_prompt_file(text: str) -> str:
-    """Without the path of a prompt file, so that prompts can stand in its place."""
+    """Without the path of a prompt file, so that prompts can take its place."""
     front = parse_diagram(text + _BODY).front_matter
     if front is None:
         return text

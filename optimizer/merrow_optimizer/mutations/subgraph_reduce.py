@@ -1,4 +1,4 @@
-"""A pattern that stands in a workflow, recognised by its operators and edges, taken back to its core."""
+"""A pattern in a workflow, recognised by its operators and edges, taken back to its core."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Instance:
 def instances(
     subject: Subject, patterns: Iterable[Pattern], touching: Iterable[TypedNode] | None = None
 ) -> Iterator[Instance]:
-    """Where patterns with a core stand in a workflow, or only there where they touch certain nodes; one place that looks like
+    """Where patterns with a core are in a workflow, or only there where they touch certain nodes; one place that looks like
     several patterns counts once.
     """
     seen: set[tuple[str, frozenset[str]]] = set()

@@ -309,7 +309,7 @@ def _key(analysis: Analysis, node: TypedNode) -> tuple[str, ...]:
 def _place(want: list[Link], own: list[int], there: list[Link], put: dict[int, list[Link]]) -> None:
     """Put the edges that one node wants, in order: those that it has stay where they can, others come beside them.
 
-    ``own`` are the numbers of the edges that it has; ``put`` gets what stands in the place of each.
+    ``own`` are the numbers of the edges that it has; ``put`` gets what takes the place of each.
     """
     matched: list[int | None] = []
     left = list(own)

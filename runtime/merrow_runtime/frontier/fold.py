@@ -90,7 +90,7 @@ class Frontier:
         return {name: next(iter(given.values())) for name, given in outputs if given}
 
     def standing(self, node: TypedNode) -> Standing:
-        """How a node stands in the frame of the whole workflow."""
+        """How a node is in the frame of the whole workflow."""
         return self._whole.standing.get(node.index, "waiting")
 
     def visit(self, node: TypedNode) -> Visit | None:

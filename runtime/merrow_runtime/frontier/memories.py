@@ -72,7 +72,7 @@ def _chain(frame: Frame | None) -> Iterator[Frame]:
 
 
 def _place(visit: tuple[Frame, int]) -> tuple[int, ...]:
-    """Where a visit stands in the order of the run, for sorting."""
+    """Where a visit is in the order of the run, for sorting."""
     frame, handle = visit
     place = [frame.part.places[handle]]
     for at in _chain(frame):

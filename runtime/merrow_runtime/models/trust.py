@@ -15,7 +15,7 @@ KEY_VARIABLE_KEYS = frozenset({"api_key_env", "key_env", "api_key_name"})
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceValue:
-    """A setting of the machine's that stands in a file of the workspace: its key, its value and the file."""
+    """A setting of the machine that is in a file of the workspace: its key, its value and the file."""
 
     key: str
     value: object

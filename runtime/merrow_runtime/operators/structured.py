@@ -207,7 +207,7 @@ def _repaired(text: str) -> object:
 
 
 def _brackets(text: str) -> tuple[int, int]:
-    """How deep brackets stand in each other, wherever they stand, and how many there are."""
+    """How deep brackets are nested, wherever they are, and how many there are."""
     depth = deepest = count = 0
     for bracket in re.findall(r"[{}\[\]]", text):
         opens = bracket in "{["
@@ -218,7 +218,7 @@ def _brackets(text: str) -> tuple[int, int]:
 
 
 def _embedded(text: str) -> list[object]:
-    """The JSON objects that stand in a text, outermost ones only."""
+    """The JSON objects that are in a text, outermost ones only."""
     found: list[object] = []
     start = text.find("{")
     for _ in range(_MOST_TRIED):

@@ -230,7 +230,7 @@ def _micro(seconds: float) -> float:
 
 
 def _references(inputs: Inputs, path: str) -> dict[str, list[dict[str, Any]]]:
-    """Where the inputs of a node in a frame came from: the values stand in the records of the nodes that gave them, but for items
+    """Where the inputs of a node in a frame came from: the values are in the records of the nodes that gave them, but for items
     of a list, and lists of what items gave.
     """
     return {port: [_reference(given, path) for given in values] for port, values in inputs.items()}

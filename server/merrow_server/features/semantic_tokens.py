@@ -131,7 +131,7 @@ class _Memory:
 
 
 class _Kept(NamedTuple):
-    """A block's tokens, which live on with it; how far right of their places its lines stand in the file; the numbers."""
+    """A block's tokens, which live on with it; how far right of their places its lines are in the file; the numbers."""
 
     tokens: tuple[Token, ...]
     shifts: tuple[int, ...]

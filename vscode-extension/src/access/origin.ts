@@ -3,7 +3,7 @@
 /** Where the hosted service answers when nothing else is said. */
 export const hosted = 'https://api.openai.com/v1';
 
-/** What stands in the place of an address for the embedded model. */
+/** What takes the place of an address for the embedded model. */
 export const offline = { url: 'offline', origin: 'merrow:offline' } as const;
 
 export type Address = { readonly url: string; readonly origin: string } | { readonly problem: string };

@@ -11,7 +11,7 @@ export function webviewRoot(extension: vscode.ExtensionContext): vscode.Uri {
 
 /**
  * The HTML of a page that shows pictures: the script and the style `name` of `dist/webview`, and the drawing frame's script for it to
- * read (`body.dataset.engine`, with `body.dataset.nonce`; `body.dataset.seconds` is how long a drawing may take). The policy lets it load nothing but these; styles stand in the pictures
+ * read (`body.dataset.engine`, with `body.dataset.nonce`; `body.dataset.seconds` is how long a drawing may take). The policy lets it load nothing but these; styles are in the pictures
  * themselves.
  */
 export function page(webview: vscode.Webview, extension: vscode.ExtensionContext, name: string): string {

@@ -143,7 +143,7 @@ export function planPage(plan: Plan): string {
   const lines = [
     `# Dry run of ${shortName(plan.workflow)}`,
     '',
-    'No call was made. Values that are not known yet stand in angle brackets.',
+    'No call was made. Values that are not known yet are in angle brackets.',
     '',
     `- Endpoint: ${endpointName(plan.endpoint)}`,
     `- Calls: ${range(plan.calls)}`,

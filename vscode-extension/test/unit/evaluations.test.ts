@@ -40,7 +40,7 @@ test('no text of data, models or files is markup in the report', () => {
   for (const [tag] of html.matchAll(/<[^>]*>/g)) assert.doesNotMatch(tag.replaceAll(/"[^"]*"/g, ''), /onerror/);
 });
 
-test('evaluations stand in a group of their own, and say what can be done with them', () => {
+test('evaluations are in a group of their own, and say what can be done with them', () => {
   assert.deepEqual(evaluationTree([], 0), []);
   const [group] = evaluationTree([evaluation], 160);
   assert.equal(group?.evaluations.length, 1);

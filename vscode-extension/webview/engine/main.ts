@@ -55,7 +55,7 @@ mermaid.registerLayoutLoaders(
 
 let count = 0;
 
-/** Let Mermaid draw, and use its picture while it stands in the page, where its parts can be measured. */
+/** Let Mermaid draw, and use its picture while it is in the page, where its parts can be measured. */
 async function draw<Result>(asked: DrawRequest, use: (picture: SVGSVGElement) => Result): Promise<Result> {
   request = asked;
   document.body.style.fontFamily = asked.theme.font;

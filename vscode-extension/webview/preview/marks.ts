@@ -145,7 +145,7 @@ export class Marks {
 }
 
 /**
- * Where the marks of a node are: in a group of their own, since a class of the diagram colours all that stands in the node itself,
+ * Where the marks of a node are: in a group of their own, since a class of the diagram colours all that is in the node itself,
  * and importantly.
  */
 function layer(element: SVGGElement): SVGGElement {

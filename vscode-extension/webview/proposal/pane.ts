@@ -64,6 +64,6 @@ function mark(node: SVGGElement | undefined, kind: string): void {
   if (node === undefined) return;
   const box = node.getBBox();
   const place = { x: box.x - ROOM, y: box.y - ROOM, width: box.width + 2 * ROOM, height: box.height + 2 * ROOM };
-  // In a group of its own, since a class of the diagram colours all that stands in the node itself, and importantly.
+  // In a group of its own, since a class of the diagram colours all that is in the node itself, and importantly.
   node.append(svg('g', { class: 'marks' }, svg('rect', { ...place, rx: 6, class: `touched ${kind}` })));
 }

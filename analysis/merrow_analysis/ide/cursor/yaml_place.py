@@ -1,4 +1,4 @@
-"""Where a cursor stands in YAML that is being typed: the path of keys that leads there, whether or not it can be read.
+"""Where a cursor is in YAML that is being typed: the path of keys that leads there, whether or not it can be read.
 
 It goes by indentation and brackets alone, so that half a line below a good one still has its place.
 """

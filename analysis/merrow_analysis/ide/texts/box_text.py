@@ -18,7 +18,7 @@ KEYS_BY_OPERATOR: Mapping[str, Mapping[str, Fragment]] = {"Loop": LOOP_KEYS, "Ma
 
 
 def title_keys(operator: str) -> dict[str, Fragment]:
-    """The parameters that may stand in the title of a Loop or a Map; none for another word."""
+    """The parameters that may be in the title of a Loop or a Map; none for another word."""
     keys = KEYS_BY_OPERATOR.get(operator, {})
     return {key: fragment for key, fragment in keys.items() if key not in SUBGRAPH_KEYS}
 

@@ -1,6 +1,6 @@
 """Texts shown to a reader, as Markdown or plain, whatever the editor draws.
 
-Pieces of source stand in them as `Code`, so that nothing a workflow says is read as formatting.
+Pieces of source are in them as `Code`, so that nothing a workflow says is read as formatting.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A connected part of a workflow becomes a file of its own, and a Call of that file stands in its place."""
+"""A connected part of a workflow becomes a file of its own, and a Call of that file takes its place."""
 
 from __future__ import annotations
 

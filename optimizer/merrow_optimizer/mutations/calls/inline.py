@@ -41,7 +41,7 @@ def inlinings(subject: Subject, files: Files, nodes: Iterable[TypedNode] | None 
 
 
 def _body(subject: Subject, files: Files, path: str) -> Analysis | None:
-    """The called file, where its nodes may stand in the workflow."""
+    """The called file, where its nodes may be in the workflow."""
     try:
         found = files.called(path)
     except ResourceError:

@@ -12,7 +12,7 @@ const FLOW = `flowchart LR
 describe(
   'Model and endpoint',
   (workbench) => {
-    it('stand in the status bar; a click changes them, and no key is shown', async () => {
+    it('are in the status bar; a click changes them, and no key is shown', async () => {
       const w = workbench();
       const { page } = w;
       const host = new URL((await endpoint()).url).host;
