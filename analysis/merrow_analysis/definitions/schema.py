@@ -17,8 +17,8 @@ LANGUAGE_VERSION = 1
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _MEMORY: Fragment = {
-    "description": "Which results of earlier steps the node sees beside its inputs: none, all, those of its own agent, the last n, "
-    "the latest n tokens, or a summary of all.",
+    "description": "Which results of earlier steps the node sees beside its inputs: none, all, those of its own agent, the last n,"
+    " the latest n tokens, or a summary of all.",
     "default": "none",
     "anyOf": [
         {"enum": ["none", "all", "agent", "summary"]},
@@ -48,8 +48,8 @@ _MEMORY: Fragment = {
 AIMS: Fragment = {
     "type": "boolean",
     "default": False,
-    "description": "Adds to the node's prompt what the steps that read its result are asked to do. It is only advice: editing those "
-    "steps does not make the node run again.",
+    "description": "Adds to the node's prompt what the steps that read its result are asked to do. It is only advice: editing"
+    " those steps does not make the node run again.",
 }
 
 CALL_KEYS: Mapping[str, Fragment] = {
@@ -108,7 +108,8 @@ NODE_KEYS: Mapping[str, Fragment] = {
     "agent": {
         "type": "string",
         "minLength": 1,
-        "description": "The agent that carries out the node, by its name under `agents` in the front matter; its settings are the node's defaults.",
+        "description": "The agent that carries out the node, by its name under `agents` in the front matter; its settings are the"
+        " node's defaults.",
     },
     "aims": AIMS,
 }
