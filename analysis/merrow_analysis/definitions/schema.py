@@ -17,8 +17,8 @@ LANGUAGE_VERSION = 1
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _MEMORY: Fragment = {
-    "description": "Which results of earlier steps the node sees beside its inputs: none, all, those of its own agent, the last n,"
-    " the latest n tokens, or a summary of all.",
+    "description": "Which results of earlier steps the node sees beside its inputs: none, all, those of its own agent, the last"
+    " n, the latest n tokens, or a summary of all.",
     "default": "none",
     "anyOf": [
         {"enum": ["none", "all", "agent", "summary"]},

@@ -27,10 +27,9 @@ from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
 
-MOST_PLANS = 50
-MOST_TASKS = 500
 OFFLINE = (
-    "The embedded offline model plans, which is not a real model: it gives the same plan for every task, and nothing is judged."
+    "The embedded offline model plans, which is not a real model: it gives the same plan for every task, and nothing is"
+    " judged."
 )
 Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], Chosen]
 """Chooses the endpoint, as `choose` does."""
