@@ -5,7 +5,7 @@ It takes one object, of which all but ``task`` may be left out:
 - ``task``, in words; ``n``, how many plans are asked for (3, at most 50); ``rank``: ``expected``, ``paper`` or ``code``;
 - ``roles``, a list of the only roles that agents may have; ``maxAgents``, ``maxNodes``; ``form``, ``json`` or ``mermaid``;
 - ``judge``: false asks no judge what the plans cover; ``optimizerModel``, ``judgeModel``, ``baseUrl``, ``fresh``: as the options
-  of ``merrow plan``; ``uri`` of a document, whose settings count;
+  of ``merrow plan``; ``model``, which plans where no other is named; ``uri`` of a document, whose settings count;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost more than
   the setting ``suggest-ask-above-usd``, or ``suggest_ask_above_usd`` of the user's own settings where that is less.
 
@@ -47,6 +47,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "form": TEXT,
     "optimizerModel": TEXT,
     "judgeModel": TEXT,
+    "model": TEXT,
     "baseUrl": TEXT,
     "fresh": _YES_OR_NO,
     "dryRun": _YES_OR_NO,
@@ -60,6 +61,7 @@ _NAMES = {
     "judge": "judge",
     "optimizerModel": "optimizer_model",
     "judgeModel": "judge_model",
+    "model": "model",
     "baseUrl": "base_url",
     "fresh": "fresh",
 }

@@ -51,6 +51,8 @@ class Asked:
     as_mermaid: bool = False
     optimizer_model: str | None = None
     judge_model: str | None = None
+    model: str | None = None
+    """The model that plans where neither the user's settings nor ``optimizer_model`` name one."""
     base_url: str | None = None
     fresh: bool = False
     given: str | None = None
@@ -166,7 +168,7 @@ def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepar
     settings = read_user_settings()
     options = RunOptions(default_model=settings.model, base_url=asked.base_url)
     chosen = choosing(options, asked.base_url, (), user.dialects)
-    model = asked.optimizer_model or settings.models.optimizer or chosen.model or DEFAULT_MODEL
+    model = asked.optimizer_model or settings.models.optimizer or asked.model or chosen.model or DEFAULT_MODEL
     bounds = Bounds(asked.max_nodes, asked.max_agents, asked.roles, needs_agents=asked.given is None)
     wanted = Wanted(asked.task, model, bounds, asked.as_mermaid)
     is_offline = chosen.endpoint.origin == OFFLINE_ORIGIN
