@@ -53,7 +53,7 @@ export function shortNumber(value: number): string {
 
 /** Which model planned, and what it cost. */
 function usedText({ model, endpoint, usage, known }: Plans): string {
-  const who = endpoint === offline ? `The ${endpointName(endpoint)}` : `${model} at ${endpointName(endpoint)}`;
+  const who = endpoint === offline ? `the ${endpointName(endpoint)}` : `${model} at ${endpointName(endpoint)}`;
   if (usage.calls === 0) return known > 0 ? `Planned by ${who}; all answers were known already, so no call was made.` : 'No call was made.';
   const again = known > 0 ? ` (${known} known already)` : '';
   return `Planned by ${who}: ${count(usage.calls, 'call')}${again}, ${tokensText(usage)}, ${costText(usage)}.`;

@@ -82,15 +82,20 @@ function show(cards: Cards | null): void {
 
 function article(card: Card, count: number): Shown & { readonly element: HTMLElement } {
   const name = `Plan ${card.rank}`;
-  const pane = new Pane('', `${name} as a diagram`);
+  const pane = new Pane('', `${name} as a diagram`, true);
   const use = element('button', { type: 'button', 'aria-label': `Use plan ${card.rank}`, ...(card.rank === 1 ? { class: 'primary' } : {}) }, 'Use This Plan');
   use.addEventListener('click', () => {
     editor.postMessage({ use: card.rank });
   });
   const best = card.rank === 1 && count > 1 ? [element('span', { class: 'best' }, 'Best')] : [];
+  const drawing = element('div', { class: 'drawing' }, pane.element);
+  // The wheel scrolls the page; with Ctrl it enlarges the diagram.
+  drawing.addEventListener('wheel', (event) => {
+    if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+  }, { capture: true });
   const parts: HTMLElement[] = [
     element('header', {}, element('h2', {}, name, ...best), element('span', { class: 'about' }, card.title), use),
-    element('div', { class: 'drawing' }, pane.element),
+    drawing,
     figures(card),
   ];
   if (card.coverage !== null) parts.push(coverage(card.coverage));
@@ -103,7 +108,7 @@ function figures(card: Card): HTMLElement {
     element('tr', counts ? { class: 'counts' } : {}, element('th', { scope: 'row' }, rule), element('td', {}, place), element('td', {}, values)),
   );
   const head = ['Ranking', 'Place', 'Figures'].map((title) => element('th', { scope: 'col' }, title));
-  return element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows));
+  return element('div', {}, element('table', {}, element('thead', {}, element('tr', {}, ...head)), element('tbody', {}, ...rows)));
 }
 
 function coverage({ summary, lines }: NonNullable<Card['coverage']>): HTMLElement {

@@ -68,8 +68,8 @@ describe(
       const use = frame.getByRole('button', { name: 'Use plan 1' });
       await use.focus();
       await page.keyboard.press('Enter');
-      const preview = new Preview(w);
-      await preview.node('TEXT').or(preview.node('text')).first().waitFor();
+      const preview = new Preview(w, await w.frame('.toolbar'));
+      await preview.shows('PROBLEM', 'text', 'schedule', 'map', 'page', 'ASSEMBLE', 'RETURN');
       await w.shot('plan-used');
       await page.locator('.tab', { hasText: 'Untitled' }).first().waitFor();
       model.answerWith(undefined);
