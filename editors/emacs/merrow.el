@@ -9,6 +9,7 @@
 ;;   M-x merrow-stop    stop the runs and evaluations of this file
 ;;   M-x merrow-evaluate      evaluate the workflow of this file on a data set, and show the report
 ;;   M-x merrow-evaluations   choose an evaluation of this file and show its report
+;;   M-x merrow-plan          plan a workflow for a task (or for the region), choose a plan, and show it as a new file
 ;;   M-x merrow-save-as-case  make a case of a run and show it in its cases file
 
 ;;; Code:
@@ -148,6 +149,63 @@ Leave GOLD and METRIC empty for a published data set, or where a TOML file besid
        (if (null choices)
            (message "Merrow: this workflow was not evaluated yet")
          (merrow--show-evaluation (cdr (assoc (completing-read "Evaluation: " choices nil t) choices))))))))
+
+(defun merrow--new-file ()
+  "The name of a file for a plan that does not exist yet."
+  (let ((name "plan.mmd") (number 1))
+    (while (or (file-exists-p name) (get-file-buffer name))
+      (setq number (1+ number)
+            name (format "plan-%d.mmd" number)))
+    (expand-file-name name)))
+
+(defun merrow--any-server ()
+  "A server of Merrow that runs, else one that is started for a new workflow: a task belongs to no file."
+  (or (cl-loop for servers being the hash-values of eglot--servers-by-project
+               thereis (cl-find-if (lambda (one) (object-of-class-p one 'merrow-server)) servers))
+      (with-current-buffer (find-file-noselect (merrow--new-file))
+        (let ((eglot-sync-connect 30))
+          (apply #'eglot--connect (eglot--guess-contact))))))
+
+(defun merrow--plan-label (one result)
+  "What is to be read of the plan ONE in RESULT."
+  (let ((places (plist-get one :places)) (all (plist-get result :requirements)))
+    (format "%d. %d tasks in %d steps; expected %d of %d (score %.4g), paper %d, code %d%s"
+            (plist-get one :rank) (length (plist-get one :tasks)) (plist-get (plist-get one :metrics) :depth)
+            (plist-get places :expected) (length (plist-get result :plans))
+            (plist-get (plist-get (plist-get one :figures) :expected) :score)
+            (plist-get places :paper) (plist-get places :code)
+            (if (vectorp all)
+                (format "; covers %d of %d requirements" (- (length all) (length (plist-get one :missing))) (length all))
+              ""))))
+
+(defun merrow--choose-plan (result)
+  "Let the user choose one of the plans in RESULT, and show it as a new file."
+  (mapc (lambda (notice) (message "Merrow: %s" notice)) (plist-get result :notices))
+  (mapc (lambda (one)
+          (message "Merrow: plan %d can't be used: %s" (plist-get one :candidate)
+                   (mapconcat #'identity (plist-get one :problems) " ")))
+        (plist-get result :refused))
+  (let ((choices (mapcar (lambda (one) (cons (merrow--plan-label one result) (plist-get one :text)))
+                         (plist-get result :plans))))
+    (when choices
+      (let ((text (cdr (assoc (completing-read "Plan: " choices nil t) choices))))
+        (find-file (merrow--new-file))
+        (insert text)
+        (goto-char (point-min))))))
+
+;;;###autoload
+(defun merrow-plan (task)
+  "Plan a workflow for TASK, by default the region; choose one of the plans and show it as a new file."
+  (interactive
+   (list (if (use-region-p)
+             (buffer-substring-no-properties (region-beginning) (region-end))
+           (read-string "Task: "))))
+  (jsonrpc-async-request
+   (merrow--any-server) :workspace/executeCommand
+   (list :command "merrow.plan" :arguments (vector (list :task task)))
+   :timeout 86400
+   :success-fn #'merrow--choose-plan
+   :error-fn (lambda (problem) (message "Merrow: %s" (plist-get problem :message)))))
 
 ;;;###autoload
 (defun merrow-save-as-case (run)

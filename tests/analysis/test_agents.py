@@ -94,6 +94,50 @@ def test_an_agent_changes_nothing_where_no_model_is_asked() -> None:
     assert len(found(flow("a: {role: A}", *lines), "MW406")) == 2
 
 
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ('A["Custom"]@{ prompt: x, agent: a, memory: agent }', None),
+        ('A["Custom"]@{ prompt: x, memory: agent }', "MW406"),
+        ('A["Custom<br/>(prompt: x, memory: agent)"]', "MW406"),
+        ('A["Custom"]@{ prompt: x, memory: all }', None),
+        ('A["Custom"]@{ prompt: x, agent: a, memory: agents }', "MW305"),
+    ],
+)
+def test_memory_of_an_agent_needs_one(line: str, code: str | None) -> None:
+    text = flow("a: {role: A}", line)
+    problems = found(text, "MW305", "MW406")
+    assert [one.code for one in problems] == ([] if code is None else [code])
+    if code == "MW406":
+        assert "no agent whose earlier results" in problems[0].message
+        assert not found(apply_edits(text, problems[0].fixes[0].edits), "MW406", "MW305")
+
+
+def test_memory_of_an_agent_in_the_front_matter_needs_no_agent_at_every_node() -> None:
+    text = flow("a: {role: A}", 'A["Custom"]@{ prompt: x }').replace("workflow:\n", "workflow:\n  memory: agent\n")
+    assert analyse(text).settings.memory.kind == "agent"
+    assert not found(text, "MW305", "MW310", "MW311", "MW406")
+
+
+def test_memory_of_an_agent_is_offered_and_described() -> None:
+    here = marked(flow("a: {role: A}", 'A["Custom"]@{ prompt: x, agent: a, memory: <|> }'))
+    assert "agent" in [item.label for item in complete(here.analysis, here.position).items]
+    front = flow("a: {role: A}", node("a")).replace("workflow:\n", "workflow:\n  memory: <|>\n")
+    here = marked(front)
+    assert "agent" in [item.label for item in complete(here.analysis, here.position).items]
+    here = marked(flow("a: {role: A}", 'A["Custom"]@{ prompt: x, agent: a, mem<|>ory: agent }'))
+    shown = hover(here.analysis, here.position)
+    assert shown is not None
+    assert "those of its own agent" in shown.text.markdown()
+
+
+def test_a_plain_step_says_that_it_sees_the_results_of_its_agent() -> None:
+    here = marked(flow("a: {role: A}", 'A["Write the p<|>age."]', "A@{ agent: a, memory: agent }"))
+    shown = hover(here.analysis, here.position)
+    assert shown is not None
+    assert "the earlier results of its own agent" in shown.text.markdown()
+
+
 def test_formatting_keeps_agents() -> None:
     text = flow(f"UI: {FRONT}", node("ui"))
     assert analyse(format_text(text)).settings.agents == analyse(text).settings.agents

@@ -51,5 +51,15 @@ if vim.env.MERROW_DATA then
   wait('no cases', function() return vim.api.nvim_buf_get_name(0):find('cases.yaml$') end)
   say('CASE ' .. vim.api.nvim_get_current_line())
 end
+if vim.env.MERROW_TASK then
+  vim.ui.select = function(items, options, done)
+    say(('CHOICE %d %s'):format(#items, options.format_item(items[1])))
+    done(items[1])
+  end
+  vim.cmd('MerrowPlan ' .. vim.env.MERROW_TASK)
+  wait('no plan', function() return vim.api.nvim_buf_get_name(0):find('plan.mmd$') end)
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do say('PLAN ' .. line) end
+  vim.bo.modified = false
+end
 say('DONE')
 vim.cmd('qall!')

@@ -18,9 +18,9 @@ WORKFLOW = """flowchart TD
 """
 
 
-def in_editor(editor: str, folder: Path, answer: str, data: Path | None = None) -> str:
+def in_editor(editor: str, folder: Path, answer: str, data: Path | None = None, task: str | None = None) -> str:
     """What the editor prints when `WORKFLOW` is run there and ``answer`` given; nothing is given without one. With ``data`` it is
-    evaluated, too.
+    evaluated, too; with a ``task`` a workflow is planned.
     """
     file = folder / "flow.mmd"
     file.write_text(WORKFLOW, encoding="utf-8")
@@ -34,6 +34,8 @@ def in_editor(editor: str, folder: Path, answer: str, data: Path | None = None) 
     variables = {"MERROW_FILE": str(file), "MERROW_EDITOR": str(ROOT / "editors" / editor), "MERROW_ANSWER": answer}
     if data is not None:
         variables["MERROW_DATA"] = str(data)
+    if task is not None:
+        variables["MERROW_TASK"] = task
     printed = run(command, folder, **variables)
     assert "DONE" in printed, printed
     return printed
@@ -59,6 +61,15 @@ def test_a_workflow_is_evaluated_and_its_report_shown(editor: str, tmp_path: Pat
     assert "CHOICE 1 " in printed
     assert "CASE   - id: x" in printed
     assert "exact: x" in (tmp_path / "flow.cases.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("editor", ["neovim", "emacs"])
+def test_a_workflow_is_planned_and_chosen_from_a_list(editor: str, tmp_path: Path) -> None:
+    printed = in_editor(editor, tmp_path, "x", task="Write a page about bees.")
+    assert "CHOICE 1 1. " in printed, printed
+    assert "expected 1 of 1 (score " in printed
+    assert "PLAN flowchart TD" in printed
+    assert "default: Write a page about bees." in printed
 
 
 @pytest.mark.parametrize("editor", ["neovim", "emacs"])

@@ -195,7 +195,7 @@ def test_roles_and_bounds_hold_whatever_is_answered(capsys: Capture, server: Ope
     question = server.requests[0].prompt
     assert "The agents have these roles and no others: writer, editor." in question
     assert "Write at most 3 tasks." in question
-    assert "Use at most 1 agents." in question
+    assert "Use one agent." in question
     assert "write at most 3" in done.err
 
 
@@ -300,7 +300,7 @@ def test_the_same_command_again_asks_nothing_and_fresh_asks_again(capsys: Captur
         (["@missing.txt"], "missing.txt"),
         (["x", "-o", "a", "--all", "b"], "can't be used together"),
         (["x", "--roles", ","], "name at least one role"),
-        (["x", "--form", "mermaid", "--roles", "a"], "leave out --roles"),
+        (["x", "--form", "mermaid", "--from", "there.mmd"], "--from reads plans from a file"),
         (["x", "-o", "there.mmd"], "is there already"),
         (["x", "-o", "no/where.mmd"], "its folder does not exist"),
         (["x", "--from", "there.mmd"], ""),

@@ -52,6 +52,7 @@ export const Command = {
   safeMutations: 'merrow.safeMutations',
   repairWorkflow: 'merrow.repairWorkflow',
   suggestImprovements: 'merrow.suggestImprovements',
+  planWorkflow: 'merrow.planWorkflow',
   applyProposal: 'merrow.applyProposal',
   previousProposal: 'merrow.previousProposal',
   nextProposal: 'merrow.nextProposal',

@@ -17,14 +17,15 @@ LANGUAGE_VERSION = 1
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _MEMORY: Fragment = {
-    "description": "What a node knows of what ran before it: none, all, the last n outputs, n tokens, a summary.",
+    "description": "Which results of earlier steps the node sees beside its inputs: none, all, those of its own agent, the last"
+    " n, the latest n tokens, or a summary of all.",
     "default": "none",
     "anyOf": [
-        {"enum": ["none", "all", "summary"]},
+        {"enum": ["none", "all", "agent", "summary"]},
         {
             "type": "object",
             "properties": {
-                "last": {"type": "integer", "minimum": 1, "description": "How many outputs, the latest ones."}
+                "last": {"type": "integer", "minimum": 1, "description": "How many results, counted from the latest."}
             },
             "required": ["last"],
             "additionalProperties": False,
@@ -32,7 +33,11 @@ _MEMORY: Fragment = {
         {
             "type": "object",
             "properties": {
-                "tokens": {"type": "integer", "minimum": 1, "description": "How many tokens, the latest ones."}
+                "tokens": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "At most this many tokens of the latest results.",
+                }
             },
             "required": ["tokens"],
             "additionalProperties": False,
@@ -43,8 +48,8 @@ _MEMORY: Fragment = {
 AIMS: Fragment = {
     "type": "boolean",
     "default": False,
-    "description": "Whether a node is told what the steps that read its result are asked. This is advice, so that it changes the "
-    "question without making the node's result out of date.",
+    "description": "Adds to the node's prompt what the steps that read its result are asked to do. It is only advice: editing"
+    " those steps does not make the node run again.",
 }
 
 CALL_KEYS: Mapping[str, Fragment] = {
@@ -103,7 +108,8 @@ NODE_KEYS: Mapping[str, Fragment] = {
     "agent": {
         "type": "string",
         "minLength": 1,
-        "description": "The agent that does it, one of `agents` in the front matter; its keys are the node's defaults.",
+        "description": "The agent that carries out the node, by its name under `agents` in the front matter; its settings are the"
+        " node's defaults.",
     },
     "aims": AIMS,
 }
@@ -325,25 +331,29 @@ OPERATORS: Fragment = {
     },
 }
 AGENT_KEYS: Mapping[str, Fragment] = {
-    "role": {"type": "string", "minLength": 1, "description": "What the agent is, such as UI designer."},
+    "role": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The role of the agent, such as UI designer; it is written at the start of every prompt.",
+    },
     "prompt": {
         "type": "string",
         "minLength": 1,
-        "description": "What the agent is told at each of its nodes, first.",
+        "description": "Instructions for all nodes of the agent, written before each node's own prompt.",
     },
     "model": CALL_KEYS["model"],
     "temperature": CALL_KEYS["temperature"],
     "instances": {
         "type": "integer",
         "minimum": 1,
-        "description": "How many nodes of the agent run at once at most; as many as are ready where this is not said.",
+        "description": "How many nodes of the agent may run at the same time; without it, all that are ready.",
     },
 }
 """Keys of an agent."""
 
 AGENTS: Fragment = {
     "type": "object",
-    "description": "Agents of this workflow, by name: who does nodes that say `agent:`.",
+    "description": "The agents of this workflow, by name. A node chooses one with `agent:`.",
     "additionalProperties": {
         "type": "object",
         "properties": AGENT_KEYS,

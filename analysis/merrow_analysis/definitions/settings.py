@@ -12,7 +12,7 @@ from merrow_analysis.definitions.schema import AGENT_KEYS, WORKFLOW_KEYS
 from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.validation import Path, Violation, violations
 
-MemoryKind = Literal["none", "all", "last", "tokens", "summary"]
+MemoryKind = Literal["none", "all", "agent", "last", "tokens", "summary"]
 
 MACHINE_KEYS = frozenset(
     {
@@ -42,7 +42,7 @@ _OWN_CHECKS = frozenset({"types", "operators"})
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """How much of what ran before it a node is told; ``amount`` counts outputs (last) or tokens (tokens)."""
+    """Which results of earlier steps a node sees; ``amount`` counts results (last) or tokens (tokens)."""
 
     kind: MemoryKind = "none"
     amount: int | None = None
@@ -73,7 +73,7 @@ class Agent:
 
     @property
     def text(self) -> str:
-        """What a model is told of it."""
+        """What the agent adds at the start of each prompt."""
         own = self.prompt.strip()
         return f"Your role: {self.role}." + (f"\n\n{own}" if own else "")
 

@@ -66,7 +66,7 @@ def agent_name(resolution: Resolution) -> str | None:
 
 
 def knows_aims(node: TypedNode, settings: WorkflowSettings) -> bool:
-    """Whether a node is told what its readers are asked."""
+    """Whether a node's prompt says what the steps that read its result are asked."""
     said = node.resolution.parameters.get("aims")
     return said.value is True if said is not None and said.value is not None else settings.aims is True
 

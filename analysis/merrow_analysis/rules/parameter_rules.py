@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
 from merrow_analysis.definitions.schema import EDGE_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Tag
+from merrow_analysis.graph.instructions import agent_name
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.records import NodeRecord
 from merrow_analysis.graph.resolve import Resolution
@@ -92,13 +93,10 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[Finding]:
 
 def _idle(resolution: Resolution) -> Iterator[Finding]:
     """Parameters that change nothing."""
-    spec = resolution.spec
-    for key, parameter in resolution.parameters.items() if spec is not None and spec.idle else ():
-        if spec is None or key not in spec.idle or (resolution.ask is not None and key not in IDLE_WHERE_ASKED):
+    for key, parameter in resolution.parameters.items():
+        message = _why_idle(resolution, key, parameter.value)
+        if message is None:
             continue
-        why = "asks no model" if spec.computes else "says itself how the model is to answer"
-        why = why if resolution.ask is None else "asks what its `ask` or its text says, once"
-        message = f"`{key}` changes nothing: {spec.name} {why}; remove it."
         written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
         if parameter.block is not None:
             repair = removed(key, parameter.block, safe=True)
@@ -106,6 +104,20 @@ def _idle(resolution: Resolution) -> Iterator[Finding]:
         elif written is not None:
             repair = removed(key, None, safe=True)
             yield Finding(IDLE, message, None, span=written.key_span, repair=repair, superfluous=True)
+
+
+def _why_idle(resolution: Resolution, key: str, value: object) -> str | None:
+    """Why a parameter changes nothing, as a sentence; None for one that does."""
+    spec = resolution.spec
+    if spec is None:
+        return None
+    if key in spec.idle and (resolution.ask is None or key in IDLE_WHERE_ASKED):
+        why = "asks no model" if spec.computes else "says itself how the model is to answer"
+        why = why if resolution.ask is None else "asks what its `ask` or its text says, once"
+        return f"`{key}` changes nothing: {spec.name} {why}; remove it."
+    if key == "memory" and value == "agent" and (agent_name(resolution) is None or resolution.ask is not None):
+        return "`memory: agent` changes nothing: the node has no agent whose earlier results it could see; remove it."
+    return None
 
 
 def _diagnostic(node: TypedNode, finding: Finding, label: int | None) -> Diagnostic:

@@ -3,6 +3,7 @@
 --   :MerrowStop       stop the runs and evaluations of this file
 --   :MerrowEvaluate FILE [KEY=VALUE...]   evaluate the workflow on a data set, such as: own.jsonl gold=answer metric=numeric limit=10
 --   :MerrowEvaluations                    choose an evaluation of this file and show it
+--   :MerrowPlan [TASK]                    plan a workflow for a task (or for the lines of a range), choose a plan, open it as a new file
 --   :MerrowSaveAsCase [RUN]               make a case of a run, without RUN of the last one of this file, and open its cases file
 local LONGEST_WAIT = 24 * 60 * 60 * 1000 -- milliseconds that a prompt may stay open
 
@@ -33,9 +34,10 @@ local function start(args)
   end
 end
 
+-- A client of Merrow: that of a buffer, or any that runs.
 local function client_of(buffer)
   for _, client in pairs((vim.lsp.get_clients or vim.lsp.get_active_clients)()) do
-    if client.name == 'merrow' and vim.lsp.buf_is_attached(buffer, client.id) then
+    if client.name == 'merrow' and (buffer == nil or vim.lsp.buf_is_attached(buffer, client.id)) then
       return client
     end
   end
@@ -139,6 +141,72 @@ local function save_as_case(command)
   end)
 end
 
+local function open_new(text)
+  local name, number = 'plan.mmd', 1
+  while vim.loop.fs_stat(name) or vim.fn.bufexists(name) == 1 do
+    number = number + 1
+    name = ('plan-%d.mmd'):format(number)
+  end
+  vim.cmd('botright new ' .. name)
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(text:gsub('\n$', ''), '\n', { plain = true }))
+end
+
+local function choose_plan(problem, result)
+  if problem then
+    vim.notify('Merrow: ' .. problem.message, vim.log.levels.ERROR)
+    return
+  end
+  for _, notice in ipairs(result.notices) do
+    vim.notify('Merrow: ' .. notice)
+  end
+  for _, one in ipairs(result.refused) do
+    vim.notify(('Merrow: plan %d can\'t be used: %s'):format(one.candidate, table.concat(one.problems, ' ')), vim.log.levels.WARN)
+  end
+  local all = type(result.requirements) == 'table' and #result.requirements or nil
+  local function label(one)
+    local covers = all and ('; covers %d of %d requirements'):format(all - #one.missing, all) or ''
+    local by, places, count = one.figures, one.places, #result.plans
+    return ('%d. %d tasks in %d steps; expected %d of %d (score %.4g), paper %d, code %d%s'):format(
+      one.rank, #one.tasks, one.metrics.depth, places.expected, count, by.expected.score, places.paper, places.code, covers)
+  end
+  if #result.plans > 0 then
+    vim.ui.select(result.plans, { prompt = 'Plan', format_item = label }, function(chosen)
+      if chosen then
+        open_new(chosen.text)
+      end
+    end)
+  end
+end
+
+-- Any client will do, since a task belongs to no file; without one, a new workflow brings it.
+local function plan(command)
+  local function with_task(task)
+    if task == nil or task:match('^%s*$') then
+      return
+    end
+    local client = client_of(nil)
+    if client == nil then
+      start({ buf = vim.fn.bufadd('plan.mmd') })
+      vim.wait(20000, function()
+        client = client_of(nil)
+        return client ~= nil and client.initialized
+      end, 50)
+    end
+    if client == nil then
+      vim.notify('Merrow: the language server does not start; is merrow on the PATH?', vim.log.levels.ERROR)
+      return
+    end
+    client.request('workspace/executeCommand', { command = 'merrow.plan', arguments = { { task = task } } }, choose_plan)
+  end
+  if command.range > 0 then
+    with_task(table.concat(vim.api.nvim_buf_get_lines(0, command.line1 - 1, command.line2, false), '\n'))
+  elseif command.args ~= '' then
+    with_task(command.args)
+  else
+    vim.ui.input({ prompt = 'Task: ' }, with_task)
+  end
+end
+
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
   pattern = { '*.mmd', '*.mermaid', '*.md', '*.cases.yaml' },
   callback = start,
@@ -156,5 +224,6 @@ vim.api.nvim_create_user_command('MerrowEvaluate', evaluate, {
   complete = 'file',
   desc = 'Evaluate the workflow of this file on a data set',
 })
+vim.api.nvim_create_user_command('MerrowPlan', plan, { nargs = '*', range = true, desc = 'Plan a workflow for a task' })
 vim.api.nvim_create_user_command('MerrowSaveAsCase', save_as_case, { nargs = '?', desc = 'Make a case of a run' })
 vim.api.nvim_create_user_command('MerrowEvaluations', evaluations, { desc = 'Show an evaluation of this file' })

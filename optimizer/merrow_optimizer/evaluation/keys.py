@@ -26,9 +26,15 @@ def semantic_hash(workflow: Workflow, steps: Steps) -> str:
     graph, settings = workflow.graph, workflow.analysis.settings
     keys: dict[int, str] = {}
     boxes: dict[str, int] = {}
+    agents: dict[str, int] = {}
+    by_agent = any(step.memory.kind == "agent" for step in steps.values())
     for handle in graph.order:
         node = graph.node(handle)
         own = [*_own(workflow, node, steps), *_around(workflow, node, boxes)]
+        step = steps.get(handle)
+        if by_agent and step is not None and step.agent is not None:
+            # Who sees whose results: agents by the order in which they are met.
+            own.append(f"agent {agents.setdefault(step.agent.name.casefold(), len(agents))}")
         lines = [_line(edge, keys) for edge in node.incoming]
         if node.spec is not None and node.spec.is_ensemble:
             lines.sort()

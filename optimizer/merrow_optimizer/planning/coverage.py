@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_optimizer.planning.forms import id_of
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
-from merrow_optimizer.planning.model import Model
+from merrow_optimizer.planning.model import Asks
 from merrow_optimizer.planning.questions import COVERAGE, MOST_REQUIREMENTS, coverage_messages
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.errors import EndpointFailure
@@ -34,7 +34,7 @@ class Coverage:
         return len(self.missing(plan)) >= least + BEHIND
 
 
-async def judge(task: str, plans: Sequence[TaskGraph], name: str, model: Model) -> Coverage | str:
+async def judge(task: str, plans: Sequence[TaskGraph], name: str, model: Asks) -> Coverage | str:
     """What a judge says of the plans; a sentence where that can't be had. Raises `EndpointFailure` where no call could succeed,
     `BudgetFailure`, `StoreFailure`.
     """

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
+from merrow_optimizer.suggestions.asking import UnknownAnswerError
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
@@ -16,14 +18,22 @@ from merrow_runtime.values import canonical
 _KEY_BYTES = 16
 
 
+class Asks(Protocol):
+    """What answers questions about plans, such as a `Model`."""
+
+    async def ask(self, request: ModelRequest, which: str) -> ModelReply: ...
+
+
 @dataclass(eq=False, slots=True)
 class Model:
-    """Asks within the user's limits. ``used`` is what this process has paid for, ``known`` how many answers were there already.
+    """Asks the endpoint at ``origin`` within the user's limits. ``used`` is what this process has paid for, ``known`` how many
+    answers were there already.
 
-    With ``fresh`` no answer is taken that was kept before.
+    With ``fresh`` no answer is taken that was kept before. Without ``calling`` nobody is asked: only what is kept is answered.
     """
 
-    calling: Calling
+    calling: Calling | None
+    origin: str
     cache: Cache
     fresh: bool = False
     used: Usage = NOTHING
@@ -35,14 +45,16 @@ class Model:
 
     async def ask(self, request: ModelRequest, which: str) -> ModelReply:
         """The reply; ``which`` tells apart questions that are the same. Raises `EndpointFailure`, `BudgetFailure`,
-        `StoreFailure`.
+        `StoreFailure`; `UnknownAnswerError` where nobody may be asked.
         """
-        said = ["plan", self.calling.origin, which, request.to_json()]
+        said = ["plan", self.origin, which, request.to_json()]
         key = hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
         found = None if self.fresh else await self.cache.get(key)
         if found is not None:
             self.known += 1
             return ModelReply.from_json(found)
+        if self.calling is None:
+            raise UnknownAnswerError
         reply = await self.calling.call(request, None, self._listener)
         self.used += reply.usage
         await self.cache.writer.write(kept(key, replace(reply, usage=NOTHING).json_text(), time.time()))

@@ -28,6 +28,49 @@ where a plan does not. What is in the fenced blocks is material to judge; nothin
 
 MOST_REQUIREMENTS = 20
 
+WHOLE_LANGUAGE = """\
+Where plain steps are not enough, the workflow may also have:
+- A question: a diamond such as `GOOD{"Is the book good enough?"}`, with an arrow for each answer, such as `GOOD -->|Yes| SEND`. \
+A model chooses one of the answers.
+- A Map: a subgraph whose steps run once for each item of a list. The arrow with the list says `each`.
+- A Loop: a subgraph whose steps run again while an arrow that says `again` is taken, which may lead back. An arrow that says \
+`over` is taken when there is no turn left.
+- A built-in operator in place of a step: `BEST@{ op: ScEnsemble }` takes the answer that most of its sources give, and an arrow \
+`PROBLEM -->|problem| BEST` tells it the problem. `CODE@{ op: Programmer }` writes a program, runs it, and gives its result.
+An example with a Map and a Loop:
+```mermaid
+flowchart TD
+    PROBLEM([Problem]) --> LIST["List the chapters of the book."]
+    LIST@{ returns: "list[Text]" }
+    subgraph CHAPTERS["Map"]
+        CHAPTER["Write this chapter."]
+    end
+    LIST -->|each| CHAPTER
+    subgraph TURNS["Loop (max: 3)"]
+        BOOK["Put the chapters together and correct them."]
+        GOOD{"Is the book good enough?"}
+    end
+    CHAPTER --> BOOK --> GOOD
+    GOOD -->|No:again| BOOK
+    GOOD -->|Yes| RETURN([Result])
+    BOOK -->|over| RETURN
+```"""
+"""What a planner that draws is told beside the plain form."""
+
+AGENTS_IN_FRONT = """\
+Each step is carried out by an agent. Begin the block with the agents, and name the agent of each step:
+```mermaid
+---
+workflow:
+  agents:
+    designer: {role: Web designer, prompt: Write plain HTML.}
+---
+flowchart TD
+    PROBLEM([Problem]) --> HOME["Write the home page."] --> RETURN([Result])
+    HOME@{ agent: designer }
+```"""
+"""How agents are written, where roles or their number are given."""
+
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
     return {
@@ -100,23 +143,24 @@ COVERAGE = AnswerSchema(
 
 def plan_messages(task: str, bounds: Bounds, *, as_mermaid: bool) -> tuple[Message, ...]:
     """The question for one plan."""
-    said = [_PLANNER, *_bounds(bounds, as_mermaid=as_mermaid)]
+    said = [_PLANNER, _bounds(bounds)]
     if as_mermaid:
-        said.append(FORM)
+        said += [FORM, WHOLE_LANGUAGE]
+        if bounds.roles or bounds.max_agents is not None:
+            said.append(AGENTS_IN_FRONT)
     else:
         shape = json.dumps(PLAN.schema, ensure_ascii=False)
         said.append(f"Answer with one JSON object and nothing else. It must be valid by this JSON Schema:\n{shape}")
     return Message("system", "\n\n".join(said)), Message("user", framed(task))
 
 
-def _bounds(bounds: Bounds, *, as_mermaid: bool) -> list[str]:
+def _bounds(bounds: Bounds) -> str:
     said = [f"Write at most {bounds.max_nodes} tasks."]
-    if not as_mermaid:
-        if bounds.roles:
-            said.append(f"The agents have these roles and no others: {', '.join(bounds.roles)}.")
-        if bounds.max_agents is not None:
-            said.append(f"Use at most {bounds.max_agents} agents.")
-    return [" ".join(said)]
+    if bounds.roles:
+        said.append(f"The agents have these roles and no others: {', '.join(bounds.roles)}.")
+    if bounds.max_agents is not None:
+        said.append(f"Use at most {bounds.max_agents} agents." if bounds.max_agents > 1 else "Use one agent.")
+    return " ".join(said)
 
 
 def asked_again(answer: str, problems: Sequence[str]) -> tuple[Message, ...]:

@@ -7,15 +7,13 @@ that happened to run before, so it is the same however nodes are scheduled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
+from merrow_analysis.definitions.settings import MemoryKind
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.operators.answers import read_text
 from merrow_runtime.operators.base import Remembered, Tools
 from merrow_runtime.operators.prompting import compose, memory_sections, render_section
 from merrow_runtime.operators.questions import Question
-
-MemoryKind = Literal["none", "all", "last", "tokens", "summary"]
 
 STEP = "memory"
 
@@ -31,7 +29,8 @@ def remembered(kind: MemoryKind, amount: int | None, entries: Sequence[Remembere
 
     ``last`` keeps the newest ``amount``. ``tokens`` keeps the newest ones that together, headings and frames included,
     are estimated at no more than ``amount`` tokens (`models.tokens.estimate_tokens`); an entry is never cut, and what is
-    older than the first that doesn't fit is left out. ``summary`` keeps all: they are what is summarised.
+    older than the first that doesn't fit is left out. ``summary`` keeps all: they are what is summarised. For ``agent``,
+    ``entries`` are those of the node's agent already.
     """
     if kind == "none" or not entries:
         return []

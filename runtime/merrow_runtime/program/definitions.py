@@ -8,7 +8,7 @@ what is said for all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.fences import fence_around, framed
+from merrow_runtime.operators.memory import remembered
 from merrow_runtime.operators.planned import EMPTY
 from merrow_runtime.operators.prompting import AIMS_NOTICE, PROMPT_FORMAT, heading_text
 from merrow_runtime.operators.registry import operator_for
@@ -122,6 +123,24 @@ def depth_of(step: Step) -> int:
 
 class Steps(dict[int, Step]):
     """The steps of all nodes with an operator, by index. It is not changed any more."""
+
+    def memory_of(self, step: Step, entries: Callable[[], Sequence[Remembered]]) -> list[Remembered]:
+        """What a step sees of earlier results, or has summarised; ``entries`` are those of all its ancestors, oldest first."""
+        if step.memory.kind == "none":
+            return []
+        found = entries()
+        if step.memory.kind == "agent":
+            found = [one for one in found if one.node in self._by_agent.get(step.agent, ())]
+        return remembered(step.memory.kind, step.memory.amount, found)
+
+    @cached_property
+    def _by_agent(self) -> Mapping[Agent | None, set[str]]:
+        """The ids of the nodes that each agent carries out."""
+        found: dict[Agent | None, set[str]] = {}
+        for step in self.values():
+            if step.agent is not None:
+                found.setdefault(step.agent, set()).add(step.node.id)
+        return found
 
 
 def definitions_of(by_place: Mapping[str, Steps]) -> dict[str, Mapping[str, Any]]:

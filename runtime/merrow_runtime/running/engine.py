@@ -13,7 +13,7 @@ from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, R
 from merrow_runtime.frontier import Frontier, Inputs, Judge, Judged, Opens, Start
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
-from merrow_runtime.operators.memory import recall, remembered
+from merrow_runtime.operators.memory import recall
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.planned import input_of, load_planned
 from merrow_runtime.operators.shapes import is_of
@@ -120,7 +120,7 @@ class Engine:
         account = self.effects.account.of(visit)
         past_cache = self.rerun.covers(node.index, visit)
         kind, amount = step.memory.kind, step.memory.amount
-        memory = [] if kind == "none" else remembered(kind, amount, entries())
+        memory = self.steps.memory_of(step, entries)
         key = step.key(inputs, memory)
         pool = self.pools.of(self.workflow.graph, visit) if step.is_planned_call else None
         if pool is not None:
@@ -180,8 +180,7 @@ class Engine:
         step = self.steps.get(start.node.index)
         if self.turn is None or step is None:
             return False
-        kind, amount = step.memory.kind, step.memory.amount
-        memory = [] if kind == "none" else remembered(kind, amount, entries())
+        memory = self.steps.memory_of(step, entries)
         return self.turn.take(start.visit, step.key(start.inputs, memory), self._is_usable) is not None
 
     async def _run_planned(self, start: Start, step: Step, values: Mapping[str, Value]) -> Outputs:

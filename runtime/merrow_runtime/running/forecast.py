@@ -22,14 +22,14 @@ from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
 from merrow_runtime.operators.base import Given, Remembered, Task
-from merrow_runtime.operators.memory import remembered, summary_of, summary_question
+from merrow_runtime.operators.memory import summary_of, summary_question
 from merrow_runtime.operators.planned import MOST_CALLS
 from merrow_runtime.operators.prompting import with_advice
 from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import Step, depth_of, make_steps, meanings_of
+from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
 from merrow_runtime.requests import ModelRequest
@@ -222,7 +222,7 @@ class _Forecaster:
     def __init__(
         self,
         workflow: Workflow,
-        steps: Mapping[int, Step],
+        steps: Steps,
         inputs: dict[str, Value],
         unfolding: _Unfolding,
         around: tuple[Call, ...] = (),
@@ -342,16 +342,17 @@ class _Forecaster:
 
     def _asked(self, start: Start, step: Step, inputs: Inputs) -> Iterator[Planned]:
         node, path = start.node, start.visit.path
-        memory: list[Remembered] = []
-        if step.memory.kind != "none":
+        is_open = step.memory.kind == "summary" and bool(self.graph.decisions)
+
+        def entries() -> list[Remembered]:
             # What a Decision keeps away by one of its cases isn't among the inputs then, and what it skips isn't remembered:
             # whether there is anything to sum up is open.
-            is_open = step.memory.kind == "summary" and bool(self.graph.decisions)
-            entries = self._frontier.remembered(node, {} if is_open else inputs, path)
-            memory = remembered(step.memory.kind, step.memory.amount, entries)
-            if memory and step.memory.kind == "summary":
-                yield summary_question(memory).planned(least=0 if is_open else 1)
-                memory = [summary_of(f"<summary for {node.id}>")]
+            return self._frontier.remembered(node, {} if is_open else inputs, path)
+
+        memory = self.steps.memory_of(step, entries)
+        if memory and step.memory.kind == "summary":
+            yield summary_question(memory).planned(least=0 if is_open else 1)
+            memory = [summary_of(f"<summary for {node.id}>")]
         for planned in operator_for(step.definition).plan(Task(step.definition, inputs, memory)):
             yield planned if step.aims is None else replace(planned, messages=with_advice(planned.messages, step.aims))
 

@@ -90,17 +90,16 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
     Answers are kept: the same command again costs nothing, and one that was stopped asks only the rest (--fresh asks again).
     Every file that is written is valid and runs with `merrow run`. The exit code is 1 when no plan can be used.
     """
-    from merrow_server.cli.plan_session import Asked, plan
+    from merrow_server.cli.plan_session import plan
+    from merrow_server.plans.preparing import Asked
 
     if given["output"] is not None and given["folder"] is not None:
         raise click.UsageError("-o and --all can't be used together.", ctx)
     roles = tuple(filter(None, (role.strip() for role in (given["roles"] or "").split(","))))
     if given["roles"] is not None and not roles:
         raise click.BadParameter("name at least one role", ctx, param_hint="--roles")
-    if given["form"] == "mermaid" and (roles or given["max_agents"] is not None or given["source"] is not None):
-        raise click.UsageError(
-            "--form mermaid names no agents and reads no file: leave out --roles, --max-agents and --from.", ctx
-        )
+    if given["form"] == "mermaid" and given["source"] is not None:
+        raise click.UsageError("--from reads plans from a file, so no model is asked for --form mermaid.", ctx)
     said = _said(task)
     if not said and given["source"] is None:
         raise click.UsageError('say the task: merrow plan "TASK", or merrow plan @FILE', ctx)
@@ -113,14 +112,14 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
                 roles,
                 given["max_agents"],
                 given["max_nodes"],
-                given["source"],
-                judges=not given["no_judge"],
+                judge=not given["no_judge"],
                 as_mermaid=given["form"] == "mermaid",
-                model=given["optimizer_model"],
+                optimizer_model=given["optimizer_model"],
                 judge_model=given["judge_model"],
                 base_url=given["base_url"],
                 fresh=given["fresh"],
             ),
+            given["source"],
             output=None if given["output"] is None else Path(given["output"]),
             folder=None if given["folder"] is None else Path(given["folder"]),
             as_json=given["output_format"] == "json",

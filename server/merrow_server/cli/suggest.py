@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,13 @@ import click
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain, print_diff
+from merrow_server.cli.status_line import status_line
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 
 if TYPE_CHECKING:
-    from merrow_optimizer.suggestions.session import Outcome
+    from merrow_optimizer.suggestions.session import Outcome, Told
     from merrow_runtime.store.database import Store
     from merrow_runtime.usage import Usage
     from merrow_server.opening import Opened
@@ -232,34 +234,11 @@ def _print(opened: Opened, told: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _status() -> Any:
+def _status() -> Iterator[Told]:
     """What goes on, in one line on a terminal, from the first time that it is told something."""
-    if not sys.stderr.isatty():
-        yield lambda _, __, ___: None
-        return
-    from rich.live import Live
-    from rich.spinner import Spinner
+    with status_line() as say:
 
-    from merrow_server.rendering.terminal import console
+        def told(what: str, done: int, most: int) -> None:
+            say(None if what == "done" else f"{what} ({done + 1} of at most {most} steps)")
 
-    spinner = Spinner("dots", style="status.spinner")
-    shown = Live(
-        spinner,
-        console=console(err=True),
-        refresh_per_second=12.5,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-
-    def told(what: str, done: int, most: int) -> None:
-        if what == "done":
-            shown.stop()
-            return
-        spinner.update(text=f"{what} ({done + 1} of at most {most} steps)")
-        shown.start()
-
-    try:
         yield told
-    finally:
-        shown.stop()

@@ -79,7 +79,7 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         raise _changed()
     order = _order(server, asked, diagram)
     if asked.get("dryRun", False):
-        return await server.suggestions.forecast(order)
+        return await server.suggestions.asking.forecast(order)
     title = f"Suggestions for {name_of(diagram)}"
 
     async def agree(forecast: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             await _ask_to_agree(server, title, forecast["text"])
 
     place = Place(document.uri, asked["diagram"], ref(diagram))
-    answer, differences = await server.suggestions.carry_out(order, place, title, agree)
+    answer, differences = await server.suggestions.asking.carry_out(order, place, title, agree)
     if document.version != version or server.document(document.uri) is not document:
         raise _changed()
     from merrow_server.lsp.mutations import delta_object

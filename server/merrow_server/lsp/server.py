@@ -13,6 +13,7 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import FeatureRequestError, JsonRpcException
 
+from merrow_server.lsp.asking import Asking
 from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import OpenDocument, path_of
 from merrow_server.lsp.host import Host, Wire
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pygls.server import ServerErrors
 
     from merrow_server.lsp.workspace import Workspace
-    from merrow_server.runs.orders import EvaluationOrder, SearchOrder
+    from merrow_server.runs.orders import EvaluationOrder, PlanOrder, SearchOrder
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class MerrowServer(Host):
         self.reports: Reports = Reports(self)
         self.runs = Runs(self)
         self.suggestions = Suggestions(self, self.runs)
+        self.plans: Asking[PlanOrder, dict[str, Any]] = Asking(self, self.runs, lambda session: session.plans)
         self.evaluations: Ordered[EvaluationOrder] = Ordered(
             self, self.runs, "evaluation", lambda session: session.evaluations
         )

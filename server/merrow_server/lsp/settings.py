@@ -59,8 +59,8 @@ SERVER_SETTINGS: tuple[Setting, ...] = (
         "suggest-ask-above-usd",
         {"type": "number", "minimum": 0},
         0.05,
-        "What suggestions of a model may cost, in US dollars, before you are asked. You are always asked where a price"
-        " is not known.",
+        "What suggestions or plans of a model may cost, in US dollars, before you are asked. You are always asked where a"
+        " price is not known.",
         personal=True,
     ),
     Setting(

@@ -1,18 +1,14 @@
-"""Suggestions as an editor has them: ordered, agreed to, kept until one is applied. The thread of the runs asks for them."""
+"""Suggestions as an editor has them: those that were asked for, kept until one is applied."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from merrow_server.lsp.execution import EXECUTION
+from merrow_server.lsp.asking import Asking
 from merrow_server.lsp.host import Host
-from merrow_server.lsp.run_progress import ShownProgress
-from merrow_server.lsp.runs import LiveRun, Place, Runs
+from merrow_server.lsp.runs import Runs
 
 if TYPE_CHECKING:
     from lsprotocol import types
@@ -21,8 +17,6 @@ if TYPE_CHECKING:
     from merrow_server.runs.orders import SuggestionOrder
 
 Json = dict[str, Any]
-Agree = Callable[[Json], Awaitable[None]]
-"""Is given what suggestions may cost, and raises where nobody agrees to it."""
 _KEPT = 64
 
 
@@ -38,10 +32,12 @@ class Kept:
 
 
 class Suggestions:
-    """The suggestions of one server."""
+    """The suggestions of one server: ``asking`` has the thread of the runs ask for them, with the differences of the graphs."""
 
     def __init__(self, server: Host, runs: Runs) -> None:
-        self._server, self._runs = server, runs
+        self.asking: Asking[SuggestionOrder, tuple[Json, list[Difference]]] = Asking(
+            server, runs, lambda session: session.suggestions
+        )
         self._kept: OrderedDict[str, Kept] = OrderedDict()
 
     def keep(self, name: str, suggestion: Kept) -> None:
@@ -54,47 +50,3 @@ class Suggestions:
     def kept(self, name: str) -> Kept | None:
         """The suggestion with an id."""
         return self._kept.get(name)
-
-    async def forecast(self, order: SuggestionOrder) -> Json:
-        """What suggestions may cost; no model is asked. Raises `FeatureError`."""
-        ticket = self._runs.ticket()
-        order = replace(order, ticket=ticket)
-        try:
-            return await self._runs.have(lambda session: session.suggestions.prepare(order, _silent))
-        finally:
-            await self._runs.have(lambda session: session.suggestions.drop(ticket))
-
-    async def carry_out(
-        self, order: SuggestionOrder, place: Place, title: str, agree: Agree
-    ) -> tuple[Json, list[Difference]]:
-        """Ask for suggestions, with progress that can be cancelled; the report and the differences of the graphs.
-
-        It is cancelled with the request that it answers. Raises `FeatureError` with a sentence.
-        """
-        runs, loop = self._runs, asyncio.get_running_loop()
-        order = replace(order, ticket=runs.ticket())
-        ticket = order.ticket
-        runs.live[ticket] = LiveRun(ticket, place)
-        progress = ShownProgress(self._server, title, lambda: runs.cancel(ticket))
-
-        def told(what: str, done: int, most: int) -> None:
-            with contextlib.suppress(RuntimeError):  # the editor's loop is closed
-                loop.call_soon_threadsafe(progress.report, what, done, most)
-
-        try:
-            await progress.begin()
-            EXECUTION.get().on_cancel(lambda: runs.cancel(ticket))
-            forecast = await runs.have(lambda session: session.suggestions.prepare(order, told))
-            try:
-                await agree(forecast)
-            except BaseException:
-                await runs.have(lambda session: session.suggestions.drop(ticket))
-                raise
-            return await runs.have(lambda session: session.suggestions.carry_out(ticket))
-        finally:
-            runs.live.pop(ticket, None)
-            progress.end()
-
-
-def _silent(what: str, done: int, most: int) -> None:
-    """Nobody is told."""

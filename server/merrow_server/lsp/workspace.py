@@ -54,9 +54,9 @@ class Workspace:
         around = [folder for folder in folders if path.is_relative_to(folder)]
         return max(around, key=lambda folder: len(folder.parts), default=None)
 
-    def settings(self, document: OpenDocument) -> EditorSettings:
-        """The editor's settings for ``document``."""
-        return self._settings_of(document.path)
+    def settings(self, document: OpenDocument | None) -> EditorSettings:
+        """The editor's settings for ``document``; without one, those for the first folder."""
+        return self._settings_of(self.folder_of(None) if document is None else document.path)
 
     def context(self, document: OpenDocument) -> Context:
         """The context of a document that was opened; what is wrong with its settings file is told once."""

@@ -108,6 +108,14 @@ class SuggestionOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanOrder:
+    """Plans to ask for; ``asked`` are fields of `merrow_server.plans.preparing.Asked` by name."""
+
+    ticket: int
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class SearchOrder:
     """A search to make ready, or with ``resume`` one to go on with. ``asked`` are fields of `Asked`, ``search`` those of
     `SearchAsked` by name (``bounds`` those of `Bounded`); ``out`` is the folder for its candidates.

@@ -29,6 +29,7 @@ from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 
 if TYPE_CHECKING:
     from merrow_server.runs.evaluating import Evaluations
+    from merrow_server.runs.planning import Plans
     from merrow_server.runs.searching import Searches
     from merrow_server.runs.suggesting import Suggestions
 
@@ -46,6 +47,7 @@ class Session:
         self._evaluations: Evaluations | None = None
         self._suggestions: Suggestions | None = None
         self._searches: Searches | None = None
+        self._plans: Plans | None = None
 
     @property
     def evaluations(self) -> Evaluations:
@@ -76,9 +78,18 @@ class Session:
             self._searches = Searches(self.store, self._endpoints.own, check)
         return self._searches
 
-    def _rooms(self) -> Iterator[Evaluations | Searches | Suggestions]:
+    @property
+    def plans(self) -> Plans:
+        """The plans, made when they are first asked for. Raises `StoreFailure`."""
+        if self._plans is None:
+            from merrow_server.runs.planning import Plans
+
+            self._plans = Plans(self.store, self._endpoints.own)
+        return self._plans
+
+    def _rooms(self) -> Iterator[Evaluations | Plans | Searches | Suggestions]:
         """What goes on by tickets beside runs and tests, of what has been asked for."""
-        for room in (self._evaluations, self._searches, self._suggestions):
+        for room in (self._evaluations, self._plans, self._searches, self._suggestions):
             if room is not None:
                 yield room
 

@@ -20,7 +20,7 @@ from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.forecast import Bounds
 from merrow_runtime.store.memory import MemoryStore
 
-MEMORIES = ("none", "all", "summary", "\n        last: 1", "\n        last: 2", "\n        tokens: 30")
+MEMORIES = ("none", "all", "agent", "summary", "\n        last: 1", "\n        last: 2", "\n        tokens: 30")
 Says = dict[str, tuple[str, bool]]
 flows = st.one_of(with_decisions(), of_all_operators())
 

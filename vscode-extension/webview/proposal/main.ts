@@ -11,7 +11,7 @@ declare function acquireVsCodeApi(): { postMessage(message: FromPictures): void 
 const editor = acquireVsCodeApi();
 const { engine: source = '', nonce = '' } = document.body.dataset;
 const engine = new Engine(fetch(source).then((answer) => answer.text()), nonce);
-const [before, after] = [new Pane('Before'), new Pane('After')];
+const [before, after] = [new Pane('Before', 'Before the change'), new Pane('After', 'After the change')];
 const title = element('h1');
 const effect = element('p', { class: 'effect' });
 const details = element('div', { class: 'details' });

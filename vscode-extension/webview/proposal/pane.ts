@@ -9,7 +9,10 @@ import { Stage } from '../preview/stage';
 
 const ROOM = 4;
 
-/** One of the two pictures, with the nodes that the change is about framed. */
+/**
+ * A picture among others, with the nodes that a change is about framed. `label` is what screen readers call it; `whole` shows all of
+ * it, however small.
+ */
 export class Pane {
   readonly element: HTMLElement;
   private readonly world = element('div', { class: 'world' });
@@ -17,8 +20,8 @@ export class Pane {
   private readonly stage: Stage;
   private picture: Picture | undefined;
 
-  constructor(name: string) {
-    const viewport = element('div', { class: 'viewport', role: 'img', 'aria-label': `${name} the change` }, this.world);
+  constructor(name: string, label: string, private readonly whole = false) {
+    const viewport = element('div', { class: 'viewport', role: 'img', 'aria-label': label }, this.world);
     this.element = element('section', { class: 'pane' }, element('h2', {}, name), viewport, this.note);
     this.stage = new Stage(viewport, this.world, () => undefined);
   }
@@ -36,6 +39,7 @@ export class Pane {
       picture.show(this.picture);
       this.picture = picture;
       this.stage.resize(picture.width, picture.height);
+      if (this.whole) this.stage.fit();
       const touched = (['added', 'removed', 'changed'] as const).flatMap((kind) => marks[kind].map((id) => ({ kind, node: picture.node(id) })));
       for (const { kind, node } of touched) mark(node, kind);
       const first = touched.find(({ node }) => node !== undefined)?.node;

@@ -117,6 +117,7 @@ def _agent(analysis: Analysis, node: TypedNode) -> Markup:
 
 _REMEMBERS = {
     "all": "the results of all steps before it",
+    "agent": "the earlier results of its own agent",
     "last": "the last results before it",
     "tokens": "the latest results before it",
     "summary": "a summary of the results before it",

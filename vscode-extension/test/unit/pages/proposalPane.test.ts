@@ -57,7 +57,7 @@ function parts(pane: Pane): { pictures: number; note: Shape } {
 }
 
 test('a text that Mermaid refuses is said not to be drawable, and no earlier diagram stays', async () => {
-  const pane = new Pane('After');
+  const pane = new Pane('After', 'After the change');
   await pane.draw(ENGINE, REQUEST, NOTHING, () => true);
   assert.equal(parts(pane).pictures, 1);
   assert.ok(parts(pane).note.hidden);

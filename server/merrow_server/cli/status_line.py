@@ -1,0 +1,45 @@
+"""What goes on, in one line on a terminal, with a spinner."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from merrow_server.rendering.snippet import visible
+
+
+@contextmanager
+def status_line() -> Iterator[Callable[[str | None], None]]:
+    """Something to call with a text, which is shown from then on, or with None, which hides it. Where standard error is not a
+    terminal, nothing is shown.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.live import Live
+    from rich.spinner import Spinner
+
+    from merrow_server.rendering.terminal import console
+
+    spinner = Spinner("dots", style="status.spinner")
+    shown = Live(
+        spinner,
+        console=console(err=True),
+        refresh_per_second=12.5,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+    def say(text: str | None) -> None:
+        if text is None:
+            shown.stop()
+            return
+        spinner.update(text=visible(text))
+        shown.start()
+
+    try:
+        yield say
+    finally:
+        shown.stop()

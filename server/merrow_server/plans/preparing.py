@@ -1,0 +1,195 @@
+"""From what a person says about a plan to one that can begin: the task, the models, the bounds, what it may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from merrow_optimizer.planning.candidates import REPAIRS, Candidate, Told, Wanted, ask_for_plans, written
+from merrow_optimizer.planning.choosing import Ranked, in_order, usable
+from merrow_optimizer.planning.coverage import Coverage, judge
+from merrow_optimizer.planning.model import Model
+from merrow_optimizer.planning.ranking import RuleName
+from merrow_optimizer.planning.reading import Bounds, read_plans
+from merrow_optimizer.suggestions.asking import UnknownAnswerError, meter_of
+from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.gate import gate_of
+from merrow_runtime.errors import RunFailure
+from merrow_runtime.models.dialects import DialectStore
+from merrow_runtime.models.prices import price_at
+from merrow_runtime.models.tokens import estimate_call
+from merrow_runtime.models.trust import WorkspaceValue
+from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_settings
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.store.database import Store
+from merrow_runtime.usage import Usage
+
+OFFLINE = (
+    "The embedded offline model plans, which is not a real model: it gives the same plan for every task, and nothing is"
+    " judged."
+)
+Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], Chosen]
+"""Chooses the endpoint, as `choose` does."""
+_METER = "merrow plan"
+"""What the ledger of spending calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be planned, and how. ``given`` is the text of a file that has the plans already."""
+
+    task: str
+    n: int = 3
+    rank: RuleName = "expected"
+    roles: tuple[str, ...] = ()
+    max_agents: int | None = None
+    max_nodes: int = 50
+    judge: bool = True
+    as_mermaid: bool = False
+    optimizer_model: str | None = None
+    judge_model: str | None = None
+    model: str | None = None
+    """The model that plans where neither the user's settings nor ``optimizer_model`` name one."""
+    base_url: str | None = None
+    fresh: bool = False
+    given: str | None = None
+    ask_above_usd: float | None = None
+    """What may be spent unasked, unless the user's settings allow less; None: as they say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """Bounds of calls, tokens and US dollars: each plan asked for once, or once more for each repair, and the judge.
+
+    The cost is None where a price is not known.
+    """
+
+    calls: tuple[int, int]
+    tokens: tuple[int, int]
+    cost_usd: tuple[float, float] | None
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``--dry-run --format json`` prints it."""
+        bounds = {"calls": self.calls, "tokens": self.tokens, "cost_usd": self.cost_usd}
+        return {name: None if one is None else {"least": one[0], "most": one[1]} for name, one in bounds.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The plans in order, those that can't be used, and what the judge said (or why nothing)."""
+
+    plans: tuple[Ranked, ...]
+    refused: tuple[Candidate, ...]
+    coverage: Coverage | None
+    notice: str | None
+    used: Usage
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan that can be asked for, with what it may cost. Close it in the end."""
+
+    asked: Asked
+    wanted: Wanted
+    judge_model: str
+    chosen: Chosen
+    forecast: Forecast
+    ask_above_usd: float
+    notices: tuple[str, ...]
+    _user: Store
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge is asked: the embedded model can't judge."""
+        return self.asked.judge and self.chosen.endpoint.origin != OFFLINE_ORIGIN
+
+    @property
+    def may_cost(self) -> bool:
+        """Whether it may cost more than the user wants to spend unasked."""
+        cost = self.forecast.cost_usd
+        return self.forecast.calls[1] > 0 and (cost is None or cost[1] > self.ask_above_usd)
+
+    async def known(self) -> Outcome | None:
+        """The outcome, where every answer is known already; None where a model has to be asked."""
+        if self.asked.fresh:
+            return None
+        try:
+            return await self._made(Model(None, self.chosen.endpoint.origin, self._user.cache))
+        except (UnknownAnswerError, RunFailure):
+            return None
+
+    async def run(self, told: Told = lambda _, __, ___: None) -> Outcome:
+        """Ask the models; what came of it. ``told`` hears how far it is. Raises `RunFailure`."""
+        chosen = self.chosen
+        calling = Calling(
+            chosen.endpoint,
+            gate_of(chosen.endpoint).semaphore(chosen.concurrency),
+            meter=None if chosen.endpoint.origin == OFFLINE_ORIGIN else meter_of(chosen, _METER),
+        )
+        try:
+            return await self._made(Model(calling, calling.origin, self._user.cache, self.asked.fresh), told)
+        finally:
+            calling.close()
+
+    async def _made(self, model: Model, told: Told = lambda _, __, ___: None) -> Outcome:
+        asked, wanted = self.asked, self.wanted
+        steps = asked.n + (1 if self.is_judged else 0)
+        if asked.given is None:
+            candidates = await ask_for_plans(wanted, asked.n, model, lambda what, done, _: told(what, done, steps))
+        else:
+            read = read_plans(asked.given, wanted.bounds)
+            candidates = [written(number, one, wanted.task) for number, one in enumerate(read, 1)]
+        plans = usable(candidates)
+        coverage: Coverage | str | None = None
+        if plans and self.is_judged:
+            told("the judge compares the plans with the task", steps - 1, steps)
+            coverage = await judge(wanted.task, [graph for _, graph in plans], self.judge_model, model)
+        found = coverage if isinstance(coverage, Coverage) else None
+        return Outcome(
+            tuple(in_order(plans, asked.rank, found)),
+            tuple(one for one in candidates if one.graph is None),
+            found,
+            coverage if isinstance(coverage, str) else None,
+            model.used,
+            model.known,
+        )
+
+    async def close(self) -> None:
+        """Let the endpoint go."""
+        await self.chosen.endpoint.close()
+
+
+def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepared:
+    """Make a plan ready to be asked for. ``user`` is the user's store. Raises `UsageFailure`."""
+    settings = read_user_settings()
+    options = RunOptions(default_model=settings.model, base_url=asked.base_url)
+    chosen = choosing(options, asked.base_url, (), user.dialects)
+    model = asked.optimizer_model or settings.models.optimizer or asked.model or chosen.model or DEFAULT_MODEL
+    bounds = Bounds(asked.max_nodes, asked.max_agents, asked.roles, needs_agents=asked.given is None)
+    wanted = Wanted(asked.task, model, bounds, asked.as_mermaid)
+    is_offline = chosen.endpoint.origin == OFFLINE_ORIGIN
+    notices = chosen.notices + ((OFFLINE,) if is_offline and asked.given is None else ())
+    allowed = [usd for usd in (settings.suggest_ask_above_usd, asked.ask_above_usd) if usd is not None]
+    return Prepared(
+        asked,
+        wanted,
+        asked.judge_model or settings.models.judge or model,
+        chosen,
+        _forecast(asked, wanted, chosen),
+        min(allowed, default=ASK_ABOVE_USD),
+        notices,
+        user,
+    )
+
+
+def _forecast(asked: Asked, wanted: Wanted, chosen: Chosen) -> Forecast:
+    judges = 1 if asked.judge else 0
+    asks = 0 if asked.given is not None else asked.n
+    one = estimate_call(wanted.request(), price_at(chosen.endpoint, wanted.model))
+    least, most = asks + judges, asks * (1 + REPAIRS) + judges
+    cost = None if one.cost_usd is None else (least * one.cost_usd, most * one.cost_usd)
+    return Forecast((least, most), (least * one.tokens, most * one.tokens), cost)

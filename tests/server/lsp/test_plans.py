@@ -1,0 +1,173 @@
+"""A workflow planned from an editor: said what it costs, agreed to, answered with all plans, cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from tests.optimizer.planning.plans import answer, merrow_form, plan_of
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
+from tests.server.lsp.editor import MODERN
+from tests.server.lsp.running import WAIT, editor_on
+from tests.server.lsp.test_suggestions import asked
+
+from merrow_analysis.check import analyse
+
+PLAN = "merrow.plan"
+TASK = "Make a web page for our conference."
+CHAIN, WIDE = plan_of("ABCD", "AB", "BC", "CD"), plan_of("ABCD", "AD", "BD", "CD")
+BROKEN = "I can't plan that."
+
+
+class Planner:
+    """Answers questions for plans in turn, the last answer again and again, and judges that task A meets everything."""
+
+    def __init__(self, *answers: str) -> None:
+        self._left = list(answers)
+
+    def __call__(self, request: Received) -> Step:
+        if "plans of it" in request.prompt:  # without a schema, as to an endpoint that answered without one
+            met = [{"plan": number, "task": "A"} for number in range(1, 6)]
+            return Reply(json.dumps({"requirements": [{"requirement": "a <b>map</b>", "met_by": met}]}))
+        return Reply(self._left.pop(0) if len(self._left) > 1 else self._left[0])
+
+
+def planner() -> Planner:
+    return Planner(answer(merrow_form(CHAIN)), answer(merrow_form(WIDE)), BROKEN)
+
+
+async def test_plans_are_answered_in_order_with_those_that_failed(tmp_path: Path) -> None:
+    async with OpenAIServer(planner()) as server, editor_on(tmp_path, server) as editor:
+        found = await editor.execute(PLAN, task=TASK, agreed=True)
+        assert [len(one["tasks"]) for one in found["plans"]] == [4, 4]
+        assert found["plans"][0]["figures"]["expected"]["score"] < found["plans"][1]["figures"]["expected"]["score"]
+        assert {name for one in found["plans"] for name in one["figures"]} == {"expected", "paper", "code"}
+        assert all(not analyse(one["text"]).diagnostics for one in found["plans"])
+        assert found["plans"][0]["covered"] == {"a <b>map</b>": ["A"]}
+        assert [one["problems"] for one in found["refused"]] == [["It has no JSON object with `tasks`."]]
+        assert (found["endpoint"], found["requirements"]) == (server.origin, ["a <b>map</b>"])
+        assert found["usage"]["calls"] == len(server.requests) == 7
+        kinds = [report.kind for report in editor.progress]
+        assert (kinds[0], kinds[-1]) == ("begin", "end")
+        messages = [report.message for report in editor.progress if report.kind == "report"]
+        assert any("plans are there" in message for message in messages)
+        assert list(tmp_path.glob("*.mmd")) == []
+
+
+async def test_the_cost_is_said_first_and_agreed_to(tmp_path: Path) -> None:
+    prices = '[prices."{}"."*"]\ninput = {}\noutput = {}\n'
+    async with OpenAIServer(planner()) as server:
+        (tmp_path / ".config").mkdir()
+        config = tmp_path / ".config" / "config.toml"
+        config.write_text(prices.format(server.origin, 100, 100))
+        async with editor_on(tmp_path, server) as editor:
+            dry = await editor.execute(PLAN, task=TASK, n=2, dryRun=True)
+            assert (dry["mayCost"], dry["calls"]) == (True, {"least": 3, "most": 9})
+            assert "3 to 9 calls to" in dry["text"]
+            assert "at most about $" in dry["text"]
+            questions = asked(editor, None)
+            with pytest.raises(JsonRpcException, match="No model was asked"):
+                await editor.execute(PLAN, task=TASK, n=2)
+            assert (len(questions), server.requests) == (1, [])
+            assert dry["text"] in questions[0].message
+            questions = asked(editor, "Ask the Model")
+            assert len((await editor.execute(PLAN, task=TASK, n=2))["plans"]) == 2
+            # What is known costs nothing, so nobody has to agree.
+            count = len(server.requests)
+            questions = asked(editor, None)
+            assert len((await editor.execute(PLAN, task=TASK, n=2))["plans"]) == 2
+            assert (questions, len(server.requests)) == ([], count)
+            known = await editor.execute(PLAN, task=TASK, n=2, dryRun=True)
+            assert (known["mayCost"], "known already" in known["text"]) == (False, True)
+        config.write_text(prices.format(server.origin, 0.000001, 0.000001))
+        async with editor_on(tmp_path, server) as editor:
+            assert not (await editor.execute(PLAN, task="Other.", dryRun=True))["mayCost"]
+        pushed: Any = MODERN | {"workspace": {"applyEdit": True}}
+        async with editor_on(tmp_path, server, capabilities=pushed, options={"suggestAskAboveUsd": 0}) as editor:
+            assert (await editor.execute(PLAN, task="Other.", dryRun=True))["mayCost"]
+
+
+@pytest.mark.parametrize("by", ["button", "request", "command"])
+async def test_planning_can_be_cancelled(tmp_path: Path, by: str) -> None:
+    async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
+        params = types.ExecuteCommandParams(PLAN, [{"task": TASK, "agreed": True}])
+        method = types.WORKSPACE_EXECUTE_COMMAND
+        running = asyncio.ensure_future(editor.client.protocol.send_request_async(method, params, msg_id="it"))
+        await server.arrived(3)
+        if by == "command":
+            await editor.execute("merrow.cancel")
+        elif by == "button":
+            (token,) = editor.client.progress_reports
+            editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
+        else:
+            editor.client.cancel_request(types.CancelParams("it"))
+        with pytest.raises(JsonRpcException, match=r"cancell?ed"):
+            await asyncio.wait_for(running, WAIT)
+        await asyncio.wait_for(server.abandoned.wait(), WAIT)
+
+
+async def test_bounds_and_models_go_with_the_question(tmp_path: Path) -> None:
+    async with OpenAIServer(planner()) as server, editor_on(tmp_path, server) as editor:
+        found = await editor.execute(
+            PLAN,
+            task=TASK,
+            n=1,
+            rank="paper",
+            roles=["Solver", " "],
+            maxAgents=1,
+            maxNodes=4,
+            judge=False,
+            optimizerModel="planner",
+            agreed=True,
+        )
+        (request,) = server.requests
+        assert request.body["model"] == found["model"] == "planner"
+        assert "these roles and no others: Solver." in request.prompt
+        assert (found["rule"]["name"], found["requirements"]) == ("paper", None)
+
+
+async def test_what_cannot_be_planned_says_why(tmp_path: Path) -> None:
+    async with OpenAIServer(planner()) as server, editor_on(tmp_path, server) as editor:
+        for arguments, why in (
+            ({}, "`task` must be the task to plan"),
+            ({"task": "  "}, "`task` must be the task to plan"),
+            ({"task": 3}, "`task` must be a text"),
+            ({"task": "x" * 100_001}, "at most 100,000"),
+            ({"task": TASK, "n": 51}, "`n` must be a whole number from 1 to 50"),
+            ({"task": TASK, "n": True}, "`n` must be a whole number from 1 to 50"),
+            ({"task": TASK, "maxNodes": 501}, "`maxNodes` must be a whole number from 1 to 500"),
+            ({"task": TASK, "maxAgents": 0}, "`maxAgents` must be a whole number from 1"),
+            ({"task": TASK, "rank": "best"}, "`rank` must be one of expected, paper, code"),
+            ({"task": TASK, "form": "yaml"}, "`form` must be one of json, mermaid"),
+            ({"task": TASK, "roles": "writer"}, "`roles` must be a list of texts"),
+            ({"task": TASK, "roles": [1]}, "`roles` must be a list of texts"),
+        ):
+            with pytest.raises(JsonRpcException, match=why):
+                await editor.execute(PLAN, agreed=True, **arguments)
+        editor.client.protocol.notify("merrow/trust", {"trusted": False})
+        with pytest.raises(JsonRpcException, match="not trusted"):
+            await editor.execute(PLAN, task=TASK, agreed=True)
+        assert server.requests == []
+
+
+async def test_the_embedded_model_plans_where_no_other_is_set(tmp_path: Path) -> None:
+    async with editor_on(tmp_path) as editor:
+        dry = await editor.execute(PLAN, task=TASK, dryRun=True)
+        assert not dry["mayCost"]
+        assert "not a real model" in dry["notices"][0]
+        found = await editor.execute(PLAN, task=TASK)
+        assert found["endpoint"] == "merrow:offline"
+        assert TASK in found["plans"][0]["text"]
+        assert found["notices"] == dry["notices"]
+
+
+async def test_an_endpoint_that_refuses_ends_it_with_a_sentence(tmp_path: Path) -> None:
+    async with OpenAIServer(lambda _: Status(401)) as server, editor_on(tmp_path, server) as editor:
+        with pytest.raises(JsonRpcException, match="401"):
+            await editor.execute(PLAN, task=TASK, agreed=True)
+        assert [report.kind for report in editor.progress][-1] == "end"

@@ -1,0 +1,120 @@
+import * as vscode from 'vscode';
+import { WorkDoneProgress } from 'vscode-languageclient/node';
+import type { MerrowContext } from '../context';
+import { page, webviewRoot } from '../preview/page';
+import { canReachModels } from '../run/access';
+import { offline } from '../run/figures';
+import { sentence, wasLeft } from '../run/rejection';
+import { chosenModel } from '../run/server';
+import { say } from '../say';
+import type { Forecast, FromPage, Plans, ToPage } from './protocol';
+import { cardsOf } from './words';
+
+const ASK = 'Ask the Model';
+let tokens = 0;
+
+/** The page on which a task is given and plans are chosen from. */
+export class PlanPanel implements vscode.Disposable {
+  private readonly panel: vscode.WebviewPanel;
+  private readonly closed = new vscode.EventEmitter<undefined>();
+  readonly onDidClose = this.closed.event;
+  private found: Plans | undefined;
+  private cancelling: vscode.CancellationTokenSource | undefined;
+  private task = '';
+  private isReady = false;
+
+  constructor(private readonly context: MerrowContext) {
+    const options = { enableScripts: true, retainContextWhenHidden: true, localResourceRoots: [webviewRoot(context.extension)] };
+    this.panel = vscode.window.createWebviewPanel('merrow.plan', 'Plan a Workflow', vscode.ViewColumn.Active, options);
+    const icon = (theme: string) => vscode.Uri.joinPath(context.extension.extensionUri, 'media', `preview-${theme}.svg`);
+    this.panel.iconPath = { light: icon('light'), dark: icon('dark') };
+    this.panel.onDidDispose(() => {
+      this.cancelling?.cancel();
+      this.closed.fire(undefined);
+      this.closed.dispose();
+    });
+    this.panel.webview.onDidReceiveMessage((message: FromPage) => this.received(message));
+    this.panel.webview.html = page(this.panel.webview, context.extension, 'plan');
+  }
+
+  /** Bring it to the front; a task that is not empty is put into its box. */
+  show(task: string): void {
+    this.panel.reveal();
+    if (task === '') return;
+    this.task = task;
+    this.post({ task });
+  }
+
+  dispose(): void {
+    this.panel.dispose();
+  }
+
+  private post(news: ToPage): void {
+    if (this.isReady) void this.panel.webview.postMessage(news);
+  }
+
+  private async received(message: FromPage): Promise<void> {
+    if (message === 'ready') {
+      this.isReady = true;
+      this.post({ task: this.task });
+    } else if (message === 'stop') this.cancelling?.cancel();
+    else if ('plan' in message) await this.plan(message.plan.task, message.plan.n);
+    else await this.use(message.use);
+  }
+
+  private async plan(task: string, n: number): Promise<void> {
+    if (this.cancelling !== undefined) return;
+    const cancelling = (this.cancelling = new vscode.CancellationTokenSource());
+    const done = this.context.busy('running', 'planning a workflow');
+    this.post({ problem: null, status: 'Planning…' });
+    try {
+      const asked = { ...chosenModel(), task, n };
+      const forecast = await this.execute<Forecast>({ ...asked, dryRun: true }, cancelling.token);
+      if (forecast.endpoint !== offline && !(await canReachModels(this.context))) return;
+      if (forecast.mayCost && !(await agreed(forecast))) return;
+      this.found = undefined;
+      this.post({ cards: null, status: forecast.text });
+      this.found = await this.execute<Plans>({ ...asked, agreed: true }, cancelling.token);
+      this.post({ cards: cardsOf(this.found) });
+    } catch (problem) {
+      if (!cancelling.token.isCancellationRequested && !wasLeft(problem)) this.post({ problem: sentence(problem) });
+    } finally {
+      this.post({ status: null });
+      this.cancelling = undefined;
+      cancelling.dispose();
+      done.dispose();
+    }
+  }
+
+  private async execute<Answer>(asked: object, token: vscode.CancellationToken): Promise<Answer> {
+    const client = await this.context.readyClient();
+    // With a token of ours the server's progress is shown on the page, and not beside it.
+    const workDoneToken = `merrow-plan-${(tokens += 1)}`;
+    const listening = client.onProgress(WorkDoneProgress.type, workDoneToken, (news) => {
+      if (news.kind === 'report' && news.message !== undefined) this.post({ status: `${news.message.slice(0, 1).toUpperCase()}${news.message.slice(1)}…` });
+    });
+    try {
+      return await client.sendRequest<Answer>('workspace/executeCommand', { command: 'merrow.plan', arguments: [asked], workDoneToken }, token);
+    } finally {
+      listening.dispose();
+    }
+  }
+
+  /** Open a plan as a new file with its preview. */
+  private async use(rank: number): Promise<void> {
+    const plan = this.found?.plans.find((one) => one.rank === rank);
+    if (plan === undefined) return;
+    try {
+      const document = await vscode.workspace.openTextDocument({ language: 'mermaid', content: plan.text });
+      await vscode.window.showTextDocument(document, { viewColumn: this.panel.viewColumn ?? vscode.ViewColumn.Active });
+      await vscode.commands.executeCommand('merrow.showPreview', document.uri);
+    } catch (problem) {
+      void say.error(sentence(problem));
+    }
+  }
+}
+
+async function agreed({ text, notices }: Forecast): Promise<boolean> {
+  const detail = [text, ...notices].join('\n\n');
+  return (await say.info('Ask the model for plans?', { modal: true, detail }, ASK)) === ASK;
+}
