@@ -132,6 +132,7 @@ def _node(
         **_failed(node),
         "case": node.case,
         "choice": node.label,
+        **_validated(node),
     }
 
 
@@ -140,6 +141,19 @@ def _failed(node: NodeRecord) -> dict[str, str]:
     if node.failed is None:
         return {}
     return {"code": node.failed.code} | ({} if node.failed.remedy is None else {"remedy": node.failed.remedy})
+
+
+def _validated(node: NodeRecord) -> dict[str, Any]:
+    """Of a node whose result was validated the attempt that counts, whether it is valid, and what was said of each."""
+    found = node.validation
+    if found is None:
+        return {}
+    return {"attempt": found["attempt"], "valid": found["valid"], "attempts": list(found["attempts"])}
+
+
+def not_valid(valid: object, attempt: object) -> str:
+    """The mark of a result that is used although it is not valid; empty for any other."""
+    return f"not valid, attempt {attempt}" if valid is False else ""
 
 
 def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
