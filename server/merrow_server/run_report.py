@@ -151,9 +151,22 @@ def _validated(node: NodeRecord) -> dict[str, Any]:
     return {"attempt": found["attempt"], "valid": found["valid"], "attempts": list(found["attempts"])}
 
 
-def not_valid(valid: object, attempt: object) -> str:
-    """The mark of a result that is used although it is not valid; empty for any other."""
-    return f"not valid, attempt {attempt}" if valid is False else ""
+def attempt_text(shown: Mapping[str, Any]) -> str:
+    """What is said of a result that was validated, where that is any news: which attempt it is, and that it is not valid."""
+    if "valid" not in shown:
+        return ""
+    if not shown["valid"]:
+        return f"not valid, attempt {shown['attempt']}"
+    return f"attempt {shown['attempt']}" if shown["attempt"] > 1 else ""
+
+
+def judged_text(shown: Mapping[str, Any]) -> str:
+    """Of a verdict that an attempt is not valid, that and why, on one line; empty for one that is."""
+    if shown.get("valid"):
+        return ""
+    sample = f", sample {shown['sample'] + 1}" if "sample" in shown else ""
+    why = "; ".join([*shown.get("reasons", ())]) or shown.get("feedback", "")
+    return f"attempt {shown.get('attempt')}{sample} is not valid{f': {why}' if why else ''}"
 
 
 def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import cost_text, run_report, workflow_text
+from merrow_server.run_report import attempt_text, cost_text, run_report, workflow_text
 from merrow_server.times import ago, duration
 
 _COLOUR = {**STATUS_COLOURS, "reused": "blue", "skipped": None, "unfinished": "yellow"}
@@ -143,19 +143,10 @@ def _results(node: dict[str, Any]) -> list[str]:
     if node["error"]:
         return [node["error"]]
     if "valid" in node and node["status"] != "failed":
-        return [*_marked(node), *_of_outputs(node)]
+        attempt = attempt_text(node)
+        marked = [style(attempt, fg="green" if node["valid"] else "yellow")] if attempt else []
+        return [*marked, *_of_outputs(node)]
     return _of_outputs(node)
-
-
-def _marked(node: dict[str, Any]) -> list[str]:
-    """What is said of a result that was validated, where that is any news."""
-    if not node["valid"]:
-        return [style(f"not valid, accepted after {_count(node['attempt'], 'attempt')}", fg="yellow")]
-    return [style(f"valid after {_count(node['attempt'], 'attempt')}", fg="green")] if node["attempt"] > 1 else []
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _of_outputs(node: dict[str, Any]) -> list[str]:
