@@ -43,6 +43,8 @@ _VERDICT_FIELDS = (
     Field("reasons", _TEXTS, "why, in a sentence each; at least one if it does not pass"),
     Field("feedback", _TEXT, "what to do better next time; empty if it passes", blank=True),
 )
+_ONE_REASON = (_VERDICT_FIELDS[0], Field("reasons", _TEXT, blank=True), _VERDICT_FIELDS[2])
+"""What some models answer all the same."""
 
 
 def rubric_question(
@@ -70,9 +72,11 @@ def tests_question(task: Task, inputs: Mapping[str, Value], check: Check, step: 
         found: list[str] = []
         for one in list(read_fields(text, fields)["tests"])[: check.generate]:  # type: ignore[arg-type]
             try:
-                found += single_tests([str(one)], task.node.id)
+                ready = single_tests([str(one)], task.node.id)
             except NodeFailure:
                 continue
+            # One that asserts nothing would pass whatever is tested, and one that calls something else would never.
+            found += [test for test in ready if "assert" in test and (check.entry_point in test or "candidate" in test)]
         if not found:
             raise AnswerFailure(
                 "No test of the answer can be run.",
@@ -127,8 +131,16 @@ def _asked(task: Task, inputs: Mapping[str, Value]) -> list[Section]:
 
 
 def _read_verdict(text: str) -> Verdict:
-    found = read_fields(text, _VERDICT_FIELDS)
+    try:
+        found = read_fields(text, _VERDICT_FIELDS)
+    except AnswerFailure as problem:
+        try:
+            found = read_fields(text, _ONE_REASON)
+        except AnswerFailure:
+            raise problem from None
     if found["pass"] is True:
         return Verdict(True)
     reasons = found["reasons"]
-    return refused([str(one) for one in reasons] if isinstance(reasons, list) else [], str(found["feedback"]))
+    return refused(
+        [str(one) for one in reasons] if isinstance(reasons, list) else [str(reasons)], str(found["feedback"])
+    )
