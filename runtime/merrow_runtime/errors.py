@@ -134,6 +134,21 @@ class NodeFailure(RunFailure):
     code = "node"
 
 
+class InvalidFailure(NodeFailure):
+    """A node's result does not pass its validator, in none of its attempts. ``on_invalid`` is what the node says about that:
+    ``fail``, ``skip``, or ``refine`` where a revision of the workflow is asked for.
+    """
+
+    code = "invalid"
+    on_invalid = "fail"
+
+
+class ValidatorFailure(NodeFailure):
+    """A validator can't judge a result: it raised, did not end, has no tests, or its model gave no verdict."""
+
+    code = "validator"
+
+
 class BudgetFailure(RunFailure):
     """The budget doesn't allow the next call."""
 

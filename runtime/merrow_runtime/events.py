@@ -19,6 +19,7 @@ EventName = Literal[
     "node_started",
     "node_output",
     "node_retrying",
+    "node_judged",
     "node_finished",
     "node_reused",
     "node_skipped",
@@ -110,7 +111,7 @@ def node_event(run: str, ended: NodeRecord) -> Event:
             data |= {"code": ended.failed.code, "reason": ended.failed.reason, "on_error": ended.failed.on_error}
             if ended.failed.remedy is not None:
                 data["remedy"] = ended.failed.remedy
-        data |= {"usage": ended.usage.to_json(), "seconds": ended.ended - ended.started}
+        data |= {"usage": ended.usage.to_json(), "seconds": ended.ended - ended.started, **_validated(ended)}
     else:
         seconds = ended.ended - ended.started
         data = {"outputs": ended.outputs or {}, "usage": ended.usage.to_json(), "seconds": seconds}
@@ -118,4 +119,11 @@ def node_event(run: str, ended: NodeRecord) -> Event:
             data["sources"] = plain(ended.sources)
         if ended.label is not None:
             data["case"] = ended.label
+        data |= _validated(ended)
     return Event(_ENDED[ended.status], run, ended.number, ended.node, ended.path, ended.redo, data, ended.ended)
+
+
+def _validated(ended: NodeRecord) -> dict[str, Any]:
+    """Of a node whose result was validated, the attempt that counts and whether that is valid."""
+    found = ended.validation
+    return {} if found is None else {"attempt": found["attempt"], "valid": found["valid"]}

@@ -71,6 +71,10 @@ class Telling:
         """Tell that a node tries again, in ``wait`` seconds."""
         self._tell("node_retrying", visit, sample, {"step": step, "reason": reason, "wait": wait})
 
+    def judged(self, visit: Visit, sample: int | None, attempt: int, verdict: Mapping[str, Any]) -> None:
+        """Tell what a validator says of the result of an attempt."""
+        self._tell("node_judged", visit, sample, {"attempt": attempt, **verdict})
+
     def kept(self, told: Told) -> None:
         """Tell what the journal keeps; its number must be `next`, and the record on its way to the journal."""
         assert told.number == self.next  # noqa: S101 (whoever makes the record asked for the number)
@@ -86,7 +90,7 @@ class Telling:
 
     async def read(self) -> AsyncIterator[Event]:
         """All events in the order of their numbers, until the run has ended. Who is further behind than the events that are
-        kept goes without those that the journal doesn't have: `node_started`, `node_output`, `node_retrying`.
+        kept goes without those that the journal doesn't have: `node_started`, `node_output`, `node_retrying`, `node_judged`.
 
         Raises `StoreFailure` where the journal can't be read.
         """

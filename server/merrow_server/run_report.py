@@ -132,6 +132,7 @@ def _node(
         **_failed(node),
         "case": node.case,
         "choice": node.label,
+        **_validated(node),
     }
 
 
@@ -140,6 +141,32 @@ def _failed(node: NodeRecord) -> dict[str, str]:
     if node.failed is None:
         return {}
     return {"code": node.failed.code} | ({} if node.failed.remedy is None else {"remedy": node.failed.remedy})
+
+
+def _validated(node: NodeRecord) -> dict[str, Any]:
+    """Of a node whose result was validated the attempt that counts, whether it is valid, and what was said of each."""
+    found = node.validation
+    if found is None:
+        return {}
+    return {"attempt": found["attempt"], "valid": found["valid"], "attempts": list(found["attempts"])}
+
+
+def attempt_text(shown: Mapping[str, Any]) -> str:
+    """What is said of a result that was validated, where that is any news: which attempt it is, and that it is not valid."""
+    if "valid" not in shown:
+        return ""
+    if not shown["valid"]:
+        return f"not valid, attempt {shown['attempt']}"
+    return f"attempt {shown['attempt']}" if shown["attempt"] > 1 else ""
+
+
+def judged_text(shown: Mapping[str, Any]) -> str:
+    """Of a verdict that an attempt is not valid, that and why, on one line; empty for one that is."""
+    if shown.get("valid"):
+        return ""
+    sample = f", sample {shown['sample'] + 1}" if "sample" in shown else ""
+    why = "; ".join([*shown.get("reasons", ())]) or shown.get("feedback", "")
+    return f"attempt {shown.get('attempt')}{sample} is not valid{f': {why}' if why else ''}"
 
 
 def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:

@@ -52,6 +52,9 @@ COMMON_PARAMETERS = frozenset(
         "format",
         "agent",
         "aims",
+        "validate",
+        "attempts",
+        "on_invalid",
     }
 )
 """Keys that every node may have, in its label or its metadata."""
@@ -186,6 +189,8 @@ _PROBLEM_TEXT = InputPort("problem", TEXT)
 
 _FORMAT = frozenset({"format"})
 _OF_MODEL_CALLS = COMMON_PARAMETERS - {"op", "on_error", "default"}
+_JUDGED = frozenset({"validate", "on_invalid"})
+"""Keys of nodes whose result is validated; those that ask no model have no further attempt."""
 
 DECISION = OperatorSpec(
     "Decision",
@@ -204,7 +209,7 @@ PASS = OperatorSpec(
     (InputPort("value", "T"),),
     (OutputPort("value", "T"),),
     bulk="value",
-    idle=_OF_MODEL_CALLS - {"returns", "samples"},
+    idle=_OF_MODEL_CALLS - {"returns", "samples"} - _JUDGED,
     note="Hands on what it is given. With `returns:` and a record, each field is a port, and the record is the output.",
     style=_style("f5f5f5", "777777"),
     computes=True,
@@ -216,7 +221,7 @@ SELECT = OperatorSpec(
     (OutputPort("selected", list_of("T")), OutputPort("best", "T"), OutputPort("score", NUMBER)),
     bulk="items",
     parameters=frozenset({"by", "keep"}),
-    idle=_OF_MODEL_CALLS - {"samples"},
+    idle=_OF_MODEL_CALLS - {"samples"} - _JUDGED,
     note="Selects the items with the highest numbers: of records by the field that `by:` names. `keep:` says how many.",
     style=_style("f9e4b7", "b99b37"),
     computes=True,
@@ -227,7 +232,7 @@ CALL = OperatorSpec(
     (),
     (),
     parameters=frozenset({"workflow", "depth"}),
-    common=frozenset({"op", "on_error", "default"}),
+    common=frozenset({"op", "on_error", "default"}) | _JUDGED,
     note="Runs another workflow file: its inputs are the ports, its outputs the outputs.",
     style=_style("dff3f0", "2f8f83"),
 )

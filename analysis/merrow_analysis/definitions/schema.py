@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS, VALIDATORS
+
 Fragment = Mapping[str, Any]
 
 LANGUAGE_VERSION = 1
@@ -112,6 +114,7 @@ NODE_KEYS: Mapping[str, Fragment] = {
         " node's defaults.",
     },
     "aims": AIMS,
+    **VALIDATION_KEYS,
 }
 """Keys of every node."""
 
@@ -169,7 +172,10 @@ INTERFACE_KEYS: Mapping[str, Fragment] = {
     },
     "default": NODE_KEYS["default"],
 }
-"""Keys of input and output nodes."""
+"""Keys of input nodes."""
+
+OUTPUT_KEYS: Mapping[str, Fragment] = {**INTERFACE_KEYS, **VALIDATION_KEYS}
+"""Keys of output nodes."""
 
 _TEXT: Fragment = {"type": "string"}
 _SIZE: Fragment = {"type": ["number", "string"]}
@@ -395,6 +401,7 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
     },
     "agents": AGENTS,
     "aims": AIMS,
+    "validators": VALIDATORS,
     "operators": OPERATORS,
     "libraries": {**_NAMES, "description": "Paths of YAML files with further operators and types."},
 }

@@ -11,6 +11,7 @@ from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc, read
 from merrow_analysis.definitions.schema import AGENT_KEYS, WORKFLOW_KEYS
 from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.validation import Path, Violation, violations
+from merrow_analysis.definitions.validators import Validator, read_validators
 
 MemoryKind = Literal["none", "all", "agent", "last", "tokens", "summary"]
 
@@ -111,6 +112,10 @@ class WorkflowSettings:
     agents: dict[str, Agent] = field(default_factory=dict)
     """Agents by casefolded name."""
     aims: bool | None = None
+    validators: dict[str, Validator] = field(default_factory=dict)
+    """Validators by casefolded name."""
+    validators_said: dict[str, Any] = field(default_factory=dict)
+    """The same as they are written."""
     libraries: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     machine_keys: tuple[str, ...] = ()
@@ -187,6 +192,8 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.budget = Budget(amounts.get("usd"), _whole(amounts.get("tokens")), amounts.get("seconds"))
     settings.aims = good.get("aims")
     settings.agents = _agents(good.get("agents", {}), wrong)
+    settings.validators_said = good.get("validators", {})
+    settings.validators = read_validators(settings.validators_said, wrong)
     prompts = good.get("prompts", {})
     if isinstance(prompts, dict):
         settings.prompts = {name: text for name, said in prompts.items() if (text := read_prompt(said)) is not None}

@@ -8,6 +8,8 @@ from typing import Any
 
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
 from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.instructions import Validation, validation_of
+from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
@@ -15,8 +17,8 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 @dataclass(frozen=True, slots=True)
 class CallBounds:
     """How often nodes are carried out, all of a workflow together: each operator, and each Decision that asks a model, once for
-    each turn, item and sample; in place of a Call those of its workflow. Further calls that an operator makes for one answer are
-    not counted.
+    each turn, item, sample and attempt, with what its validator asks; in place of a Call those of its workflow. Further calls
+    that an operator makes for one answer are not counted.
     """
 
     least: int
@@ -35,7 +37,8 @@ def call_bounds(graph: TypedGraph) -> CallBounds:
     is_open = False
     is_known = graph.combinations.undecided is None
     for node in graph.nodes:
-        if node.kind == "operator" or node.asks:
+        validated = validation_of(node, graph.settings)
+        if node.kind == "operator" or node.asks or validated is not None:
             own_most = most_calls(graph, node)
             is_open = is_open or own_most is None
             most += own_most or 0
@@ -51,15 +54,29 @@ def call_bounds(graph: TypedGraph) -> CallBounds:
 
 def most_calls(graph: TypedGraph, node: TypedNode) -> int | None:
     """How often one node is carried out at most; None where nothing bounds it. 0 where no model is asked."""
-    if node.kind != "operator" and not node.asks:
+    validation = validation_of(node, graph.settings)
+    if node.kind != "operator" and not node.asks and validation is None:
         return 0
     own = _own_calls(node)[1]
+    if own is None:
+        return None
+    if validation is not None:
+        own = own * validation.attempts + _judging(validation, graph.settings)
     boxes = (graph.composites.boxes[name] for name in graph.composites.around(node.id))
-    return None if own is None else _samples(node) * own * prod(count_of(box, "max") for box in boxes)
+    return _samples(node) * own * prod(count_of(box, "max") for box in boxes)
+
+
+def _judging(validation: Validation, settings: Settings) -> int:
+    """How often a validator asks a model at most, in all attempts."""
+    checks = [check for name in validation.names for check in settings.validators[name.casefold()].checks]
+    votes = sum(check.votes for check in checks if check.kind == "rubric")
+    return votes * validation.attempts + sum(check.generate > 0 for check in checks)
 
 
 def _own_calls(node: TypedNode) -> tuple[int, int | None]:
     """How often a node calls at least and at most each time it is carried out."""
+    if node.kind == "output":
+        return 0, 0
     if node.spec is not None and node.spec.is_planned_call:
         return 0, None
     callee = node.resolution.callee

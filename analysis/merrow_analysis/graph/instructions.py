@@ -1,12 +1,14 @@
-"""What a node tells its model: the name of its prompt, the prompt, and what it remembers."""
+"""What a node tells its model: the name of its prompt, the prompt, what it remembers; and how its result is validated."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from merrow_analysis.definitions.prompts import Prompt, PromptBook
 from merrow_analysis.definitions.settings import Agent, Memory, WorkflowSettings, read_memory
 from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.validators import DEFAULT_ATTEMPTS, names_in
+from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Resolution
 
@@ -77,3 +79,30 @@ def memory_of(node: TypedNode, settings: WorkflowSettings) -> Memory:
     if said is not None and said.value is not None:
         return read_memory(said.value)
     return Memory("all") if node.resolution.plain is not None and not settings.says_memory else settings.memory
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """How the result of a node is validated: by which validators, in how many attempts at most, and what becomes of it when none
+    passes.
+    """
+
+    names: tuple[str, ...]
+    attempts: int
+    on_invalid: str
+
+
+def validation_of(node: TypedNode, settings: Settings) -> Validation | None:
+    """How a node's result is validated; None where it names no validator that there is. Nodes that ask no model, and Calls,
+    have one attempt: it would come to the same again.
+    """
+    parameters = node.resolution.parameters
+    said = parameters.get("validate")
+    names = [] if said is None else [name for name in names_in(said.value) if name.casefold() in settings.validators]
+    if not names or node.kind not in ("operator", "output"):
+        return None
+    attempts, end = parameters.get("attempts"), parameters.get("on_invalid")
+    spec = node.spec
+    once = spec is None or spec.computes or spec.is_call
+    most = DEFAULT_ATTEMPTS if attempts is None or not isinstance(attempts.value, (int, float)) else int(attempts.value)
+    return Validation(tuple(names), 1 if once else most, "fail" if end is None else str(end.value))

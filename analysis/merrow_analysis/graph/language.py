@@ -16,6 +16,7 @@ from merrow_analysis.definitions.declared_operators import declare_operators
 from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
+from merrow_analysis.definitions.validators import Validator
 from merrow_analysis.graph.placement import UNKNOWN, Facts, Placement, Signature
 from merrow_analysis.graph.ports import place
 from merrow_analysis.graph.resolve import Choice, NodeText, Resolution, Words, resolve
@@ -33,6 +34,7 @@ class Settings(Protocol):
     operators: dict[str, Any]
     inputs: list[str] | None
     outputs: list[str] | None
+    validators: dict[str, Validator]
 
 
 Given = tuple[tuple[str | None, Signature], ...]

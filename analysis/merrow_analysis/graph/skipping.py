@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.resolve import Resolution
 
 
 def on_error_of(node: TypedNode, usual: str | None) -> str:
-    """What becomes of a failure of a node; ``usual`` is what the workflow says."""
+    """What becomes of a failure of a node; ``usual`` is what the workflow says. A node that is skipped where its result is not
+    valid may be skipped.
+    """
+    if skips_invalid(node.resolution):
+        return "skip"
     said = node.resolution.parameters.get("on_error")
     return str(said.value) if said is not None else usual or "fail"
+
+
+def skips_invalid(resolution: Resolution) -> bool:
+    """Whether a node is skipped where its result is not valid."""
+    said = resolution.parameters.get("on_invalid")
+    return said is not None and said.value == "skip" and "validate" in resolution.parameters
 
 
 def failing_away(graph: TypedGraph, box: str, usual: str | None) -> dict[str, str]:
@@ -30,8 +41,11 @@ def failing_away(graph: TypedGraph, box: str, usual: str | None) -> dict[str, st
 
 def any_skips(graph: TypedGraph, usual: str | None) -> bool:
     """Whether anything at all says ``on_error: skip``; nodes that say the same share what is known of them."""
+    resolutions = {id(one): one for one in graph.resolutions}.values()
+    if any(map(skips_invalid, resolutions)):
+        return True
     said = [box.parameters.get("on_error") for box in graph.composites]
-    said += [one.parameters.get("on_error") for one in {id(one): one for one in graph.resolutions}.values()]
+    said += [one.parameters.get("on_error") for one in resolutions]
     return usual == "skip" or any(one is not None and one.value == "skip" for one in said)
 
 

@@ -25,6 +25,7 @@ from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import box_text, drawing_keys, keys_of
 from merrow_analysis.ide.texts.markup import Code, Markup
 from merrow_analysis.ide.texts.node_text import agent_text, edges_text, metrics_text, node_text, uses_of_prompt
+from merrow_analysis.ide.texts.validator_text import validator_text
 from merrow_analysis.ide.texts.variables import variable_text
 from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.names import Occurrence
@@ -98,6 +99,9 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
     if kind == "agent":
         agent = analysis.settings.agents.get(name)
         return Markup() if agent is None else agent_text(analysis, agent)
+    if kind == "validator":
+        validator = analysis.settings.validators.get(name)
+        return Markup() if validator is None else validator_text(analysis, validator)
     if kind == "operator":
         spec = typed.operators.named(name)
         return describe.operator(spec) if spec is not None else Markup()

@@ -252,6 +252,7 @@ _NAMES: dict[Kind, TokenKind] = {
     "class": "class",
     "prompt": "prompt",
     "agent": "prompt",
+    "validator": "prompt",
     "operator": "operator",
     "type": "type",
 }

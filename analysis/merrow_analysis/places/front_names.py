@@ -48,6 +48,8 @@ class _FrontNames:
             yield from self._key("prompt", name, "definition", "prompts", name)
         for agent in own.agents.values():
             yield from self._key("agent", agent.name, "definition", "agents", agent.name)
+        for validator in own.validators.values():
+            yield from self._key("validator", validator.name, "definition", "validators", validator.name)
         for name, meaning in own.types.items():
             if name in self.typed.types.parents:
                 yield from self._key("type", name, "declaration", "types", name)

@@ -9,14 +9,26 @@ from merrow_analysis.syntax.tree import Block, Span
 from merrow_analysis.text import Range
 
 Kind = Literal[
-    "node", "edge", "subgraph", "class", "prompt", "agent", "operator", "type", "field", "file", "port", "input"
+    "node",
+    "edge",
+    "subgraph",
+    "class",
+    "prompt",
+    "agent",
+    "validator",
+    "operator",
+    "type",
+    "field",
+    "file",
+    "port",
+    "input",
 ]
 Role = Literal["declaration", "definition", "reference"]
 """A declaration says what a name is, a definition how it looks (``classDef``) or reads (a prompt); all else refers to it."""
 
 
 class Symbol(NamedTuple):
-    """A named thing. ``name`` is casefolded where case does not count: prompts, agents and operators.
+    """A named thing. ``name`` is casefolded where case does not count: prompts, agents, validators and operators.
 
     A field is called by its record, ``Place.city``. A file is a called one, by its path from the caller's folder; a port is an
     input or output of it, ``sub/f.mmd:RETURN``. An input is a port of a declared operator, ``draft:letter``.
@@ -57,7 +69,7 @@ class Occurrence:
 
 def symbol(kind: Kind, name: str) -> Symbol:
     """The thing of a kind that a name as written stands for."""
-    return Symbol(kind, name.strip().casefold() if kind in ("prompt", "agent", "operator") else name)
+    return Symbol(kind, name.strip().casefold() if kind in ("prompt", "agent", "validator", "operator") else name)
 
 
 def respelled(written: str, old: str, new: str) -> str:

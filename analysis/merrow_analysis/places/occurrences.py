@@ -54,7 +54,7 @@ _STATEMENTS_WITH_NAMES = (Chain, ClassAssign, ClassDef, Style, Click, SubgraphSt
 def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
     """Every place of one thing, in the order of the text."""
     name = _written_name(wanted)
-    any_case = wanted.kind in ("prompt", "agent", "operator", "type")
+    any_case = wanted.kind in ("prompt", "agent", "validator", "operator", "type")
     folded = name.casefold()
     found: list[Occurrence] = []
     for block in analysis.diagram.blocks:
@@ -214,11 +214,15 @@ class _Names:
         if vertex.label is not None:
             yield from self._label(name.text, vertex.label)
         if metadata is not None:
-            values = parse_metadata(metadata.body).values
-            for key, value in values.items():
+            document = parse_metadata(metadata.body)
+            for key, value in document.values.items():
                 if key in _NAMING_KEYS and isinstance(value, str):
-                    place = source_span(metadata, self.block, parse_metadata(metadata.body).value_span(key))
+                    place = source_span(metadata, self.block, document.value_span(key))
                     yield from self._value(name.text, key, value, scalar_span(self.block.text, place))
+                elif key == "validate" and isinstance(value, list):
+                    for number, one in enumerate(value):
+                        place = source_span(metadata, self.block, document.places(key, number)[1])
+                        yield from self._value(name.text, key, str(one), scalar_span(self.block.text, place))
 
     def _expression(self, place: Span) -> Iterator[Occurrence]:
         """The nodes that the ``until`` or ``best`` of a Loop names, and fields of what they give."""
@@ -267,6 +271,8 @@ class _Names:
             yield from type_names(self.typed, self.block, place)
         elif key == "agent":
             yield Occurrence(symbol("agent", inner), "reference", self.block, place, place)
+        elif key == "validate":
+            yield Occurrence(symbol("validator", inner), "reference", self.block, place, place)
         elif key in _READING_KEYS:
             yield from self._read(self.typed.by_id[node], key, Word(inner, place))
         elif key == "role" or self._takes_instruction(node):
@@ -312,5 +318,5 @@ class _Names:
 
 
 _READING_KEYS = frozenset({"workflow", "by", "if"})
-_NAMING_KEYS = frozenset({"op", "role", "instruction", "agent", "returns", "type"}) | _READING_KEYS
+_NAMING_KEYS = frozenset({"op", "role", "instruction", "agent", "validate", "returns", "type"}) | _READING_KEYS
 """Parameters whose values name other things."""

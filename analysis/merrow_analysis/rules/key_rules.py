@@ -58,6 +58,13 @@ REPEATED = FAMILY.rule(
 IDLE = FAMILY.rule(
     "MW406", "parameter-without-effect", "A parameter changes nothing at its operator.", Severity.HINT, fix="sometimes"
 )
+NOT_VALIDATED = FAMILY.rule(
+    "MW334",
+    "attempts-without-validator",
+    "A node says what to do when its result is not valid, and nothing validates it.",
+    Severity.WARNING,
+    fix="always",
+)
 MALFORMED = FAMILY.rule(
     "MW308",
     "malformed-parameters",

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
-from merrow_analysis.definitions.schema import EDGE_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
+from merrow_analysis.definitions.schema import (
+    EDGE_KEYS,
+    INTERFACE_KEYS,
+    MERMAID_NODE_KEYS,
+    NODE_KEYS,
+    OUTPUT_KEYS,
+    Fragment,
+)
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Tag
 from merrow_analysis.graph.instructions import agent_name
 from merrow_analysis.graph.nodes import TypedNode
@@ -19,6 +26,7 @@ from merrow_analysis.rules.key_rules import (
     FAMILY,
     FRAGMENTS,
     IDLE,
+    NOT_VALIDATED,
     Finding,
     conflicts,
     label_findings,
@@ -29,7 +37,21 @@ from merrow_analysis.rules.key_rules import (
 from merrow_analysis.rules.reporting import named, report
 from merrow_analysis.text import Range
 
-IDLE_WHERE_ASKED = frozenset({"role", "prompt", "template", "samples", "returns", "format", "agent", "aims"})
+IDLE_WHERE_ASKED = frozenset(
+    {
+        "role",
+        "prompt",
+        "template",
+        "samples",
+        "returns",
+        "format",
+        "agent",
+        "aims",
+        "validate",
+        "attempts",
+        "on_invalid",
+    }
+)
 """Parameters that change nothing at a Decision that asks a model."""
 _REMEMBERED = 20_000
 _FOUND: dict[int, tuple[Resolution, tuple[Finding, ...]]] = {}
@@ -74,7 +96,7 @@ def _remember(resolution: Resolution, node: NodeRecord | None) -> tuple[Resoluti
 
 def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[Finding]:
     if resolution.kind in ("input", "output"):
-        allowed: Mapping[str, Fragment] = INTERFACE_KEYS
+        allowed: Mapping[str, Fragment] = INTERFACE_KEYS if resolution.kind == "input" else OUTPUT_KEYS
         what = f"an {resolution.kind} node"
     else:
         spec = resolution.spec
@@ -84,6 +106,7 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[Finding]:
     for index, doc in enumerate(docs):
         yield from metadata_findings(doc, index, allowed, what, MERMAID_NODE_KEYS)
     yield from _idle(resolution)
+    yield from _not_validated(resolution)
     parts = resolution.label_parts
     if parts is not None and resolution.kind == "operator":
         overruled = {key for doc in docs for key in doc.values}
@@ -118,6 +141,26 @@ def _why_idle(resolution: Resolution, key: str, value: object) -> str | None:
     if key == "memory" and value == "agent" and (agent_name(resolution) is None or resolution.ask is not None):
         return "`memory: agent` changes nothing: the node has no agent whose earlier results it could see; remove it."
     return None
+
+
+def _not_validated(resolution: Resolution) -> Iterator[Finding]:
+    """What is said of attempts where nothing is validated, or nobody tries again."""
+    if resolution.kind == "decision":
+        return
+    validated = "validate" in resolution.parameters
+    for key in ("attempts",) if validated else ("attempts", "on_invalid"):
+        parameter = resolution.parameters.get(key)
+        if parameter is None or (validated and resolution.kind != "output"):
+            continue
+        why = "at an output, where nobody tries again" if validated else "without `validate`"
+        rest = "remove it." if validated else "name a validator, or remove it."
+        message = f"`{key}` changes nothing {why}; {rest}"
+        written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
+        repair = removed(key, parameter.block)
+        if parameter.block is not None:
+            yield Finding(NOT_VALIDATED, message, parameter.block, (key,), on_key=True, repair=repair, superfluous=True)
+        elif written is not None:
+            yield Finding(NOT_VALIDATED, message, None, span=written.key_span, repair=repair, superfluous=True)
 
 
 def _diagnostic(node: TypedNode, finding: Finding, label: int | None) -> Diagnostic:

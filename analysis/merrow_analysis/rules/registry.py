@@ -158,9 +158,9 @@ _RULES: dict[str, Rule] = {}
 def _discover() -> None:
     """Import every module of rules."""
     package = import_module(__package__)
-    for name in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
+    for name in sorted(module.name for module in pkgutil.walk_packages(package.__path__, f"{__package__}.")):
         if name.endswith("_rules"):
-            import_module(f"{__package__}.{name}")
+            import_module(name)
 
 
 def unregister(rule: Rule) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from merrow_runtime.provenance import Source
 from merrow_runtime.usage import NOTHING, Usage
@@ -20,6 +22,8 @@ class NodeAccount:
     used: Usage = NOTHING
     answered: dict[Source, None] = field(default_factory=dict)
     why_no_call: str | None = None
+    verdicts: list[Mapping[str, Any]] = field(default_factory=list)
+    """What validators said of its results, in the order of that."""
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -44,7 +44,20 @@ _REFUSED = AnswerFailure(
 class NodeTools:
     """`merrow_runtime.operators.base.Tools` of one sample of a visit."""
 
-    __slots__ = ("_account", "_effects", "_past_cache", "_random", "_run_file", "_sample", "_seed", "_step")
+    __slots__ = (
+        "_account",
+        "_attempt",
+        "_effects",
+        "_history",
+        "_judges",
+        "_past_cache",
+        "_random",
+        "_run_file",
+        "_sample",
+        "_seed",
+        "_step",
+        "asked",
+    )
 
     def __init__(
         self,
@@ -56,10 +69,17 @@ class NodeTools:
         *,
         past_cache: bool = False,
         run_file: RunFile | None = None,
+        attempt: int = 1,
+        history: tuple[Message, ...] = (),
+        judges: bool = False,
     ) -> None:
         """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample; ``run_file`` runs
-        the file that a Call names, None at other nodes.
+        the file that a Call names, None at other nodes. ``attempt`` counts the attempts of a node whose result is validated, and
+        ``history`` is what it is told of earlier ones; with ``judges`` they are those of its validator.
         """
+        self.asked = False
+        """Whether a model was asked anything."""
+        self._attempt, self._history, self._judges = attempt, history, judges
         self._run_file = run_file
         self._effects = effects
         self._step = step
@@ -73,7 +93,8 @@ class NodeTools:
     def random(self) -> Random:
         """See `merrow_runtime.operators.base.Tools.random`; made when it is first asked for, since few nodes do."""
         if self._random is None:
-            self._random = Random(f"{self._effects.options.seed}:{self._seed}:{self._sample}")  # noqa: S311 (no secret)
+            later = "" if self._attempt == 1 else f":{self._attempt}"
+            self._random = Random(f"{self._effects.options.seed}:{self._seed}:{self._sample}{later}")  # noqa: S311 (no secret)
         return self._random
 
     @random.setter
@@ -94,14 +115,15 @@ class NodeTools:
         gate.under_way += 1
         try:
             node = self._step.definition
-            sent = tuple(messages)
+            self.asked = True
+            sent = (*messages, *self._history)
             failure: AnswerFailure | None = None
             for attempt in range(ATTEMPTS):
                 request = ModelRequest(
                     node.model,
                     sent,
                     node.temperature if temperature is None else temperature,
-                    node.max_tokens,
+                    None if self._judges else node.max_tokens,
                     node.seed,
                     schema,
                     self._step.timeout,
@@ -138,6 +160,14 @@ class NodeTools:
         job = SandboxJob(code, entry=call)
         return SandboxResult.from_json(await self._run(step, box.request_of(job), lambda: box.run(job)))
 
+    async def check(self, step: str, code: str, call: str, arguments: Sequence[Value], seconds: float) -> SandboxResult:
+        """See `merrow_runtime.validation.judge.JudgeTools.check`."""
+        from merrow_runtime.sandbox import SandboxJob, SandboxResult
+
+        box = self._effects.sandbox
+        job = SandboxJob(code, entry=call, arguments=tuple(arguments), timeout_s=seconds)
+        return SandboxResult.from_json(await self._run(step, box.request_of(job), lambda: box.run(job)))
+
     async def test(self, step: str, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
         """See `merrow_runtime.operators.base.Tools.test`."""
         from merrow_runtime.sandbox import TestResult
@@ -156,7 +186,8 @@ class NodeTools:
 
     def _key(self, step: str, attempt: int = 0) -> CallKey:
         visit = self._account.visit
-        return CallKey(visit.node, self._sample, step, attempt, visit.path, visit.redo)
+        named = step if self._attempt == 1 else f"{self._attempt}/{step}"
+        return CallKey(visit.node, self._sample, named, attempt, visit.path, visit.redo)
 
     @property
     def _told_sample(self) -> int | None:
@@ -179,7 +210,7 @@ class NodeTools:
             )
         started = time.time()
         told = request
-        if self._step.aims is not None and key.step != MEMORY_STEP:
+        if self._step.aims is not None and key.step != MEMORY_STEP and not self._judges:
             # What readers are asked is advice: it is sent, and no part of what the call is known by.
             told = replace(request, messages=with_advice(request.messages, self._step.aims))
         question = Question(

@@ -28,6 +28,8 @@ class Planned:
     schema: AnswerSchema | None = None
     least: int = 1
     most: int = 1
+    judges: bool = False
+    """Whether a validator asks it, which the node's `max_tokens` does not limit."""
 
 
 @record(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.answers import CODE_FORM
@@ -12,11 +12,9 @@ from merrow_runtime.operators.entry_point import entry_point_of
 from merrow_runtime.operators.prompting import Section, compose, input_sections
 from merrow_runtime.operators.python_code import read_code
 from merrow_runtime.operators.questions import ModelOperator, Planned, Question, text_at
+from merrow_runtime.operators.test_report import passing, report
 from merrow_runtime.operators.visible_tests import tests_in, tests_of
 from merrow_runtime.values import Outputs
-
-if TYPE_CHECKING:
-    from merrow_runtime.sandbox import TestResult
 
 REPAIRS = 3
 
@@ -24,9 +22,6 @@ PROMPT = """\
 You are given a problem, a Python program that should solve it, and what happened when it was tested. First reflect, in a \
 few sentences: what does the problem ask, what does the program do instead in the failed tests, and why? Then write the \
 whole program anew so that it solves the problem in general, not only for the tests shown. Keep names and parameters."""
-
-_MOST_SHOWN = 5
-_LONGEST_SHOWN = 1500
 
 
 class TestOperator(ModelOperator):
@@ -57,14 +52,14 @@ class TestOperator(ModelOperator):
         best, best_result, repairs = code, result, 0
         while not result.passed and repairs < REPAIRS:
             repairs += 1
-            report = _report(result, len(tests))
-            tools.output(f"{report.splitlines()[0]}\n")
-            code = await self._reflect(task, repairs, entry_point, code, report).ask(tools)
+            said = report(result, len(tests))
+            tools.output(f"{said.splitlines()[0]}\n")
+            code = await self._reflect(task, repairs, entry_point, code, said).ask(tools)
             result = await tools.test(f"test {repairs + 1}", code, tests, entry_point)
-            if _passing(result, len(tests)) >= _passing(best_result, len(tests)):
+            if passing(result, len(tests)) >= passing(best_result, len(tests)):
                 best, best_result = code, result
         after = "" if not repairs else f" after {repairs} repair{'s' if repairs > 1 else ''}"
-        feedback = f"Visible tests{after}. {_report(best_result, len(tests))}"
+        feedback = f"Visible tests{after}. {report(best_result, len(tests))}"
         return {"solution": best, "result": best_result.passed, "feedback": feedback}
 
     def _without_tests(self, task: Task, code: str) -> Outputs:
@@ -91,37 +86,3 @@ def _entry_point(task: Task) -> str:
     if name is None:
         raise NodeFailure.of(task.node.id, "nothing arrived at its port `entry_point`.")
     return name
-
-
-def _passing(result: TestResult, total: int) -> int:
-    """How many tests passed; below 0 where the program could not even be loaded."""
-    if result.passed:
-        return total
-    if any(not failure.test for failure in result.failures) or not result.failures:
-        return -1
-    return total - len(result.failures)
-
-
-def _report(result: TestResult, total: int) -> str:
-    """What happened, its first line in short, for a model and for people."""
-    if result.passed:
-        return f"All {total} passed." if total > 1 else "The only one passed."
-    broken = next((failure for failure in result.failures if not failure.test), None)
-    if broken is not None:
-        return _short(f"The program could not be run: {broken.error}\n{broken.traceback}")
-    if not result.failures:
-        return f"The tests did not come to an end: {result.outcome}."
-    lines = [f"{len(result.failures)} of {total} failed."]
-    for failure in result.failures[:_MOST_SHOWN]:
-        lines += ["", _short(f"{failure.test.strip()}\n{failure.traceback.strip() or failure.error}")]
-        if failure.error not in lines[-1]:
-            lines += [failure.error]
-    if len(result.failures) > _MOST_SHOWN:
-        lines += ["", f"({len(result.failures) - _MOST_SHOWN} more failed.)"]
-    return "\n".join(lines)
-
-
-def _short(text: str) -> str:
-    text = text.strip()
-    half = _LONGEST_SHOWN // 2
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:half]}\n[...]\n{text[-half:]}"

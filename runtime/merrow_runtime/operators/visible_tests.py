@@ -34,19 +34,21 @@ def tests_of(task: Task) -> list[str]:
     Raises `NodeFailure` for a test that is no Python, or that tests nothing: it would fail or pass whatever is tested.
     """
     texts = [text for given in task.inputs.get("tests", ()) for text in _texts(given.value)]
-    texts += _texts(task.node.parameters.get("tests"))
+    return single_tests([*texts, *_texts(task.node.parameters.get("tests"))], task.node.id)
+
+
+def single_tests(texts: Iterable[str], node: str) -> list[str]:
+    """Tests as single assertions where they can be told apart. Raises `NodeFailure` for a test that is no Python, or that tests
+    nothing.
+    """
     found: list[str] = []
     for number, text in enumerate((text for text in texts if text.strip()), 1):
         tree = parsed(text)
         if tree is None:
-            raise NodeFailure.of(
-                task.node.id, f"test {number} is not valid Python; write it as `assert candidate(1) == 2`."
-            )
+            raise NodeFailure.of(node, f"test {number} is not valid Python; write it as `assert candidate(1) == 2`.")
         ready = _ready(text, tree)
         if not ready:
-            raise NodeFailure.of(
-                task.node.id, f"test {number} asserts nothing; write it as `assert candidate(1) == 2`."
-            )
+            raise NodeFailure.of(node, f"test {number} asserts nothing; write it as `assert candidate(1) == 2`.")
         found += ready
     return list(dict.fromkeys(found))
 

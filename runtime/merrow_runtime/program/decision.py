@@ -42,6 +42,18 @@ def score(loop: str, expression: str, outputs: Callable[[str], Outputs | None]) 
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
+def holds_of_result(expression: str, known: Mapping[str, Value]) -> bool:
+    """Whether the ``if`` of a validator holds; ``known`` are the names that it may use.
+
+    Raises ``ValueError`` saying why that can't be worked out.
+    """
+    named = {name: _Fields(value.__getitem__) if isinstance(value, dict) else value for name, value in known.items()}
+    try:
+        return bool(_evaluate(expression, named))
+    except _WRONG as problem:
+        raise ValueError(_reason(problem)) from None
+
+
 class _Fields:
     """Named values as an expression takes them: by a dot and the name."""
 

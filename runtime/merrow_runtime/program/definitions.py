@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
 from merrow_analysis.definitions.settings import Agent, Memory
 from merrow_analysis.definitions.templates import Template
-from merrow_analysis.definitions.types import BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
+from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of, prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
@@ -26,17 +26,20 @@ from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.fences import fence_around, framed
 from merrow_runtime.operators.memory import remembered
+from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.planned import EMPTY
 from merrow_runtime.operators.prompting import AIMS_NOTICE, PROMPT_FORMAT, heading_text
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.shapes import Shape, coerce, is_of, shape_of
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.titles import title_of
+from merrow_runtime.program.validating import Validation, resolve_validation
 from merrow_runtime.store.rows import definition_name
 from merrow_runtime.values import VALUE, Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 
 _KEY_FORMAT = 1
+_OUTPUT = Output()
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Step:
     """Who does it: its text is a part of the prompt already."""
     aims: str | None = None
     """What it is told of what its readers are asked. It is advice: no part of its key, nor of what its calls are known by."""
+    validation: Validation | None = None
+    """How its result is validated. It is no part of its key: a result that is kept is judged again."""
 
     @property
     def is_call(self) -> bool:
@@ -161,8 +166,17 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
     model = options.model or said or options.default_model or default_model or DEFAULT_MODEL
     known: Steps | None = workflow.steps.get(model)
     if known is None:
-        nodes = [node for node in workflow.graph.nodes if node.kind == "operator" or node.asks]
-        known = workflow.steps[model] = Steps({node.index: _step(workflow, node, model) for node in nodes})
+        settings = workflow.analysis.settings
+        steps = {
+            node.index: _step(workflow, node, model)
+            for node in workflow.graph.nodes
+            if node.kind == "operator" or node.asks
+        }
+        for node in workflow.graph.outputs:
+            validation = resolve_validation(node, settings)
+            if validation is not None:
+                steps[node.index] = _output(node, model, validation)
+        known = workflow.steps[model] = Steps(steps)
     return known
 
 
@@ -225,7 +239,26 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         called,
         agent,
         _aims(workflow, node) if knows_aims(node, settings) and not node.asks else None,
+        resolve_validation(node, settings),
     )
+
+
+def _output(node: TypedNode, model: str, validation: Validation) -> Step:
+    """An output whose value is validated."""
+    definition = NodeDefinition(
+        id=node.id,
+        operator=Output.name,
+        title=title_of(node),
+        prompt=None,
+        model=model,
+        temperature=0.0,
+        max_tokens=None,
+        seed=None,
+        outputs={Output.port: ANY},
+    )
+    shapes = {Output.port: shape_of(ANY, {}, {})}
+    digest = _digest(definition, _OUTPUT, None)
+    return Step(node, definition, _OUTPUT, shapes, Memory(), digest, validation=validation)
 
 
 def _texts(called: Workflow) -> str:

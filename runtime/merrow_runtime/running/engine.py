@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
-from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, RunFailure, UsageFailure
-from merrow_runtime.frontier import Frontier, Inputs, Judge, Judged, Opens, Start
+from merrow_runtime.errors import (
+    AnswerFailure,
+    EndpointFailure,
+    InvalidFailure,
+    NodeFailure,
+    RunFailure,
+    UsageFailure,
+)
+from merrow_runtime.frontier import Frontier, Judge, Judged, Opens, Start
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall
@@ -21,6 +29,8 @@ from merrow_runtime.program.decision import holds, score
 from merrow_runtime.program.definitions import Step, Steps, definitions_of, depth_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
+from merrow_runtime.requests import Message
+from merrow_runtime.running.attempts import Attempted, in_attempts, judged_by, kept_of, told
 from merrow_runtime.running.clones import Clones
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.loop_budgets import LoopBudgets
@@ -32,6 +42,7 @@ from merrow_runtime.running.single import Rerun
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING
+from merrow_runtime.validation.verdicts import Verdict, validation_record
 from merrow_runtime.values import Outputs, Value, as_text
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow
@@ -70,6 +81,8 @@ class Engine:
     around: tuple[tuple[str, str], ...] = ()
     set_outputs: SetOutputs | None = None
     clones: Clones = field(default_factory=Clones)
+    inputs: Mapping[str, Value] = field(default_factory=dict)
+    """What the inputs of the workflow are given, by id."""
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
         """The frontier of what it runs, in the frame with a path."""
@@ -135,7 +148,8 @@ class Engine:
             earlier = self.turn.take(visit, key, self._is_usable)
         if earlier is None and not past_cache:
             earlier = self.executions.take(visit, key, self._is_usable)
-        if earlier is not None:
+        judged = judged_by(step, inputs, self.inputs)
+        if earlier is not None and (judged is None or judged.has_judged(earlier)):
             if pool is not None:
                 pool.end_turn(self.executions.within(earlier))
             sources = tuple(earlier.sources)
@@ -152,27 +166,80 @@ class Engine:
                 memory=tuple(memory),
                 sources=sources,
                 why_no_call=earlier.why_no_call,
+                validation=None if judged is None else earlier.validation,
             )
+        # A changed validator judges what is kept; only if it is not valid it is made again.
+        kept = None if earlier is None else kept_of(earlier, step.samples)
 
-        def tools(sample: int) -> NodeTools:
-            return NodeTools(self.effects, step, account, sample, seed, past_cache=past_cache, run_file=run_file)
+        def tools(
+            sample: int, attempt: int = 1, history: tuple[Message, ...] = (), *, judges: bool = False
+        ) -> NodeTools:
+            return NodeTools(
+                self.effects,
+                step,
+                account,
+                sample,
+                seed,
+                past_cache=past_cache,
+                run_file=run_file,
+                attempt=attempt,
+                history=history,
+                judges=judges,
+            )
 
         async def run_file(values: Mapping[str, Value]) -> Outputs:
             return await (self._run_file if pool is None else self._run_planned)(start, step, values)
 
+        if earlier is not None and kept is not None:
+            account.answered.update(dict.fromkeys(earlier.sources))
+            account.why_no_call = earlier.why_no_call
+            if pool is not None:
+                pool.end_turn(self.executions.within(earlier))
         if kind == "summary":
-            memory = await recall(kind, amount, memory, tools(0))
-        if step.samples is None:
-            outputs = await self._once(step, inputs, memory, 0, tools(0))
-        else:
-            outputs = await self._samples(step, step.samples, inputs, memory, tools)
+            memory = (
+                await recall(kind, amount, memory, tools(0))
+                if earlier is None or kept is None
+                else [Remembered(**entry) for entry in earlier.memory]
+            )
+        attempts: dict[int, Attempted] = {}
+        account.verdicts.clear()
+
+        async def once(sample: int) -> Outputs:
+            task = Task(step.definition, inputs, memory, sample)
+            if judged is None:
+                return await self._once(step, task, tools(sample))
+            which = None if step.samples is None else sample
+
+            def tell(attempt: int, verdict: Verdict) -> None:
+                account.verdicts.append(told(verdict, attempt, which))
+                self.effects.telling.judged(visit, which, attempt, verdict.to_json())
+
+            done = attempts[sample] = await in_attempts(
+                step,
+                task,
+                judged.inputs,
+                partial(tools, sample),
+                lambda own: self._once(step, task, own),
+                tell,
+                None if kept is None else kept[sample],
+            )
+            return done.outputs
+
+        outputs = await (once(0) if step.samples is None else self._samples(step, step.samples, once))
+        validation = None
+        if judged is not None:
+            last = max((one.attempt for one in attempts.values()), default=0)
+            valid = all(one.valid for one in attempts.values())
+            validation = validation_record(judged.by, list(account.verdicts), last, valid=valid)
         return Finished(
             outputs,
             key,
             account.used,
+            reused=kept is not None and all(one.attempt == 1 for one in attempts.values()),
             memory=tuple(memory),
             sources=account.sources,
             why_no_call=account.why_no_call,
+            validation=validation,
         )
 
     def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
@@ -199,6 +266,7 @@ class Engine:
         await self.effects.journal.record_definitions(text_of(definitions_of({"": steps})), frame)
         pool = self.pools.of(self.workflow.graph, visit)
         recorder = self.recorder.inside(steps, planned=True)
+        inputs = read_inputs(plan.graph, {input_of(plan.graph).id: values["problem"]})
         engine = replace(
             self,
             workflow=plan,
@@ -206,10 +274,10 @@ class Engine:
             recorder=recorder,
             rerun=Rerun(frozenset(steps)) if self.rerun.covers(start.node.index, visit) else Rerun(),
             turn=pool.next_turn(),
+            inputs=inputs,
             around=(*self.around, (self.workflow.place, name)),
             set_outputs=None,
         )
-        inputs = read_inputs(plan.graph, {input_of(plan.graph).id: values["problem"]})
         limit = int(stop_after) if isinstance(stop_after, (int, float)) else None
         scheduler = Scheduler(engine.frontier(frame, start.ordinal), inputs, engine, recorder, limit)
         try:
@@ -251,6 +319,10 @@ class Engine:
                 " earlier, or raise `depth`.",
             )
         steps = make_steps(called, self.effects.options, self.default_model)
+        try:
+            inputs = read_inputs(called.graph, values)
+        except UsageFailure as problem:
+            raise NodeFailure.of(name, f"{called.name} can't take what it is given. {problem}") from None
         engine = replace(
             self,
             workflow=called,
@@ -258,13 +330,10 @@ class Engine:
             recorder=self.recorder.inside(steps),
             rerun=Rerun(frozenset(steps)) if self.rerun.covers(start.node.index, visit) else Rerun(),
             turn=None,
+            inputs=inputs,
             around=(*self.around, own),
             set_outputs=self.set_outputs.inside(visit) if self.set_outputs else None,
         )
-        try:
-            inputs = read_inputs(called.graph, values)
-        except UsageFailure as problem:
-            raise NodeFailure.of(name, f"{called.name} can't take what it is given. {problem}") from None
         scheduler = Scheduler(engine.frontier(str(visit), start.ordinal), inputs, engine, engine.recorder)
         await self._carry_out(scheduler, visit)
         if scheduler.failure is not None:
@@ -282,11 +351,16 @@ class Engine:
             source.endpoint in (effects.endpoint, PERSON_ORIGIN) for source in earlier.sources
         )
 
-    def on_error(self, node: TypedNode) -> str:
+    def is_validated(self, node: TypedNode) -> bool:
+        """See `merrow_runtime.running.scheduler.Work.is_validated`."""
+        step = self.steps.get(node.index)
+        return step is not None and step.validation is not None
+
+    def on_error(self, node: TypedNode, failure: RunFailure) -> str:
         """See `merrow_runtime.running.scheduler.Work.on_error`."""
         step = self.steps.get(node.index)
         if step is not None:
-            return step.on_error
+            return _goes_on(step, failure)
         if node.kind != "decision":
             return "fail"
         said = node.resolution.parameters.get("on_error")
@@ -329,10 +403,8 @@ class Engine:
         """What a node gives in an item that failed and counts all the same: its default, or empty values."""
         return self.steps[handle].default
 
-    async def _once(
-        self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, tools: NodeTools
-    ) -> Outputs:
-        outputs = await step.operator.run(Task(step.definition, inputs, memory, sample), tools)
+    async def _once(self, step: Step, task: Task, tools: NodeTools) -> Outputs:
+        outputs = await step.operator.run(task, tools)
         shapes = step.shapes
         if outputs.keys() != shapes.keys():
             check_outputs(step.definition, outputs)  # Says what is wrong.
@@ -341,9 +413,7 @@ class Engine:
                 check_outputs(step.definition, outputs)
         return outputs
 
-    async def _samples(
-        self, step: Step, count: int, inputs: Inputs, memory: list[Remembered], tools: Callable[[int], NodeTools]
-    ) -> Outputs:
+    async def _samples(self, step: Step, count: int, once: Callable[[int], Awaitable[Outputs]]) -> Outputs:
         """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the
         first, continues with those that are there (skip), or has the default in their place.
         """
@@ -352,7 +422,7 @@ class Engine:
 
         async def one(sample: int) -> None:
             try:
-                results[sample] = await self._once(step, inputs, memory, sample, tools(sample))
+                results[sample] = await once(sample)
             except RunFailure as failure:
                 # The others still run to their end: what they ask is paid, and kept for a resume.
                 results[sample] = failure
@@ -365,9 +435,18 @@ class Engine:
         except BaseExceptionGroup as problems:
             raise problems.exceptions[0] from None
         of_the_run = [failure for failure in failures if not isinstance(failure, (NodeFailure, EndpointFailure))]
-        if of_the_run or (failures and (step.on_error == "fail" or len(failures) == count)):
-            raise (of_the_run or failures)[0]
-        if step.fallback is not None:
-            results = [step.fallback if isinstance(result, RunFailure) else result for result in results]
+        fatal = [failure for failure in failures if _goes_on(step, failure) == "fail"]
+        if of_the_run or fatal or len(failures) == count:
+            raise (of_the_run or fatal or failures)[0]
+        results = [
+            step.fallback if isinstance(result, RunFailure) and _goes_on(step, result) == "default" else result
+            for result in results
+        ]
         good = [result for result in results if isinstance(result, dict)]
         return {port: [result[port] for result in good] for port in step.definition.outputs}
+
+
+def _goes_on(step: Step, failure: RunFailure) -> str:
+    """What is done where a node fails in this way: fail, skip or default."""
+    skipped = isinstance(failure, InvalidFailure) and failure.on_invalid == "skip"
+    return "skip" if skipped else step.on_error

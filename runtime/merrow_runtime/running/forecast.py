@@ -23,6 +23,7 @@ from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
 from merrow_runtime.operators.base import Given, Remembered, Task
 from merrow_runtime.operators.memory import summary_of, summary_question
+from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.planned import MOST_CALLS
 from merrow_runtime.operators.prompting import with_advice
 from merrow_runtime.operators.questions import Planned
@@ -36,6 +37,7 @@ from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.usage import Usage
+from merrow_runtime.validation.questions import later_attempts, planned_questions
 from merrow_runtime.values import VALUE, Value
 from merrow_runtime.visit import Visit, segment
 from merrow_runtime.workflow import Workflow
@@ -264,9 +266,13 @@ class _Forecaster:
             return PlannedNode(node.id, definition.operator, None, runs, times=times)
         if step.called is not None:
             inside, costs = self._called.get(node.index, ((), _FREE))
-            return PlannedNode(node.id, definition.operator, None, runs, times=times, inside=inside, costs=costs)
+            return PlannedNode(
+                node.id, definition.operator, None, runs, questions, times=times, inside=inside, costs=costs
+            )
         if step.is_planned_call:
-            return PlannedNode(node.id, definition.operator, None, runs, times=times, costs=_OPEN, why_open=_PLANNED)
+            return PlannedNode(
+                node.id, definition.operator, None, runs, questions, times=times, costs=_OPEN, why_open=_PLANNED
+            )
         return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
 
     def _call(
@@ -353,8 +359,15 @@ class _Forecaster:
         if memory and step.memory.kind == "summary":
             yield summary_question(memory).planned(least=0 if is_open else 1)
             memory = [summary_of(f"<summary for {node.id}>")]
-        for planned in operator_for(step.definition).plan(Task(step.definition, inputs, memory)):
+        task, validation = Task(step.definition, inputs, memory), step.validation
+        outputs = {port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()}
+        asked = () if isinstance(step.operator, Output) else operator_for(step.definition).plan(task)
+        later = [] if validation is None else [later_attempts(validation, one, outputs) for one in asked]
+        for planned in (*asked, *(one for one in later if one is not None)):
             yield planned if step.aims is None else replace(planned, messages=with_advice(planned.messages, step.aims))
+        if validation is not None:
+            known = self._inputs if node.kind == "output" else {}
+            yield from planned_questions(validation, task, known, outputs)
 
 
 def _costs(
@@ -366,7 +379,7 @@ def _costs(
 ) -> _Cost:
     """What a graph may use, whatever is chosen that a person did not set (``said``)."""
     costs = {
-        node.node: node.costs or _cost(node, steps, graph, endpoint)
+        node.node: (node.costs or _FREE) + _cost(node, steps, graph, endpoint)
         for node in nodes
         if node.questions or node.costs is not None
     }
@@ -392,6 +405,12 @@ class _Cost:
     most: tuple[float, float, float]
     priced: bool
 
+    def __add__(self, other: _Cost) -> _Cost:
+        """Both together."""
+        (a, b, c), (d, e, f) = self.least, other.least
+        (g, h, i), (j, k, m) = self.most, other.most
+        return _Cost((a + d, b + e, c + f), (g + j, h + k, i + m), self.priced and other.priced)
+
     @property
     def bounds(self) -> tuple[Bounds, Bounds, Bounds]:
         """The same as bounds of calls, tokens and cost."""
@@ -415,8 +434,9 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
     most = [0.0, 0.0, 0.0]
     for question in node.questions:
         times = node.samples if question.step != "memory" else 1
+        limit = None if question.judges else definition.max_tokens
         request = ModelRequest(
-            definition.model, question.messages, definition.temperature, definition.max_tokens, schema=question.schema
+            definition.model, question.messages, definition.temperature, limit, schema=question.schema
         )
         longest = estimate_call(request, price)
         prompt = prompt_tokens(request)
@@ -428,7 +448,8 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
             sums[0] += count * times
             sums[1] += count * times * tokens
             sums[2] += count * times * cost
-    return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), price is not None)
+    priced = price is not None or not node.questions
+    return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), priced)
 
 
 def _ways(

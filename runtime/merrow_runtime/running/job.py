@@ -164,6 +164,7 @@ class Job:
             self.chosen.concurrency,
             self.chosen.model,
             set_outputs=self.set_outputs,
+            inputs=self.inputs,
         )
         only = self.only
         frontier = (

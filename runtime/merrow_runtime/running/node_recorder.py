@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
@@ -17,6 +17,7 @@ from merrow_runtime.running.scheduler import Finished
 from merrow_runtime.store.contract import Failed, FrameEvent, FrameRecord, NodeRecord, RunJournal, Told
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
+from merrow_runtime.validation.verdicts import validation_record
 from merrow_runtime.visit import Visit
 
 BATCH = 250
@@ -138,6 +139,7 @@ class NodeRecorder:
                 visit.redo,
                 self._telling.next,
                 None if case is None or node.cases is None else node.cases.labels[case],
+                validation=done.validation,
             )
         )
 
@@ -186,6 +188,7 @@ class NodeRecorder:
                 redo=visit.redo,
                 number=self._telling.next,
                 failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
+                validation=_not_valid(account.verdicts),
             )
         )
 
@@ -213,7 +216,8 @@ class NodeRecorder:
         )
 
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
-        return self._steps[node.index].shown if node.kind == "operator" or node.asks else None
+        step = self._steps.get(node.index)
+        return None if step is None else step.shown
 
     def write(self) -> None:
         """See `NodeRecords.write`."""
@@ -243,3 +247,10 @@ def _reference(given: Given, path: str) -> dict[str, Any]:
     elif given.path != path:
         shown["path"] = given.path
     return shown
+
+
+def _not_valid(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What is kept of the validation of a node that failed."""
+    if not verdicts:
+        return None
+    return validation_record("", list(verdicts), max(one["attempt"] for one in verdicts), valid=False)

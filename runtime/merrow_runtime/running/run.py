@@ -50,6 +50,13 @@ class RunResult:
     finished_before: bool = False
     unanswered: str | None = None
 
+    @property
+    def not_valid(self) -> list[str]:
+        """The visits whose results are used although they are not valid, by name."""
+        visits = {id(node): node for node in self.nodes.values()}.values()
+        used = (node for node in visits if node.status != "failed" and node.validation is not None)
+        return [node.visit.name for node in used if node.validation is not None and not node.validation["valid"]]
+
     def to_json(self) -> dict[str, Any]:
         """What the last event of the run tells, and an editor is answered."""
         shown: dict[str, Any] = {
@@ -64,6 +71,9 @@ class RunResult:
             shown |= failed_as(self.failure).to_json()
         if self.finished_before:
             shown["finished_before"] = True
+        not_valid = self.not_valid
+        if not_valid:
+            shown["not_valid"] = not_valid
         return shown
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
@@ -71,6 +71,8 @@ class Finished:
     memory: tuple[Remembered, ...] = ()
     sources: tuple[Source, ...] = ()
     why_no_call: str | None = None
+    validation: Mapping[str, Any] | None = None
+    """What its validator says of it; see `merrow_runtime.validation.verdicts.validation_record`."""
 
 
 def ends_run(failure: RunFailure) -> bool:
@@ -117,8 +119,12 @@ class Work(Protocol):
         """Whether a Loop has used up what it may use. Raises `RunFailure`."""
         ...
 
-    def on_error(self, node: TypedNode) -> str:
-        """What is done where the node fails: fail, skip or default."""
+    def is_validated(self, node: TypedNode) -> bool:
+        """Whether a validator judges what the node gives."""
+        ...
+
+    def on_error(self, node: TypedNode, failure: RunFailure) -> str:
+        """What is done where the node fails in this way: fail, skip or default."""
         ...
 
     def fallback(self, node: TypedNode) -> Outputs | None:
@@ -244,7 +250,7 @@ class Scheduler:
                     pending += self._frontier.tell(self._work.judged(one))
                 else:
                     begin.append(one)
-            elif one.node.kind == "operator" or one.node.asks or self._frontier.failure is not None:
+            elif one.node.kind == "operator" or one.node.asks or self._must_wait(one):
                 begin.append(one)
             else:
                 pending += self._frontier.tell(self._do(one))
@@ -253,6 +259,10 @@ class Scheduler:
         self._begin(begin)
         self._end_if_idle()
         return mine
+
+    def _must_wait(self, start: Start) -> bool:
+        """Whether a node that needs no operator gets a task all the same."""
+        return self._frontier.failure is not None or self._work.is_validated(start.node)
 
     def _begin(self, several: Sequence[Start | Judge]) -> None:
         loop = asyncio.get_running_loop()
@@ -264,7 +274,7 @@ class Scheduler:
 
     def _holds(self, one: Start | Judge) -> bool:
         """Whether something has to wait until nothing else runs; then it is kept."""
-        if self._left is None or isinstance(one, Judge):
+        if self._left is None or isinstance(one, Judge) or one.node.kind == "output":
             return False
         node, inputs, path = one.node, one.inputs, one.visit.path
         if self._work.takes_over(one, lambda: self._frontier.remembered(node, inputs, path)):
@@ -383,7 +393,7 @@ class Scheduler:
         """A node failed: that ends the run, or the run continues without its outputs, or with its default ones."""
         node = start.node
         ends = ends_run(failure)
-        goes_on = "fail" if ends else self._work.on_error(node)
+        goes_on = "fail" if ends else self._work.on_error(node, failure)
         if self._frontier.ends(goes_on):
             goes_on = "fail"
         self._watcher.failed(node, start.visit, start.inputs, failure, started, goes_on)

@@ -148,6 +148,8 @@ class NodeRecord:
     """Of a Decision, the label of the case it chose."""
     failed: Failed | None = None
     """Of a node that failed."""
+    validation: Mapping[str, Any] | None = None
+    """Of a node whose result was validated: see `merrow_runtime.validation.verdicts.validation_record`."""
 
     @property
     def visit(self) -> Visit:

@@ -161,6 +161,7 @@ def told_text(several: Iterable[Told]) -> str:
                 node.number,
                 node.label,
                 node.failed,
+                node.validation,
             )
             for node in several
         ]
@@ -202,8 +203,8 @@ def _frame(values: Sequence[Any]) -> FrameRecord:
 def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
     node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, *later = values
     # What an older version had no place for.
-    missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None][len(later) :]
-    sources, why_no_call, path, redo, number, label, failed = later + missing
+    missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None, None][len(later) :]
+    sources, why_no_call, path, redo, number, label, failed, validation = later + missing
     return NodeRecord(
         str(node),
         status,
@@ -224,6 +225,7 @@ def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
         number,
         label,
         None if failed is None else Failed(*failed),
+        None if validation is None else dict(validation),
     )
 
 

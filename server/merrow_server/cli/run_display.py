@@ -18,7 +18,7 @@ from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
-from merrow_server.run_report import cost_text
+from merrow_server.run_report import attempt_text, cost_text, judged_text
 from merrow_server.times import duration
 
 if TYPE_CHECKING:
@@ -38,11 +38,14 @@ _FRAMES = 8
 _STATES = {
     "node_started": "[cyan]runs[/]",
     "node_retrying": "[yellow]tries again[/]",
+    "node_judged": "[yellow]is judged[/]",
     "node_finished": "[green]finished[/]",
     "node_reused": "[blue]reused[/]",
     "node_skipped": "[dim]skipped[/]",
     "node_failed": "[red]failed[/]",
 }
+_AGAIN = frozenset({"node_retrying", "node_judged"})
+"""Events of a node that goes on."""
 
 
 class Display(Protocol):
@@ -207,6 +210,9 @@ def _line(event: Event, begun: set[str]) -> str | None:
             return f"{_who(event)} is skipped: {data.get('reason', '')}"
         case "node_retrying":
             return style(f"{_who(event)} tries again: {data.get('reason', '')}", fg="yellow")
+        case "node_judged":
+            judged = " ".join(judged_text(data).split())
+            return style(f"{_who(event)}: {judged}", fg="yellow") if judged else None
         case "node_failed":
             return style(f"{_who(event)} failed: {_error(event)}", fg="red")
         case "turn_started":
@@ -241,7 +247,9 @@ def _details(data: Any) -> str:
         return f": {data['case']}{by}"
     usage = Usage.from_json(data["usage"]) if "usage" in data else NOTHING
     tokens = f", {usage.tokens:,} tokens" if usage.tokens else ""
-    return f" ({duration(data.get('seconds', 0.0))}{tokens}{by})"
+    attempt = attempt_text(data)
+    valid = f", {style(attempt, fg='green' if data['valid'] else 'yellow')}" if attempt else ""
+    return f" ({duration(data.get('seconds', 0.0))}{tokens}{by}{valid})"
 
 
 class LiveTable:
@@ -295,9 +303,9 @@ class LiveTable:
         if event.event == "node_started":
             self._began[event.node] = time.monotonic()
             running.add(event.path)
-        elif event.node not in self._began and event.event == "node_finished":
+        elif event.node not in self._began and event.event in ("node_finished", "node_judged"):
             return  # An input or output: nothing happens there.
-        elif event.event != "node_retrying":
+        elif event.event not in _AGAIN:
             running.discard(event.path)
         if "usage" in event.data:
             self._usage += Usage.from_json(event.data["usage"])
@@ -320,10 +328,11 @@ class LiveTable:
         table = Table.grid(padding=(0, 2))
         now = time.monotonic()
         for node, event in self._states.items():
-            running = event.event in ("node_started", "node_retrying")
+            running = event.event == "node_started" or event.event in _AGAIN
             seconds = now - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
             by = "set by a person" if _is_set(event.data) else ""
-            said = str(_error(event) or ", ".join(filter(None, (event.data.get("case"), by))))
+            valid = judged_text(event.data) if event.event == "node_judged" else attempt_text(event.data)
+            said = str(_error(event) or ", ".join(filter(None, (event.data.get("case"), by, valid))))
             if running:
                 said = said or " ".join(self._texts.get(node, "").split())
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0

@@ -180,6 +180,8 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
             err=True,
         )
         return
+    for name in result.not_valid:
+        echo(f"{style('Note:', fg='yellow')} the result of {visible(name)} is used although it is not valid.", err=True)
     if result.status == "finished":
         look = f"See it with: merrow show {result.run}" if kept else "Nothing of it is kept, as --no-store says."
         echo(f"{style('Finished', fg='green')}: {summary}. {look}", err=True)

@@ -19,7 +19,7 @@ from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import cost_text, run_report, workflow_text
+from merrow_server.run_report import attempt_text, cost_text, run_report, workflow_text
 from merrow_server.times import ago, duration
 
 _COLOUR = {**STATUS_COLOURS, "reused": "blue", "skipped": None, "unfinished": "yellow"}
@@ -142,6 +142,14 @@ def _results(node: dict[str, Any]) -> list[str]:
     """A line for each output, with its name where there are several."""
     if node["error"]:
         return [node["error"]]
+    if "valid" in node and node["status"] != "failed":
+        attempt = attempt_text(node)
+        marked = [style(attempt, fg="green" if node["valid"] else "yellow")] if attempt else []
+        return [*marked, *_of_outputs(node)]
+    return _of_outputs(node)
+
+
+def _of_outputs(node: dict[str, Any]) -> list[str]:
     if node.get("choice") is not None:
         return [f"chose {visible(node['choice'])}"]
     outputs = node["outputs"] or {}
@@ -161,6 +169,8 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
         yield style(node["error"], fg="red")
     if node.get("choice") is not None:
         yield f"chose {visible(node['choice'])}"
+    for one in node.get("attempts", ()):
+        yield from _verdict(one)
     if node["why_no_call"]:
         yield from _part("Why no call", node["why_no_call"])
     yield from _inputs(node["inputs"] or {})
@@ -178,6 +188,19 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
         yield from _part(f"{heading}: {'answer' if call['usable'] else 'answer that could not be used'}", answer or "")
     for name, value in (node["outputs"] or {}).items():
         yield from _part(f"output {name}", _text(value))
+
+
+def _verdict(one: dict[str, Any]) -> Iterator[str]:
+    """What a validator said of one attempt."""
+    sample = f", sample {one['sample'] + 1}" if "sample" in one else ""
+    verdict = style("valid", fg="green") if one["valid"] else style("not valid", fg="yellow")
+    yield f"\nattempt {one['attempt']}{sample}: {verdict}"
+    for reason in one["reasons"]:
+        first, *more = _text(reason).split("\n")
+        yield f"  - {first}"
+        yield from (f"    {line}" for line in more)
+    if one["feedback"]:
+        yield f"  feedback: {' '.join(_text(one['feedback']).split())}"
 
 
 def _inputs(inputs: dict[str, Any]) -> Iterator[str]:

@@ -51,6 +51,8 @@ class NodeResult:
     answered_by: str = ""
     visit: str = ""
     """The node as reports of the run name it: with the turns and items that it ran in."""
+    attempt: str = ""
+    """Which attempt it is, and that it is not valid, where its result was validated and that is any news."""
 
     @property
     def figures(self) -> list[str]:
@@ -63,6 +65,8 @@ class NodeResult:
             shown.append(f"{tokens:,} tokens")
         if self.usage.get("calls"):
             shown.append(cost_text(self.usage))
+        if self.attempt:
+            shown.append(self.attempt)
         if self.answered_by:
             shown.append(self.answered_by.replace("embedded model", OFFLINE_NAME))
         if self.seconds >= _WORTH_TELLING:
@@ -158,6 +162,7 @@ class Results:
 def _result(event: Json) -> NodeResult:
     from merrow_runtime.provenance import answered_by
     from merrow_runtime.values import as_text
+    from merrow_server.run_report import attempt_text
 
     status = _STATES[event["event"]]
     text = str(event.get("error") or event.get("reason") or event.get("case") or "")
@@ -168,7 +173,8 @@ def _result(event: Json) -> NodeResult:
     usage = event.get("usage") or {}
     by = answered_by((one["endpoint"], one["model"]) for one in event.get("sources", ()))
     visit = f"{event['path']}/{event['node']}" if event.get("path") else event["node"]
-    return NodeResult(event["run"], status, text[:_KEPT], dict(usage), float(event.get("seconds", 0.0)), by, visit)
+    seconds = float(event.get("seconds", 0.0))
+    return NodeResult(event["run"], status, text[:_KEPT], dict(usage), seconds, by, visit, attempt_text(event))
 
 
 def _ends_runs(found: Diagnostic) -> bool:

@@ -94,3 +94,18 @@ export function costRange(cost: Bounds): string {
   if (cost.most === null) return 'not known, for there is no price for a model';
   return cost.most === 0 ? 'nothing' : `about ${range(cost, dollars)}`;
 }
+
+/** Of a result that was validated, where that is any news: which attempt it is, and that it is not valid. */
+export function attemptText({ attempt, valid }: { readonly attempt?: number | undefined; readonly valid?: boolean | undefined }): string {
+  if (attempt === undefined || valid === undefined) return '';
+  if (!valid) return `not valid, attempt ${attempt}`;
+  return attempt > 1 ? `attempt ${attempt}` : '';
+}
+
+/** Of a verdict that an attempt is not valid, that and why, on one line; empty for one that is. */
+export function judgedText({ attempt, sample, valid, reasons, feedback }: { readonly attempt?: number; readonly sample?: number; readonly valid?: boolean; readonly reasons?: readonly string[]; readonly feedback?: string }): string {
+  if (valid !== false) return '';
+  const which = sample === undefined ? '' : `, sample ${sample + 1}`;
+  const why = (reasons ?? []).join('; ') || (feedback ?? '');
+  return `attempt ${attempt ?? 1}${which} is not valid${why === '' ? '' : `: ${why.replaceAll(/\s+/g, ' ')}`}`;
+}

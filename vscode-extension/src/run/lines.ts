@@ -1,5 +1,5 @@
 /** Events as lines of the output channel. Pure. */
-import { costText, endpointName, figures, secondsText, tokensText } from './figures';
+import { attemptText, costText, endpointName, figures, judgedText, secondsText, tokensText } from './figures';
 import { valueText } from './pages';
 import { visitName } from './progress';
 import type { RunEvent } from './protocol';
@@ -20,8 +20,12 @@ export function lineOf(event: RunEvent): string | undefined {
       return `${node} begins`;
     case 'node_retrying':
       return `${node} again${event.wait ? ` in ${secondsText(event.wait)}` : ''}: ${event.reason ?? ''}`;
+    case 'node_judged': {
+      const judged = judgedText(event);
+      return judged === '' ? undefined : `${node}: ${judged}`;
+    }
     case 'node_finished': {
-      const took = figures(event.usage, event.seconds);
+      const took = [figures(event.usage, event.seconds), attemptText(event)].filter((part) => part !== '').join(', ');
       return took === '' ? undefined : `${node} finished (${took})`;
     }
     case 'node_reused':

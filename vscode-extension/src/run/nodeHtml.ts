@@ -1,8 +1,8 @@
 /** What a node did in a run, as HTML for the panel. Pure; every text is escaped. */
-import { costText, figures, modelName, offlineName, secondsText } from './figures';
+import { attemptText, costText, figures, modelName, offlineName, secondsText } from './figures';
 import { escape } from './markdownHtml';
 import { answer, callTitle, entryName, givenValues, messages, originText, valueText } from './pages';
-import type { Call, NodeReport, RunReport, RunStatus, Usage, Values } from './protocol';
+import type { Call, NodeReport, RunReport, RunStatus, Usage, Values, Verdict } from './protocol';
 import { valueHtml, type Text } from './valueHtml';
 
 /** The texts of the values on a page, by the keys that its buttons have. */
@@ -53,7 +53,7 @@ export function runHtml(file: string, whole: WholeRun, report: RunReport | undef
   if (status === 'finished' && Object.keys(outputs).length === 0) parts.push('<p class="about">No output was reached.</p>');
   if (report !== undefined) {
     for (const [name, value] of Object.entries(report.inputs)) parts.push(valueSection(`input ${name}`, `Input ${code(name)}`, name, value, false, texts));
-    const rows = report.nodes.map((node) => `<li><button class="link" data-act="node" data-node="${escape(node.node)}">${escape(node.node)}</button> <span class="about">${escape([node.status, node.operator, figures(node.usage, node.seconds)].filter((part) => part).join(' · '))}</span></li>`);
+    const rows = report.nodes.map((node) => `<li><button class="link" data-act="node" data-node="${escape(node.node)}">${escape(node.node)}</button> <span class="about">${escape([node.status, node.operator, attemptText(node), figures(node.usage, node.seconds)].filter((part) => part).join(' · '))}</span></li>`);
     parts.push(section('nodes', `Nodes <span class="about">${rows.length}</span>`, `<ul class="nodes">${rows.join('')}</ul>`, Object.keys(outputs).length === 0));
   } else parts.push('<p class="about">Click a node in the preview to see what it was given, asked and answered.</p>');
   return parts.join('\n');
@@ -83,6 +83,7 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   if (report?.visits !== undefined) parts.push(visitsHtml(report.visits, node?.node ?? name));
   if (node?.error) parts.push(`<p class="failure">${escape(node.error)}</p>`);
   if (typeof node?.case === 'number') parts.push(`<p>Case ${node.case + 1} was chosen.</p>`);
+  if (node?.attempts !== undefined) parts.push(attemptsHtml(node));
   if (text !== '') parts.push(section('live', 'Answer so far', pre(text), true));
   if (node?.why_no_call) parts.push(`<p>No call: ${escape(node.why_no_call)}</p>`);
   for (const [index, { port, from, value }] of (node === undefined ? [] : givenValues(node)).entries()) {
@@ -127,6 +128,18 @@ function callsHtml(node: NodeReport, texts: Texts): string[] {
 
 function keyOf(call: Call): string {
   return `${call.step} ${call.sample} ${call.attempt}`;
+}
+
+/** What the validator said of each attempt; open where the result is not valid. */
+function attemptsHtml(node: NodeReport): string {
+  const attempts = node.attempts ?? [];
+  const rows = attempts.map((one: Verdict) => {
+    const which = `Attempt ${one.attempt}${one.sample === undefined ? '' : `, sample ${one.sample + 1}`}: ${one.valid ? 'valid' : 'not valid'}`;
+    const reasons = one.reasons.length === 0 ? '' : `<ul>${one.reasons.map((reason) => `<li>${escape(reason)}</li>`).join('')}</ul>`;
+    return `<h3>${escape(which)}</h3>${reasons}${one.feedback === '' ? '' : `<p>Feedback: ${escape(one.feedback)}</p>`}`;
+  });
+  const mark = node.valid === false ? ' <span class="failure">not valid</span>' : '';
+  return section('attempts', `Attempts <span class="about">${attempts.length}</span>${mark}`, rows.join(''), node.valid === false);
 }
 
 function memoryHtml(node: NodeReport): string {

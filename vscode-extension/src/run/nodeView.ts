@@ -69,7 +69,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
         const { shown } = this.following;
         if (shown?.run !== event.run || (event.node !== null && shown.node !== undefined && event.node !== shown.node && visitName(event) !== shown.node)) return;
         if (event.event === 'node_output') this.text += event.text ?? '';
-        else if (event.event === 'node_retrying' || event.event === 'node_started') this.text = '';
+        else if (event.event === 'node_retrying' || event.event === 'node_started' || event.event === 'node_judged') this.text = '';
         else void this.load();
         this.soon();
       }),

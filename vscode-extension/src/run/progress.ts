@@ -1,6 +1,6 @@
 /** What the events of one run amount to. Pure. */
 import type { BoxRun, NodeRun, RunPicture } from '../preview/protocol';
-import { figures, isSetByPerson, nothing, secondsText, sum } from './figures';
+import { attemptText, figures, isSetByPerson, judgedText, nothing, secondsText, sum } from './figures';
 import type { RunEvent, RunStatus, Usage, Values } from './protocol';
 
 interface NodeProgress {
@@ -172,11 +172,15 @@ export class Progress {
         const wait = event.wait === undefined || event.wait === 0 ? '' : ` in ${secondsText(event.wait)}`;
         return { state: 'running', detail: `again${wait}: ${event.reason ?? ''}`, since: known?.since ?? event.at };
       }
+      case 'node_judged': {
+        const judged = judgedText(event);
+        return judged === '' || known?.state !== 'running' ? undefined : { ...known, detail: judged };
+      }
       case 'node_finished':
         this.add(event);
-        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', figures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
+        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', attemptText(event), figures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
       case 'node_reused':
-        return { state: 'reused', detail: '', case: event.case };
+        return { state: 'reused', detail: attemptText(event), case: event.case };
       case 'node_skipped':
         return { state: 'skipped', detail: event.reason ?? '' };
       case 'node_failed':

@@ -51,6 +51,20 @@ export interface RunEvent {
   readonly case?: string;
   /** Who answered. */
   readonly sources?: readonly Source[];
+  /** Of a node whose result is validated: the attempt that it tells of, whether that is valid, why not, and what to do better. */
+  readonly attempt?: number;
+  readonly valid?: boolean;
+  readonly reasons?: readonly string[];
+  readonly feedback?: string;
+}
+
+/** What a validator said of one attempt of a node. */
+export interface Verdict {
+  readonly attempt: number;
+  readonly sample?: number;
+  readonly valid: boolean;
+  readonly reasons: readonly string[];
+  readonly feedback: string;
 }
 
 /** The notification `merrow/runEvent`. */
@@ -144,6 +158,10 @@ export interface NodeReport {
   readonly seconds?: number;
   readonly error: string | null;
   readonly case?: number | null;
+  /** Of a node whose result was validated: the attempt that counts, whether it is valid, and what was said of each. */
+  readonly attempt?: number;
+  readonly valid?: boolean;
+  readonly attempts?: readonly Verdict[];
   readonly calls: readonly Call[];
 }
 

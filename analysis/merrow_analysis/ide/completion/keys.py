@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
-from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, Fragment
+from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, OUTPUT_KEYS, Fragment
 from merrow_analysis.definitions.types import NUMBER
+from merrow_analysis.definitions.validators import told
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.completion.boxes import box_values, operator_of_title
 from merrow_analysis.ide.completion.front_matter import add_types
@@ -28,7 +29,7 @@ _PATH_KEY = "workflow"
 def parameter_keys(spec: OperatorSpec | None, node: TypedNode | None) -> dict[str, Fragment]:
     """The keys that a node may have, its operator's own first; all keys where the operator isn't known."""
     if spec is None and node is not None and node.kind in ("input", "output"):
-        return dict(INTERFACE_KEYS)
+        return dict(INTERFACE_KEYS if node.kind == "input" else OUTPUT_KEYS)
     allowed = spec.allowed_parameters() - spec.idle if spec is not None else KEYS.keys() - MERMAID_NODE_KEYS.keys()
     own = () if spec is None else (spec.instruction_key or "", *sorted(spec.parameters))
     return {key: KEYS[key] for key in (*own, *NODE_KEYS, *KEYS) if key in allowed and key in KEYS}
@@ -165,6 +166,10 @@ def _values(
     if key == "agent":
         for agent in analysis.settings.agents.values():
             items.add(agent.name, "value", place, detail=agent.role)
+        return
+    if "validate" in path:
+        for validator in analysis.settings.validators.values():
+            items.add(validator.name, "value", place, detail=", ".join(map(told, validator.checks)))
         return
     if key == _PATH_KEY and in_label:
         items.path = path_place(items, length, in_label=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
@@ -131,7 +132,9 @@ def refuse_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) 
     elif kind == "input":
         _refuse_input_name(analysis, symbol, new)
     elif kind == "agent":
-        _refuse_agent_name(analysis, symbol, new)
+        _refuse_declared_name(analysis, symbol, new, "an agent", analysis.settings.agents)
+    elif kind == "validator":
+        _refuse_declared_name(analysis, symbol, new, "a validator", analysis.settings.validators)
     else:
         _refuse_prompt_name(analysis, symbol, new, file)
 
@@ -202,14 +205,14 @@ def _refuse_input_name(analysis: Analysis, symbol: Symbol, new: str) -> None:
         raise RenameRefusedError(f"Operator {spec.name} already has a port {new}; choose another name.")
 
 
-def _refuse_agent_name(analysis: Analysis, symbol: Symbol, new: str) -> None:
+def _refuse_declared_name(
+    analysis: Analysis, symbol: Symbol, new: str, what: str, declared: Mapping[str, object]
+) -> None:
     if not _PROMPT.fullmatch(new):
-        raise RenameRefusedError(f"`{new}` can't name an agent: use letters, digits and `_`, starting with a letter.")
+        raise RenameRefusedError(f"`{new}` can't name {what}: use letters, digits and `_`, starting with a letter.")
     folded = new.casefold()
-    if folded != symbol.name and (
-        folded in analysis.settings.agents or occurrences_of(analysis, symbol_of("agent", new))
-    ):
-        raise RenameRefusedError(f"There is already an agent {new}; choose another name.")
+    if folded != symbol.name and (folded in declared or occurrences_of(analysis, symbol_of(symbol.kind, new))):
+        raise RenameRefusedError(f"There is already {what} {new}; choose another name.")
 
 
 def _refuse_prompt_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) -> None:

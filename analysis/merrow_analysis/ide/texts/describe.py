@@ -13,6 +13,7 @@ from merrow_analysis.definitions.schema import (
     MERMAID_NODE_KEYS,
     NODE_KEYS,
     OPERATOR_KEYS,
+    OUTPUT_KEYS,
     Fragment,
 )
 from merrow_analysis.definitions.types import ANY, BUILT_IN, WORKFLOW, TypeTable, innermost
@@ -145,7 +146,7 @@ def _expected(fragment: Fragment) -> str:
 
 def parameter(name: str, node: TypedNode | None = None) -> Markup | None:
     """A key of a node's label or metadata; ``default`` and ``op`` mean the same everywhere. None for an unknown key."""
-    fragment = INTERFACE_KEYS.get(name) if node is not None and node.kind in ("input", "output") else None
+    fragment = OUTPUT_KEYS.get(name) if node is not None and node.kind in ("input", "output") else None
     fragment = fragment or KEYS.get(name)
     if fragment is None:
         return None

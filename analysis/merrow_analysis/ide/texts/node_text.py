@@ -15,6 +15,7 @@ from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import edge_notes
 from merrow_analysis.ide.texts.markup import Code, Inline, Markup
+from merrow_analysis.ide.texts.validator_text import validation_text
 from merrow_analysis.rules.reporting import claim_range
 
 _MOST_EDGES = 12
@@ -42,6 +43,7 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     text.join(_parameters(node))
     text.join(_agent(analysis, node))
     text.join(_prompt(analysis, node) if node.kind != "decision" else Markup())
+    text.join(validation_text(analysis, node))
     text.join(_asked(analysis, node))
     declared = node.resolution.declared
     if node.is_promise:

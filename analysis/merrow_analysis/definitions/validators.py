@@ -1,0 +1,251 @@
+"""Validators: what a result must pass. As the front matter declares them, with what is wrong in one."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+from merrow_analysis.definitions.validation import Path
+from merrow_analysis.definitions.validator_schema import CHECK_KEYS, VALIDATION_KEYS
+from merrow_analysis.graph.decisions import read_expression
+
+CheckKind = Literal["if", "regex", "schema", "python", "tests", "rubric"]
+
+KINDS: tuple[CheckKind, ...] = ("if", "regex", "schema", "python", "tests", "rubric")
+"""The kinds of checks, in the order in which they are made: cheap ones first."""
+
+NAMES = ("output", "outputs", "inputs")
+"""What an `if` of a validator knows."""
+
+DEFAULT_ATTEMPTS = int(VALIDATION_KEYS["attempts"]["default"])
+
+_BELONGS: Mapping[str, CheckKind] = {"generate": "tests", "entry_point": "tests", "votes": "rubric"}
+"""Keys that only go with checks of a kind."""
+
+_LONGEST = 10_000
+_PATTERNS = frozenset({"pattern", "patternProperties"})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check. ``said`` is what its kind says: an expression, a pattern, a JSON Schema, Python, tests, a rubric. ``generate``
+    is how many tests a model writes, ``votes`` how often it judges.
+    """
+
+    kind: CheckKind
+    said: Any
+    entry_point: str = ""
+    generate: int = 0
+    votes: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """The check as it is written, but for its order."""
+        shown: dict[str, Any] = {} if self.kind == "tests" and not self.said else {self.kind: self.said}
+        if self.kind == "tests":
+            shown |= {"entry_point": self.entry_point} | ({"generate": self.generate} if self.generate else {})
+        return shown | ({"votes": self.votes} if self.votes > 1 else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Validator:
+    """A validator of the front matter; ``checks`` in the order in which they are made."""
+
+    name: str
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong in a validator, in a sentence, and where, from the validator on. ``kind`` names what can be repaired."""
+
+    path: Path
+    message: str
+    kind: Literal["lacks entry_point", "superfluous", "two kinds", "no tests"] | None = None
+
+
+def read_validators(said: Mapping[str, Any], wrong: set[Path]) -> dict[str, Validator]:
+    """The validators of a block that is a mapping, by casefolded name, without what can't be read; ``wrong`` are places in it
+    whose values are of a wrong kind.
+    """
+    found: dict[str, Validator] = {}
+    for name, body in said.items():
+        path: Path = ("workflow", "validators", name)
+        written = body if isinstance(body, list) else [body]
+        checks: list[Check] = []
+        for number, one in enumerate(written):
+            place = (*path, number) if isinstance(body, list) else path
+            if path in wrong or place in wrong or not isinstance(one, dict):
+                continue
+            kept = {key: value for key, value in one.items() if (*place, key) not in wrong and key in CHECK_KEYS}
+            check = _check(kept)
+            if check is not None:
+                checks.append(check)
+        checks.sort(key=lambda check: KINDS.index(check.kind))
+        found.setdefault(name.strip().casefold(), Validator(name, tuple(checks)))
+    return found
+
+
+def problems_of(body: object) -> Iterator[Problem]:
+    """What is wrong with a validator beyond kinds of values."""
+    for number, one in enumerate(body) if isinstance(body, list) else [(None, body)]:
+        if isinstance(one, dict):
+            place: Path = () if number is None else (number,)
+            yield from _problems(one, place)
+
+
+def names_in(value: object) -> list[str]:
+    """The validators that a ``validate:`` names."""
+    several = value if isinstance(value, list) else [value]
+    return [name.strip() for name in several if isinstance(name, str) and name.strip()]
+
+
+def _kinds(said: Mapping[str, Any]) -> list[CheckKind]:
+    kinds = [kind for kind in KINDS if kind in said]
+    return [*kinds, *(["tests"] if "generate" in said and "tests" not in said else [])]  # type: ignore[list-item]
+
+
+def _check(said: Mapping[str, Any]) -> Check | None:
+    kinds = _kinds(said)
+    if len(kinds) != 1:
+        return None
+    kind = kinds[0]
+    value = said.get(kind)
+    if kind == "tests":
+        value = () if value is None else (value,) if isinstance(value, str) else tuple(value)
+    generate, votes = (said.get(key) for key in ("generate", "votes"))
+    return Check(kind, value, str(said.get("entry_point") or ""), int(generate or 0), int(votes or 1))
+
+
+def _problems(said: dict[str, Any], place: Path) -> Iterator[Problem]:
+    kinds = _kinds(said)
+    if not kinds:
+        yield Problem(place, f"this check says nothing to check; give it one of {_listed(KINDS)}.")
+        return
+    if len(kinds) > 1:
+        both = " and ".join(f"`{kind}`" for kind in kinds[:2])
+        message = f"a check is of one kind, and this one has {both}; make a list of two checks."
+        yield Problem((*place, kinds[1]), message, "two kinds")
+        return
+    kind = kinds[0]
+    for key in said:
+        if key in _BELONGS and _BELONGS[key] != kind:
+            idle = f"`{key}` changes nothing at `{kind}`; it goes with `{_BELONGS[key]}`."
+            yield Problem((*place, key), idle, "superfluous")
+    if kind == "tests":
+        yield from _tests(said, place)
+        return
+    value = said[kind]
+    fault = _FAULTS[kind](value) if kind in _FAULTS and isinstance(value, (str, dict)) else None
+    if fault is not None:
+        yield Problem((*place, kind), fault)
+
+
+def _tests(said: dict[str, Any], place: Path) -> Iterator[Problem]:
+    tests, name = said.get("tests"), said.get("entry_point")
+    if name is None:
+        key = "tests" if "tests" in said else "generate"
+        yield Problem((*place, key), "unit tests need `entry_point`, the function that they call.", "lacks entry_point")
+    elif isinstance(name, str) and not name.strip().isidentifier():
+        yield Problem((*place, "entry_point"), f"`{_short(name)}` can't name a function of Python.")
+    if tests == [] and not said.get("generate"):
+        yield Problem((*place, "tests"), "there are no tests, so no result can pass; write one.", "no tests")
+    for number, test in enumerate(tests if isinstance(tests, list) else [tests]):
+        if isinstance(test, str) and _parsed(test) is None:
+            inner: Path = ("tests", number) if isinstance(tests, list) else ("tests",)
+            yield Problem((*place, *inner), "this test is not valid Python; write it as `assert candidate(1) == 2`.")
+
+
+def _expression(text: str) -> str | None:
+    read = read_expression(text)
+    if read.problem is not None:
+        return read.problem
+    unknown = next((name for name in read.names if name not in NAMES), None)
+    return None if unknown is None else f"`if` does not know `{_short(unknown)}`; it knows {_listed(NAMES)}."
+
+
+@lru_cache(maxsize=256)
+def _regex(pattern: str) -> str | None:
+    if len(pattern) > _LONGEST:
+        return f"the regular expression is longer than {_LONGEST:,} characters; shorten it."
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(pattern)
+    except (re.error, RecursionError, OverflowError, MemoryError) as problem:
+        return f"`{_short(pattern)}` is not a regular expression: {problem}."
+    return None
+
+
+def _schema(schema: dict[str, Any]) -> str | None:
+    waiting: list[object] = [schema]
+    seen: set[int] = set()
+    for value in waiting:  # It grows meanwhile.
+        if not isinstance(value, (dict, list)) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, dict):
+            found = sorted(_PATTERNS & value.keys())
+            if found and isinstance(value[found[0]], (str, dict)):
+                return f"`{found[0]}` can't be used in a schema here; write a check with `regex` for it."
+            reference = value.get("$ref")
+            if isinstance(reference, str) and not reference.startswith("#"):
+                return f"`$ref: {_short(reference)}` leads out of the schema; write what it means into it."
+        waiting += value.values() if isinstance(value, dict) else value
+    return None
+
+
+def _python(code: str) -> str | None:
+    tree = _parsed(code)
+    if tree is None:
+        return "this is not valid Python; it must define `check(output, inputs)`."
+    functions = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "check"]
+    if not functions:
+        return "it must define a function `check(output, inputs)` that returns true, or the reason why not."
+    arguments = functions[-1].args
+    given = [*arguments.posonlyargs, *arguments.args]
+    needed = len(given) - len(arguments.defaults)
+    missing = [one for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None]
+    if missing or needed > 2 or (len(given) < 2 and arguments.vararg is None):
+        return "`check` must take two arguments: `check(output, inputs)`."
+    return None
+
+
+_FAULTS: Mapping[str, Any] = {"if": _expression, "regex": _regex, "schema": _schema, "python": _python}
+
+
+@lru_cache(maxsize=256)
+def _parsed(code: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    quoted = [f"`{word}`" for word in words]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
+
+
+def told(check: Check) -> str:
+    """A check in a few words, for people."""
+    said = check.said
+    if check.kind == "tests":
+        count = len(cast("tuple[str, ...]", said))
+        written = [f"{count} test{'' if count == 1 else 's'}"] if count else []
+        made = [f"{check.generate} that a model writes"] if check.generate else []
+        return f"{' and '.join(written + made) or 'no tests'} of `{check.entry_point}`"
+    votes = f", {check.votes} votes" if check.votes > 1 else ""
+    text = "a JSON Schema" if check.kind == "schema" else "check(output, inputs)" if check.kind == "python" else said
+    return f"{check.kind}: {_short(str(text))}{votes}"

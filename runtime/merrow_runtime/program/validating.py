@@ -1,0 +1,61 @@
+"""How the result of a node is validated, with everything resolved."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from merrow_analysis.definitions.settings import WorkflowSettings
+from merrow_analysis.definitions.validators import KINDS, Check
+from merrow_analysis.graph.instructions import validation_of
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.values import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What a result must pass, in ``attempts`` at most. ``checks`` are in the order in which they are made, each with the name of
+    its validator. ``digest`` stands for all of it: a result that was judged by the same is not judged again.
+    """
+
+    checks: tuple[tuple[str, Check], ...]
+    attempts: int
+    on_invalid: str
+    digest: str
+
+
+def resolve_validation(node: TypedNode, settings: WorkflowSettings) -> Validation | None:
+    """How a node's result is validated; None where it is not. Raises `UsageFailure` for a JSON Schema that is not one."""
+    found = validation_of(node, settings)
+    if found is None:
+        return None
+    validators = [settings.validators[name.casefold()] for name in dict.fromkeys(map(str.casefold, found.names))]
+    checks = [(validator.name, check) for validator in validators for check in validator.checks]
+    checks.sort(key=lambda one: KINDS.index(one[1].kind))
+    for name, check in checks:
+        if check.kind == "schema":
+            _check_schema(name, check.said)
+    said = [[name, check.to_json()] for name, check in checks]
+    try:
+        text = canonical([said, found.attempts, found.on_invalid])
+    except (ValueError, TypeError, RecursionError):
+        raise UsageFailure(
+            f"Validators of {node.id} have a value that JSON doesn't know; write it otherwise."
+        ) from None
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return Validation(tuple(checks), found.attempts, found.on_invalid, digest)
+
+
+def _check_schema(name: str, schema: dict[str, object]) -> None:
+    import jsonschema  # here, since few workflows have schemas of their own
+
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as problem:
+        place = "/".join(str(part) for part in problem.absolute_path)
+        raise UsageFailure(
+            f"Validator {name}: its `schema` is not a JSON Schema{place and f' at {place}'}: {problem.message}"
+        ) from None
+    except RecursionError:
+        raise UsageFailure(f"Validator {name}: its `schema` nests too deep.") from None
