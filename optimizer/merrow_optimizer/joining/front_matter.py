@@ -24,7 +24,7 @@ def merged_front_matter(
     agents: Mapping[str, object],
     validators: Mapping[str, object],
 ) -> str:
-    """The host's front matter, fences and all, with more prompts, types, operators, agents and validators, without unused prompts.
+    """The host's front matter, fences and all, with more prompts, types, operators, agents and validators, no unused prompts.
 
     A prompt file that it names gives way to the prompts themselves, libraries to what is used of them. Empty where there
     is none and none is needed. Raises `CannotWriteError` where the front matter is written
