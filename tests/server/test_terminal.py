@@ -89,10 +89,11 @@ title: {PROMPT}
 workflow:
   model: test-model
   prompts: {{first: {PROMPT}}}
+  validators: {{v: {{rubric: {PROMPT}}}}}
 ---
 flowchart TD
     PROBLEM([Problem]):::Interface
-    A["Custom<br/>(role: first)"]:::CustomOp
+    A["Custom<br/>(role: first, validate: v, attempts: 2, on_invalid: accept)"]:::CustomOp
     CODE["Programmer<br/>"]:::ProgrammerOp
     RETURN([Answer]):::Interface
     PROBLEM -->|input| A
@@ -342,6 +343,8 @@ def answer(request: Received) -> Step:
         return Status(400, TEXT)
     if '"candidates"' in request.prompt or "verdicts" in request.prompt:
         return Reply(suggested(request))
+    if "merrow_verdict" in json.dumps(request.body.get("response_format", {})):
+        return Reply(json.dumps({"pass": False, "reasons": [TEXT], "feedback": TEXT}))
     if request.body.get("response_format") or "def " in request.prompt or "Python" in request.prompt:
         return Reply(f"```python\ndef solve():\n    raise ValueError({TEXT!r})\n```")
     return Reply(TEXT)

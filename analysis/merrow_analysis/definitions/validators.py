@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, cast
 
-from merrow_analysis.definitions.validation import Path
+from merrow_analysis.definitions.validation import Path, violations
 from merrow_analysis.definitions.validator_schema import CHECK_KEYS, VALIDATION_KEYS
 from merrow_analysis.graph.decisions import read_expression
 
@@ -28,7 +28,7 @@ _BELONGS: Mapping[str, CheckKind] = {"generate": "tests", "entry_point": "tests"
 """Keys that only go with checks of a kind."""
 
 _LONGEST = 10_000
-_PATTERNS = frozenset({"pattern", "patternProperties"})
+_PATTERNS: Mapping[str, type] = {"pattern": str, "patternProperties": dict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +136,19 @@ def _problems(said: dict[str, Any], place: Path) -> Iterator[Problem]:
         if key in _BELONGS and _BELONGS[key] != kind:
             idle = f"`{key}` changes nothing at `{kind}`; it goes with `{_BELONGS[key]}`."
             yield Problem((*place, key), idle, "superfluous")
+    # Values of a wrong kind are reported where all of the front matter is checked.
+    good = {key: value for key, value in said.items() if key in CHECK_KEYS and not violations(CHECK_KEYS[key], value)}
     if kind == "tests":
-        yield from _tests(said, place)
+        yield from _tests(good, said, place)
         return
-    value = said[kind]
-    fault = _FAULTS[kind](value) if kind in _FAULTS and isinstance(value, (str, dict)) else None
+    fault = _FAULTS[kind](good[kind]) if kind in _FAULTS and kind in good else None
     if fault is not None:
         yield Problem((*place, kind), fault)
 
 
-def _tests(said: dict[str, Any], place: Path) -> Iterator[Problem]:
-    tests, name = said.get("tests"), said.get("entry_point")
-    if name is None:
+def _tests(good: dict[str, Any], said: dict[str, Any], place: Path) -> Iterator[Problem]:
+    tests, name = good.get("tests"), good.get("entry_point")
+    if said.get("entry_point") is None:
         key = "tests" if "tests" in said else "generate"
         yield Problem((*place, key), "unit tests need `entry_point`, the function that they call.", "lacks entry_point")
     elif isinstance(name, str) and not name.strip().isidentifier():
@@ -189,9 +190,9 @@ def _schema(schema: dict[str, Any]) -> str | None:
             continue
         seen.add(id(value))
         if isinstance(value, dict):
-            found = sorted(_PATTERNS & value.keys())
-            if found and isinstance(value[found[0]], (str, dict)):
-                return f"`{found[0]}` can't be used in a schema here; write a check with `regex` for it."
+            found = next((key for key, kind in _PATTERNS.items() if isinstance(value.get(key), kind)), None)
+            if found is not None:
+                return f"`{found}` can't be used in a schema here; write a check with `regex` for it."
             reference = value.get("$ref")
             if isinstance(reference, str) and not reference.startswith("#"):
                 return f"`$ref: {_short(reference)}` leads out of the schema; write what it means into it."

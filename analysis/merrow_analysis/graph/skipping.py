@@ -22,8 +22,15 @@ def skips_invalid(resolution: Resolution) -> bool:
     return said is not None and said.value == "skip" and "validate" in resolution.parameters
 
 
+def skipping_key(graph: TypedGraph, name: str) -> str:
+    """The key by which a node, or a Loop, is skipped where it fails."""
+    node = graph.by_id.get(name)
+    return "on_invalid" if node is not None and skips_invalid(node.resolution) else "on_error"
+
+
 def failing_away(graph: TypedGraph, box: str, usual: str | None) -> dict[str, str]:
-    """Those of a composite's nodes that a failure in it may skip, by id, with the node or Loop that says ``on_error: skip``.
+    """Those of a composite's nodes that a failure in it may skip, by id, with the node or Loop that says so: by
+    ``on_error: skip``, or ``on_invalid: skip``.
 
     Where the composite itself is skipped there is nothing left that could miss them.
     """
@@ -40,7 +47,9 @@ def failing_away(graph: TypedGraph, box: str, usual: str | None) -> dict[str, st
 
 
 def any_skips(graph: TypedGraph, usual: str | None) -> bool:
-    """Whether anything at all says ``on_error: skip``; nodes that say the same share what is known of them."""
+    """Whether anything at all says ``on_error: skip``, or ``on_invalid: skip``; nodes that say the same share
+    what is known of them.
+    """
     resolutions = {id(one): one for one in graph.resolutions}.values()
     if any(map(skips_invalid, resolutions)):
         return True

@@ -11,7 +11,7 @@ from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinations
 from merrow_analysis.graph.liveness.plan import feed_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placement import PortFeed
-from merrow_analysis.graph.skipping import any_skips, failing_away
+from merrow_analysis.graph.skipping import any_skips, failing_away, skipping_key
 from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.box_fixes import set_parameter
@@ -69,10 +69,11 @@ def _least(context: TextContext, entered: str | None, reason: _Reason) -> Iterat
     if reason.by_least:
         yield from set_parameter(workflow, boxes[reason.box], "min", 1)
     node = None if reason.skipped is None else workflow.graph.by_id[reason.skipped]
-    if node is not None and "on_error" in node.resolution.parameters:
-        edits = rewrite(node, Moved(frozenset({"on_error"}), {"on_error": "fail"}))
+    said = "on_error" if node is None else skipping_key(workflow.graph, node.id)
+    if node is not None and said in node.resolution.parameters:
+        edits = rewrite(node, Moved(frozenset({said}), {said: "fail"}))
         if edits is not None:
-            yield fix(f"Write on_error: fail at {node.id}", edits, safe=False)
+            yield fix(f"Write {said}: fail at {node.id}", edits, safe=False)
     if entered is not None:
         yield from set_parameter(workflow, boxes[entered], "min", 0)
 
@@ -156,7 +157,8 @@ class _Reasons:
                 return _Reason(box, f"`min` of {box} is 0", by_least=True)
             cause = self._failing(box).get(edge.source.id)
             if cause is not None:
-                return _Reason(box, f"{cause} is skipped where it fails (`on_error: skip`)", skipped=cause)
+                said = skipping_key(self._graph, cause)
+                return _Reason(box, f"{cause} is skipped where it fails (`{said}: skip`)", skipped=cause)
         live = self._graph.combinations.live
         if live is None:
             return None

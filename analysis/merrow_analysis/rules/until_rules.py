@@ -12,7 +12,7 @@ from merrow_analysis.graph.box_expressions import read_box_expression
 from merrow_analysis.graph.composites import Composite
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.skipping import any_skips, failing_away
+from merrow_analysis.graph.skipping import any_skips, failing_away, skipping_key
 from merrow_analysis.rules.box_parameters import value_range
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.registry import Family, Scope
@@ -81,9 +81,10 @@ def _repairs(
         for made in _replaced(text, (text, other), place):
             yield made._replace(title=f"Write {key}: {other}")
     for name in _skipped(graph, box, text, usual):
-        edits = rewrite(graph.by_id[name], Moved(frozenset({"on_error"}), {"on_error": "fail"}))
+        said = skipping_key(graph, name)
+        edits = rewrite(graph.by_id[name], Moved(frozenset({said}), {said: "fail"}))
         if edits is not None:
-            yield fix(f"Write on_error: fail at {name}", edits, safe=False)
+            yield fix(f"Write {said}: fail at {name}", edits, safe=False)
 
 
 def _skipped(graph: TypedGraph, box: Composite, text: str, usual: str | None) -> list[str]:
@@ -91,7 +92,7 @@ def _skipped(graph: TypedGraph, box: Composite, text: str, usual: str | None) ->
     away = failing_away(graph, box.id, usual) if any_skips(graph, usual) else {}
     causes = [away[path[0]] for path in read_box_expression(text, "until").paths if path[0] in away]
     nodes = [graph.by_id[name] for name in dict.fromkeys(causes) if name in graph.core.handles]
-    return [node.id for node in nodes if "on_error" in node.resolution.parameters]
+    return [node.id for node in nodes if skipping_key(graph, node.id) in node.resolution.parameters]
 
 
 def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str | None) -> _Problem | None:
@@ -174,7 +175,8 @@ def _absent(
     if name in away:
         cause = away[name]
         sentence = f"{name} may fail and is skipped then" if cause == name else f"{name} is skipped where {cause} fails"
-        return f"`{key}` reads {name}, but {sentence} (`on_error: skip`); write `on_error: fail` at {cause}.", None
+        said = skipping_key(graph, cause)
+        return f"`{key}` reads {name}, but {sentence} (`{said}: skip`); write `{said}: fail` at {cause}.", None
     live = graph.combinations.live
     if live is None:
         return None

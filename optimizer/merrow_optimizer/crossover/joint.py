@@ -96,7 +96,7 @@ class _Join:
             is_host=False,
         )
         front = merged_front_matter(
-            self.host, merged.prompts, merged.unused, merged.types, merged.operators, merged.agents
+            self.host, merged.prompts, merged.unused, merged.types, merged.operators, merged.agents, merged.validators
         )
         return laid_out(hosts, donors, front)
 

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.spending import OverallBudget
-from merrow_runtime.errors import BudgetFailure, EndpointFailure, ReplayMiss, RunFailure, StoreFailure
+from merrow_runtime.errors import (
+    BudgetFailure,
+    EndpointFailure,
+    ReplayMiss,
+    RunFailure,
+    StoreFailure,
+    ValidatorFailure,
+)
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.running.scheduler import InternalFailure
 
@@ -76,6 +83,9 @@ def _failed(failure: RunFailure) -> Ending:
         return Ending(Status.UNANSWERED, reason=str(failure), fatal=Fatal.BUDGET)
     if isinstance(failure, ReplayMiss | InternalFailure):
         return Ending(Status.UNANSWERED, reason=failure.sentence)
+    if isinstance(failure, ValidatorFailure):
+        # Nobody has said that the answer is wrong.
+        return Ending(Status.INVALID, reason=failure.sentence)
     reason = failure.sentence
     if isinstance(failure, BudgetFailure):
         reason = f"The workflow's own budget: {reason}"

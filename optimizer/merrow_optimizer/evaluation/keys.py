@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.evaluation.items import Item, hash_of
 from merrow_optimizer.evaluation.scores import Metric
@@ -46,11 +47,14 @@ def semantic_hash(workflow: Workflow, steps: Steps) -> str:
 def _own(workflow: Workflow, node: TypedNode, steps: Steps) -> list[str]:
     """What a node does, without what it is called."""
     step = steps.get(node.index)
-    if step is not None:
+    # What a validator refuses is asked for again, so that it decides the answer, too.
+    validated = [] if step is None or step.validation is None else [step.validation.digest]
+    if step is not None and node.kind != "output":
         parts = [step.timeout, step.retries, step.on_error, step.fallback, step.memory]
-        return [step.digest.hex(), "" if node.spec is None else step.definition.title, *map(repr, parts)]
-    parameters = sorted((key, repr(parameter.value)) for key, parameter in node.resolution.parameters.items())
-    said = [node.kind, node.operator or "", repr(parameters), str(node.resolution.declared)]
+        return [step.digest.hex(), "" if node.spec is None else step.definition.title, *map(repr, parts), *validated]
+    own = ((key, one) for key, one in node.resolution.parameters.items() if key not in VALIDATION_KEYS)
+    parameters = sorted((key, repr(parameter.value)) for key, parameter in own)
+    said = [node.kind, node.operator or "", repr(parameters), str(node.resolution.declared), *validated]
     if node.kind == "input" or (node.kind == "output" and len(workflow.graph.outputs) > 1):
         said.append(node.id.casefold())
     elif node.kind == "decision":

@@ -22,8 +22,9 @@ def merged_front_matter(
     types: Mapping[str, object],
     operators: Mapping[str, object],
     agents: Mapping[str, object],
+    validators: Mapping[str, object],
 ) -> str:
-    """The host's front matter, fences and all, with more prompts, types, operators and agents, without unused prompts.
+    """The host's front matter, fences and all, with more prompts, types, operators, agents and validators, no unused prompts.
 
     A prompt file that it names gives way to the prompts themselves, libraries to what is used of them. Empty where there
     is none and none is needed. Raises `CannotWriteError` where the front matter is written
@@ -31,7 +32,8 @@ def merged_front_matter(
     """
     front = host.diagram.front_matter
     text = _without_libraries("" if front is None else front[1].text)
-    for section, entries in (("types", types), ("operators", operators), ("agents", agents)):
+    sections = {"types": types, "operators": operators, "agents": agents, "validators": validators}
+    for section, entries in sections.items():
         for name, body in entries.items():
             text = _with_entry(text, section, name, body)
     if prompts:

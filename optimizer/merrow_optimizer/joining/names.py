@@ -11,6 +11,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import words_of_role
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.definitions.types import innermost
+from merrow_analysis.definitions.validators import names_in
 from merrow_analysis.graph.instructions import agent_of, prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.names import Symbol, symbol
@@ -33,6 +34,7 @@ class Merged:
     types: dict[str, Any] = field(default_factory=dict)
     operators: dict[str, Any] = field(default_factory=dict)
     agents: dict[str, Any] = field(default_factory=dict)
+    validators: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def merge(host: Share, donor: Share, inputs: Mapping[str, str]) -> Merged:
     _operators(host, donor, merged)
     _prompts(host, donor, merged)
     _agents(host, donor, merged)
+    _validators(host, donor, merged)
     return merged
 
 
@@ -313,6 +316,24 @@ def _agents(host: Share, donor: Share, merged: Merged) -> None:
         said: dict[str, Any] = {"role": agent.role, "prompt": agent.prompt or None, "model": agent.model}
         said |= {"temperature": agent.temperature, "instances": agent.instances}
         merged.agents[name] = {part: value for part, value in said.items() if value is not None}
+
+
+def _validators(host: Share, donor: Share, merged: Merged) -> None:
+    """The validators of the donor's nodes; one that checks something else in the host gets another name."""
+    mine, theirs = host.analysis.settings.validators, donor.analysis.settings.validators
+    for node in donor.kept:
+        said = node.resolution.parameters.get("validate")
+        for written in names_in(None if said is None else said.value):
+            key = written.casefold()
+            validator, known = theirs.get(key), mine.get(key)
+            if validator is None or Symbol("validator", key) in merged.names:
+                continue
+            name = validator.name
+            if known is not None and known.checks == validator.checks:
+                continue
+            if known is not None:
+                name = merged.names[Symbol("validator", key)] = _fresh(name, (*mine, *theirs, *merged.validators))
+            merged.validators[name] = donor.analysis.settings.validators_said[validator.name]
 
 
 def _roles_of_all(share: Share) -> set[str]:

@@ -172,6 +172,9 @@ def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
     for agent in analysis.settings.agents.values():
         if agent.model is not None:
             yield f"`model` of the agent {agent.name} is not for it to say; leave it out."
+    for validator in analysis.settings.validators.values():
+        if any(check.kind == "schema" for check in validator.checks):
+            yield f"`schema` of the validator {validator.name} is not for it to say; leave it out."
     for node in graph.nodes:
         parameters = node.resolution.parameters
         for key in parameters.keys() & _OUT_OF_REACH:

@@ -54,6 +54,18 @@ class Picky(Ends):
         return await super().score(item, output)
 
 
+async def test_a_result_that_is_not_valid_fails_and_a_validator_that_breaks_says_nothing(user: Store) -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "first", validate: v, attempts: 1}',
+        "PROBLEM --> A --> RETURN",
+        front="{validators: {v: {if: \"int(output[-1]) > 0 and '2' not in output\"}}}",
+    )
+    items = [*numbered(3), Item("q3", {"problem": "problem x"}, "problem x")]
+    plan = plan_of(failing(lambda _: None), items, flow)
+    found = await evaluated(user, plan)
+    assert statuses(found) == {"q0": "failed", "q1": "right", "q2": "failed", "q3": "invalid"}
+
+
 async def test_the_five_statuses(user: Store) -> None:
     def when(asked: str) -> Exception | None:
         if asked.endswith(" 0"):

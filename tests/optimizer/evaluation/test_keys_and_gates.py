@@ -63,6 +63,25 @@ def test_what_changes_answers_changes_the_key(before: str, after: str) -> None:
     assert hashed(workflow(*changed.split("\n"))) != hashed(workflow(*BASE))
 
 
+def test_what_validates_a_result_changes_the_key_and_its_name_does_not() -> None:
+    def validated(name: str, check: str, keys: str = "") -> str:
+        lines = [
+            BASE[0].replace('"first"', f'"first", validate: {name}{keys}'),
+            *BASE[1:],
+            f"RETURN@{{validate: {name}}}",
+        ]
+        return hashed(workflow(*lines, front=f"{{validators: {{{name}: {check}}}}}"))
+
+    one = validated("v", "{if: output}")
+    assert validated("V", "[{if: output}]") != hashed(workflow(*BASE))
+    assert one not in {
+        validated("v", "{regex: a}"),
+        validated("v", "{if: output}", ", attempts: 2"),
+        validated("v", "{if: output}", ", on_invalid: accept"),
+        hashed(workflow(*BASE)),
+    }
+
+
 ITEM = Item("q", {"problem": "x"}, "gold", {"tests": ["a"]})
 
 

@@ -13,6 +13,7 @@ from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.mutations.moves import find
+from merrow_optimizer.suggestions.allowed import what_is_forbidden
 from merrow_optimizer.suggestions.answers import Answer, Apply, NewPrompt, NewValue, Step
 from merrow_optimizer.suggestions.gate import Gate, Passed
 from merrow_optimizer.suggestions.leaks import Leaks
@@ -200,6 +201,10 @@ def test_a_whole_workflow_with_mistakes_is_repaired_for_nothing() -> None:
             "`workflow.libraries` must stay",
         ),
         ([("  model: test-model", "  model: test-model\n  brand_new: 1")], "`workflow.brand_new` must stay"),
+        (
+            [("  model: test-model", "  model: test-model\n  validators: {v: {if: output}}")],
+            "`workflow.validators` must stay",
+        ),
         ([("title: Two voices", "title: Owned")], "`title` must stay"),
         ([("(role: careful)", "(role: careful, model: dearer)")], "`model` of A must stay"),
         ([("(role: careful)", "(role: careful, max_tokens: 90000)")], "`max_tokens` of A must stay"),
@@ -233,6 +238,28 @@ def test_what_must_stay_stays(replaced: list[tuple[str, str]], says: str) -> Non
         checked(workflow=lines(FLOW, *replaced))
     assert caught.value.stage in ("allowed", "check", "duplicate")
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("validate: v, attempts: 3", "attempts: 3", "`validate` of A must stay"),
+        ("attempts: 3", "attempts: 9", "`attempts` of A must stay"),
+        ("len(output) > 3", "output", "`workflow.validators` must stay"),
+        ("RETURN@{ validate: v }", "", "RETURN is an output of the workflow and must stay as it is"),
+    ],
+)
+def test_what_is_validated_stays_validated(before: str, after: str, says: str) -> None:
+    text = """---
+workflow:
+  validators: {v: {if: len(output) > 3}}
+---
+flowchart TD
+    A@{ op: Custom, prompt: x, validate: v, attempts: 3 }
+    PROBLEM([P]) --> A --> RETURN([R])
+    RETURN@{ validate: v }
+"""
+    assert any(says in one for one in what_is_forbidden(analyse(text), analyse(text.replace(before, after))))
 
 
 def test_links_comments_and_directives_of_a_model_never_reach_the_file() -> None:

@@ -122,7 +122,13 @@ class _Inline:
         donor = self._donor()
         merged = self.merged
         front = merged_front_matter(
-            self.subject.analysis, merged.prompts, merged.unused, merged.types, merged.operators, merged.agents
+            self.subject.analysis,
+            merged.prompts,
+            merged.unused,
+            merged.types,
+            merged.operators,
+            merged.agents,
+            merged.validators,
         )
         mine = [piece for piece in host.pieces() if piece.kind != "front"]
         theirs = [piece for piece in fitted_to(mine, below_the_top(donor.pieces())) if piece.kind != "blank"]
