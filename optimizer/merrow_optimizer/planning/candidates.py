@@ -67,14 +67,14 @@ async def ask_for_plans(
         nonlocal ended
 
         def again(attempt: int) -> None:
-            told(f"plan {number} is corrected, try {attempt} of {REPAIRS}", ended, count)
+            told(f"correcting plan {number} (attempt {attempt} of {REPAIRS})", ended, count)
 
         found = await _ask(wanted, number, model, again)
         ended += 1
-        told(f"{ended} of {count} plans are there", ended, count)
+        told(f"{ended} of {count} plans received", ended, count)
         return found
 
-    told("1 plan is asked for" if count == 1 else f"{count} plans are asked for", 0, count)
+    told("asking for 1 plan" if count == 1 else f"asking for {count} plans", 0, count)
     try:
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(one(number)) for number in range(1, count + 1)]

@@ -85,10 +85,7 @@ def _agent_name(analysis: Analysis, node: str) -> str | None:
 
 def _repaired(text: str) -> tuple[str, tuple[str, ...]] | None:
     """A text that can be run after the smallest repair of it, with what was repaired; None where it can't."""
-    declared = declare_workflow(analyse(text, as_workflow=True).diagram.front_matter)
-    if declared is None:
-        return None
-    whole = apply_edits(text, [declared])
+    whole = _declared(text)
     done = repair(whole)
     if not done.is_valid or not _keeps_all(whole, done.text):
         return None
@@ -108,9 +105,13 @@ def _keeps_all(before: str, after: str) -> bool:
 
 def _with_default(text: str, name: str, task: str) -> str:
     """The formatted workflow that is given the task where nothing else is given."""
+    return format_text(f"{_declared(text).rstrip()}\n{name}@{{ default: {word(task)} }}\n")
+
+
+def _declared(text: str) -> str:
+    """The text with a front matter that makes it a workflow, where that can be written."""
     declared = declare_workflow(analyse(text, as_workflow=True).diagram.front_matter)
-    text = text if analyse(text).settings.declared or declared is None else apply_edits(text, [declared])
-    return format_text(f"{text.rstrip()}\n{name}@{{ default: {word(task)} }}\n")
+    return text if analyse(text).settings.declared or declared is None else apply_edits(text, [declared])
 
 
 def _graph_of(analysis: Analysis) -> TaskGraph:

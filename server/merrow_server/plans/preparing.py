@@ -146,7 +146,7 @@ class Prepared:
         plans = usable(candidates)
         coverage: Coverage | str | None = None
         if plans and self.is_judged:
-            told("the judge compares the plans with the task", steps - 1, steps)
+            told("comparing the plans with the task", steps - 1, steps)
             coverage = await judge(wanted.task, [graph for _, graph in plans], self.judge_model, model)
         found = coverage if isinstance(coverage, Coverage) else None
         return Outcome(

@@ -55,7 +55,7 @@ async def test_plans_are_answered_in_order_with_those_that_failed(tmp_path: Path
         kinds = [report.kind for report in editor.progress]
         assert (kinds[0], kinds[-1]) == ("begin", "end")
         messages = [report.message for report in editor.progress if report.kind == "report"]
-        assert any("plans are there" in message for message in messages)
+        assert any("plans received" in message for message in messages)
         assert list(tmp_path.glob("*.mmd")) == []
 
 

@@ -8,7 +8,7 @@ import { sentence, wasLeft } from '../run/rejection';
 import { chosenModel } from '../run/server';
 import { say } from '../say';
 import type { Forecast, FromPage, Plans, ToPage } from './protocol';
-import { cardsOf } from './words';
+import { aboutText, cardsOf } from './words';
 
 const ASK = 'Ask the Model';
 let tokens = 0;
@@ -57,9 +57,19 @@ export class PlanPanel implements vscode.Disposable {
     if (message === 'ready') {
       this.isReady = true;
       this.post({ task: this.task });
+      await this.introduce();
     } else if (message === 'stop') this.cancelling?.cancel();
     else if ('plan' in message) await this.plan(message.plan.task, message.plan.n);
     else await this.use(message.use);
+  }
+
+  /** Say which model plans, before anything is asked. */
+  private async introduce(): Promise<void> {
+    try {
+      this.post({ about: aboutText(await this.execute<Forecast>({ ...chosenModel(), task: 'task', dryRun: true })) });
+    } catch (problem) {
+      this.context.log.info(`Which model plans is not known: ${sentence(problem)}`);
+    }
   }
 
   private async plan(task: string, n: number): Promise<void> {
@@ -86,7 +96,7 @@ export class PlanPanel implements vscode.Disposable {
     }
   }
 
-  private async execute<Answer>(asked: object, token: vscode.CancellationToken): Promise<Answer> {
+  private async execute<Answer>(asked: object, token?: vscode.CancellationToken): Promise<Answer> {
     const client = await this.context.readyClient();
     // With a token of ours the server's progress is shown on the page, and not beside it.
     const workDoneToken = `merrow-plan-${(tokens += 1)}`;

@@ -63,6 +63,8 @@ export type FromPage =
 
 /** What the page is told: parts of what it shows. */
 export interface ToPage {
+  /** Which model plans. */
+  readonly about?: string;
   readonly task?: string;
   /** What goes on; null where nothing does. */
   readonly status?: string | null;

@@ -1,6 +1,6 @@
 /** Plans in words. Pure. */
 import { costText, count, endpointName, offline, tokensText } from '../run/figures';
-import type { Card, Cards, Plan, Plans, Rule } from './protocol';
+import type { Card, Cards, Forecast, Plan, Plans, Rule } from './protocol';
 
 const RULES: readonly Rule[] = ['expected', 'paper', 'code'];
 
@@ -49,6 +49,13 @@ function coverage({ covered, missing, behind }: Plan, requirements: readonly str
 /** Four digits that say something. */
 export function shortNumber(value: number): string {
   return String(Number(value.toPrecision(4)));
+}
+
+/** Which model will plan. */
+export function aboutText({ model, endpoint, notices }: Forecast): string {
+  const notes = notices.join(' ');
+  if (endpoint === offline) return notes;
+  return `${model} at ${endpointName(endpoint)} plans. You are asked first where that may cost more than your settings allow. ${notes}`.trim();
 }
 
 /** Which model planned, and what it cost. */

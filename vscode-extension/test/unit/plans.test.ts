@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Plan, Plans } from '../../src/plans/protocol';
-import { cardsOf, shortNumber } from '../../src/plans/words';
+import { aboutText, cardsOf, shortNumber } from '../../src/plans/words';
 
 const plan: Plan = {
   rank: 1,
@@ -39,10 +39,10 @@ const plans: Plans = {
 test('a card has the three rankings, and says which one counts', () => {
   const [card] = cardsOf(plans).cards;
   assert.equal(card?.title, '2 tasks in 2 steps');
-  assert.deepEqual(card?.figures.map(({ rule, place, counts }) => [rule, place, counts]), [['expected', '1 of 2', true], ['paper', '2 of 2', false], ['code', '1 of 2', false]]);
-  assert.equal(card?.figures[0]?.values, 'score 293.7, time 12.96');
-  assert.equal(card?.figures[2]?.values, 'score -0.04191, path parallelism 1');
-  assert.deepEqual(card?.tasks.map(({ agent }) => agent), ['Writer', '']);
+  assert.deepEqual(card.figures.map(({ rule, place, counts }) => [rule, place, counts]), [['expected', '1 of 2', true], ['paper', '2 of 2', false], ['code', '1 of 2', false]]);
+  assert.equal(card.figures[0]?.values, 'score 293.7, time 12.96');
+  assert.equal(card.figures[2]?.values, 'score -0.04191, path parallelism 1');
+  assert.deepEqual(card.tasks.map(({ agent }) => agent), ['Writer', '']);
 });
 
 test('a card says what is covered, and that it is ranked lower for what is not', () => {
@@ -72,6 +72,12 @@ test('what was known costs nothing, and the embedded model has a name', () => {
   assert.equal(cardsOf({ ...offline, known: 3 }).notes.at(-1), 'Planned by the embedded model (offline); all answers were known already, so no call was made.');
   assert.equal(cardsOf({ ...offline, known: 0 }).notes.at(-1), 'No call was made.');
   assert.equal(cardsOf({ ...offline, known: 0 }).notes.some((note) => note.startsWith('Ranked')), false);
+});
+
+test('which model plans is said first', () => {
+  const forecast = { endpoint: 'http://localhost:1234', model: 'small', calls: { least: 1, most: 2 }, text: '', mayCost: true, notices: ['Mind the gap.'] };
+  assert.equal(aboutText(forecast), 'small at http://localhost:1234 plans. You are asked first where that may cost more than your settings allow. Mind the gap.');
+  assert.equal(aboutText({ ...forecast, endpoint: 'merrow:offline' }), 'Mind the gap.');
 });
 
 test('numbers have four digits that say something', () => {

@@ -17,6 +17,7 @@ const task = element('textarea', { id: 'task', rows: '3', placeholder: 'What is 
 const number = element('input', { id: 'number', type: 'number', min: '1', max: String(MOST), value: '3' });
 const plan = element('button', { type: 'submit', class: 'primary' }, 'Plan');
 const stop = element('button', { type: 'button' }, 'Stop');
+const about = element('p', { class: 'about' });
 const status = element('p', { class: 'status', role: 'status' });
 const problem = element('p', { class: 'problem', role: 'alert' });
 const form = element(
@@ -25,6 +26,7 @@ const form = element(
   element('label', { for: 'task' }, 'Task'),
   task,
   element('div', { class: 'row' }, element('label', { for: 'number' }, 'Plans to compare'), number, plan, stop, status),
+  about,
   problem,
 );
 const results = element('main', { 'aria-label': 'Plans', tabindex: '-1' });
@@ -133,6 +135,7 @@ addEventListener('message', ({ data, origin }: MessageEvent<ToPage>) => {
     if (data.task !== '') task.value = data.task;
     task.focus();
   }
+  if (data.about !== undefined) about.textContent = data.about;
   if (data.status !== undefined) {
     status.textContent = data.status ?? '';
     status.hidden = stop.hidden = data.status === null;

@@ -39,6 +39,7 @@ describe(
       const model = await endpoint();
       model.answerWith(planner());
       const frame = await opened(w);
+      await frame.locator('form .about', { hasText: /at http:\/\/127\.0\.0\.1:\d+ plans\. You are asked first/ }).waitFor();
       await w.shot('plan-task');
       await frame.locator('textarea#task').fill(TASK);
       await page.keyboard.press('Control+Enter');
@@ -119,6 +120,7 @@ describe('Planning without a model', (workbench) => {
   it('shows the plan of the embedded model, and says that it is not a real one', async () => {
     const w = workbench();
     const frame = await opened(w);
+    await frame.locator('form .about', { hasText: 'which is not a real model' }).waitFor();
     await frame.locator('textarea#task').fill(TASK);
     await frame.getByRole('button', { name: 'Plan', exact: true }).click();
     await frame.locator('article').first().waitFor();
