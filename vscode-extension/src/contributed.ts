@@ -49,6 +49,7 @@ export const Command = {
   openBetterVersion: 'merrow.openBetterVersion',
   resumeSearch: 'merrow.resumeSearch',
   stopSearch: 'merrow.stopSearch',
+  deleteSearches: 'merrow.deleteSearches',
   safeMutations: 'merrow.safeMutations',
   repairWorkflow: 'merrow.repairWorkflow',
   suggestImprovements: 'merrow.suggestImprovements',

@@ -59,7 +59,9 @@ def written(change: Mutation, files: Files = NOWHERE) -> Move | Refused:
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
     if bool(change.wrapped) or subject.needs_reading:
-        after = files.analyse_after(subject.analysis, edits, mutant)
+        trial = files.open_after(subject.analysis, edits, mutant)
+        after = trial.analysis()
+        subject.newest = mutant, trial
         if (subject.typed.composites or change.wrapped) and is_torn(change, after):
             return Refused(
                 BOXES.name, "A Loop or Map would hold other nodes, or other edges would cross it.", change.title
@@ -188,7 +190,10 @@ def draw_from(subject: Subject, random: Random, choice: Choice = DEFAULT) -> Mov
         unsafe = subject.unsafe.setdefault(
             (choice.operators[name], choice.preconditions is ALL, choice.max_nodes), set()
         )
-        move = _draw_one(subject.remembered(choice.listed(name)), random, choice, unsafe)
+        proposals = subject.remembered(choice.listed(name))
+        if name == ADDITION and len(subject.flow.nodes) >= choice.max_nodes:
+            unsafe.update(range(len(proposals)))  # Each of them adds a node.
+        move = _draw_one(proposals, random, choice, unsafe)
         if move is not None:
             return move
     return None

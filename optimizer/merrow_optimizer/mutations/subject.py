@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
-from merrow_analysis.check import Analysis
+from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.consequences import unexplained
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.edits.manuscript import Manuscript
@@ -53,6 +53,8 @@ class Subject:
         self.flow: Flow = analysis.flow
         self._remembered: dict[Any, Any] = {}
         self.unsafe: dict[Any, set[int]] = {}
+        self.newest: tuple[str, Analyser] | None = None
+        """The text of the mutant that was read last, with what read it."""
         if troubles is not None:
             self.__dict__["troubles"] = troubles
 

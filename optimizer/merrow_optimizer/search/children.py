@@ -134,13 +134,15 @@ class Moves:
     def _changed(
         self, text: str, known: _Parent, choice: Choice, chance: Random, parents: tuple[int, ...]
     ) -> Draft | None:
-        move = draw_from(known.subject, chance, choice)
+        subject = known.subject
+        files = replace(self._files, reading=known.analyser)
+        move = draw_from(subject, chance, replace(choice, files=files))
         if move is None:
             return None
-        trial = known.analyser.fork()
-        for edit in reversed(move.edits):
-            trial.edit(edit)
         after = move.apply(text)
+        read, trial = subject.newest or ("", None)
+        if trial is None or read != after:
+            trial = files.open_after(subject.analysis, move.edits, after)
         self._newest = after, trial
         return self._tried(after, trial.analysis(), parents, move.operator, move.title)
 

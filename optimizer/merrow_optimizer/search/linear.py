@@ -5,6 +5,7 @@ numpy is imported here alone, and this module only where a strategy needs it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from random import Random
 
@@ -12,12 +13,17 @@ from merrow_optimizer.search.features import SIZE, STRUCTURE
 from merrow_optimizer.search.history import History
 from merrow_runtime.errors import UsageFailure
 
+# Matrices of some hundred rows: a second thread would only wait, at the cost of as much CPU time again.
+_one_thread = "OPENBLAS_NUM_THREADS" not in os.environ and os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 try:
     import numpy as np
 except ImportError:
     raise UsageFailure(
         "The strategy guided needs the package numpy; install it with: pip install 'merrow[optimize]'"
     ) from None
+finally:
+    if _one_thread:
+        del os.environ["OPENBLAS_NUM_THREADS"]
 
 _WEIGHT, _PROMPT, _OWN, _NOISE = 0.06, 0.12, 0.03, 0.16
 """Standard deviations of a weight of structure, of a prompt and of a candidate's own part, at this variance of one score."""

@@ -1,10 +1,12 @@
-"""Commands about searches: ``merrow.optimize``, ``merrow.optimizations``, ``merrow.optimizationReport``, ``merrow.showBetter``.
+"""Commands about searches: ``merrow.optimize``, ``merrow.optimizations``, ``merrow.optimizationReport``, ``merrow.showBetter``,
+``merrow.deleteOptimization``.
 
 ``merrow.optimize`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
 
 - what ``merrow.evaluate`` takes about data, metric and model;
-- ``strategy``, ``jobs``, ``objective``, ``from`` (a search to begin with), ``out`` (the folder for candidates), ``heldOut``,
-  ``small``, ``patience``, ``maxNodes``, ``maxCostPerItem``, ``evaluations``: as the options of ``merrow optimize``;
+- ``strategy``, ``proposer``, ``optimizerModel``, ``goal``, ``jobs``, ``objective``, ``from`` (a search to begin with), ``out``
+  (the folder for candidates), ``heldOut``, ``small``, ``patience``, ``maxNodes``, ``maxCostPerItem``, ``evaluations``: as the
+  options of ``merrow optimize``;
 - ``budget``, ``{usd, tokens, seconds}``;
 - ``resume``, a search to go on with; ``uri`` and ``dataset`` are then those that it has;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
@@ -34,12 +36,21 @@ if TYPE_CHECKING:
 
 OPTIMIZE, OPTIMIZATIONS = "merrow.optimize", "merrow.optimizations"
 REPORT, SHOW_BETTER = "merrow.optimizationReport", "merrow.showBetter"
+DELETE = "merrow.deleteOptimization"
 _AGREE = "Search"
 _LISTED = 50
 _MOST = 1_000
 _STRATEGIES = ("guided", "evolve", "climb", "random", "mcts")
+_PROPOSERS = ("moves", "model", "both")
 _OBJECTIVES = ("score", "pareto")
-_SEARCH = {"strategy": TEXT, "jobs": FROM_1, "from": TEXT}
+_SEARCH = {
+    "strategy": TEXT,
+    "proposer": TEXT,
+    "optimizerModel": TEXT,
+    "goal": TEXT,
+    "jobs": FROM_1,
+    "from": TEXT,
+}
 _BOUNDS: dict[str, tuple[Any, str]] = {
     "evaluations": FROM_1,
     "heldOut": FROM_1,
@@ -51,6 +62,7 @@ _BOUNDS: dict[str, tuple[Any, str]] = {
 }
 _NAMES = {
     "from": "begin_with",
+    "optimizerModel": "optimizer_model",
     "heldOut": "held_out",
     "maxNodes": "max_nodes",
     "maxCostPerItem": "max_cost",
@@ -62,6 +74,7 @@ def register(server: MerrowServer) -> None:
     server.command(OPTIMIZATIONS)(optimizations)
     server.command(REPORT)(report)
     server.command(SHOW_BETTER)(show_better)
+    server.command(DELETE)(delete)
 
 
 async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -122,6 +135,14 @@ async def show_better(server: MerrowServer, arguments: list[Any]) -> dict[str, A
     return found
 
 
+async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Take a search with its candidates, scores and runs out of the journal; the files of its candidates stay."""
+    search = text_in(asked_of(arguments), "id", DELETE)
+    deleted = await server.runs.ask(lambda session: session.searches.delete(search))
+    server.last_searches.forget()
+    return {"search": deleted}
+
+
 def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Place, str]:
     from merrow_server.runs.orders import SearchOrder
 
@@ -131,6 +152,7 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Plac
     bounds = {_NAMES.get(key, key): value for key, value in checked(asked, _BOUNDS).items()}
     for key, value, known in (
         ("strategy", search.get("strategy", "guided"), _STRATEGIES),
+        ("proposer", search.get("proposer", "moves"), _PROPOSERS),
         ("objective", bounds.get("objective", "score"), _OBJECTIVES),
     ):
         if value not in known:

@@ -7,15 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
-from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.evaluation.sessions import begin, delete, work
-from merrow_runtime.errors import RunFailure, UsageFailure
-from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
-from merrow_runtime.workflow import Workflow, restore
 from merrow_server.evaluations.preparing import (
     Asked,
     Choosing,
@@ -36,45 +32,24 @@ from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import comparison_lines
 from merrow_server.runs.journal import place_of
 from merrow_server.runs.orders import ASKED, EvaluationOrder, WorkflowText
+from merrow_server.runs.tickets import Check, Json, Ticketed
 
-Json = dict[str, Any]
-Check = Callable[[WorkflowText], Workflow]
 _PAUSE = 0.1
 """Seconds between two tellings of how far an evaluation is."""
 _OLDER = 5
 """Evaluations of a workflow that are looked at for the newest one with a score."""
 
 
-class Evaluations:
-    """Evaluations that are ready or worked on, by their tickets. All of it belongs to the thread of the runs."""
+class Evaluations(Ticketed[EvaluationOrder, Prepared, EvaluationRecord]):
+    """Evaluations that are ready or worked on, by their tickets."""
+
+    what = "evaluation"
 
     def __init__(self, store: Store, choosing: Choosing, check: Check) -> None:
-        self._store = store
-        self._choosing = choosing
-        self._check = check
-        self._ready: dict[int, tuple[Prepared, EvaluationRecord | None]] = {}
-        self._tasks: dict[int, asyncio.Task[Any]] = {}
-        self._open: set[int] = set()
-        self._cancelled: set[int] = set()
+        super().__init__(store, choosing, check)
         self._known: dict[tuple[Any, ...], Json] = {}
-        self._semantics: dict[str, str] = {}
-        self.running: set[str] = set()
-        """The ids of those that are worked on here."""
 
-    async def prepare(self, order: EvaluationOrder) -> Json:
-        """Make an evaluation ready, to be worked on or dropped: what it may cost. Nothing is called.
-
-        Raises `RunFailure`, with every mistake in the data and its place.
-        """
-        self._open.add(order.ticket)
-        try:
-            return await self._prepare(order)
-        except BaseException:
-            self._forget(order.ticket)
-            raise
-
-    async def _prepare(self, order: EvaluationOrder) -> Json:
-        limits = Limits(*(order.budget.get(name) for name in ("usd", "tokens", "seconds")))
+    async def _prepare(self, order: EvaluationOrder, limits: Limits) -> tuple[Prepared, EvaluationRecord | None, Json]:
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
@@ -82,8 +57,7 @@ class Evaluations:
             prepared = await prepare(self._check(order.workflow), asked, self._store, self._choosing)
         else:
             record = self._store.evaluations.get(order.resume)
-            if record.id in self.running:
-                raise UsageFailure(f"Evaluation {record.id} is going on here already.")
+            self._check_idle(record.id)
             prepared = await prepare_again(
                 record,
                 self._store,
@@ -92,70 +66,26 @@ class Evaluations:
                 concurrency=order.asked.get("concurrency"),
                 choosing=self._choosing,
             )
-        self._ready[order.ticket] = prepared, record
-        return {
+        found = {
             **forecast_json(self._store, prepared),
             "endpoint": prepared.plan.chosen.endpoint.origin,
             "model": prepared.plan.model,
             "notices": remarks(self._store, prepared),
         }
-
-    async def drop(self, ticket: int) -> None:
-        """Nobody wants it."""
-        self._forget(ticket)
-        found = self._ready.pop(ticket, None)
-        if found is not None:
-            await found[0].close()
+        return prepared, record, found
 
     async def carry_out(self, ticket: int, told: Callable[[Json], None]) -> Json:
         """Work on an evaluation that is ready to its end, whatever that is; how it ended. ``told`` is called with how far it is
         and the items that were scored since, as `_Telling` has it. Raises `StoreFailure`.
         """
-        prepared, record = self._ready.pop(ticket)
-        try:
-            if ticket in self._cancelled:
-                raise UsageFailure("The evaluation was cancelled before it began.")
+        async with self._taken(ticket) as (prepared, record):
             plan = prepared.plan
             if record is None:
                 record = begin(self._store, plan, prepared.data.hash, prepared.data.part, prepared.again)
             known = self._store.evaluations.scores(record.id)
             telling = _Telling(record, SoFar(len(plan.items) * plan.repeats, known), told)
-            telling.tell()
-            self._tasks[ticket] = task = asyncio.create_task(work(self._store, record.id, plan, telling.take))
-            self.running.add(record.id)
-            try:
-                await asyncio.wait([task])
-            finally:
-                self.running.discard(record.id)
-                del self._tasks[ticket]
-            telling.tell()
-            if not task.cancelled():
-                task.result()
+            await self._finish(ticket, record.id, work(self._store, record.id, plan, telling.take), telling.tell)
             return self._object(self._store.evaluations.get(record.id))
-        finally:
-            self._forget(ticket)
-            await prepared.close()
-
-    def cancel(self, ticket: int) -> bool:
-        """Cancel the evaluation with this number, begun or not, and keep what is finished; whether there is one."""
-        if ticket in self._tasks:
-            self._tasks[ticket].cancel()
-        elif ticket in self._open:
-            self._cancelled.add(ticket)
-        return ticket in self._open
-
-    def _forget(self, ticket: int) -> None:
-        self._open.discard(ticket)
-        self._cancelled.discard(ticket)
-
-    async def close(self) -> None:
-        """Cancel what goes on, and wait until the store says so."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for ticket in list(self._ready):
-            await self.drop(ticket)
 
     def list(self, workflow: str | None, limit: int) -> list[Json]:
         """The newest evaluations, newest first, of one workflow where its name is given."""
@@ -217,18 +147,6 @@ class Evaluations:
                 return {**found, "changed": self._changed(record, text)}
         return None
 
-    def _changed(self, record: EvaluationRecord, text: WorkflowText) -> bool:
-        """Whether a text does something else than what was evaluated. Both are read with the same options, so that another
-        endpoint or model of the user's is no change of the text. A text with errors is taken to be changed.
-        """
-        options = RunOptions(model=record.plan["asked"]["model"], seed=record.seed)
-        try:
-            if record.id not in self._semantics:
-                self._semantics[record.id] = _semantic(restore(record.plan["snapshot"]), options)
-            return _semantic(self._check(text), options) != self._semantics[record.id]
-        except RunFailure:
-            return True
-
     def _object(self, record: EvaluationRecord) -> Json:
         """An evaluation in a list; what has ended stays as it is, so its scores are read once."""
         key = record.id, record.status, record.ended
@@ -284,7 +202,3 @@ def _asked_again(record: EvaluationRecord) -> Json:
     """What ``merrow.evaluate`` takes to evaluate the same again, without the workflow."""
     said = record.plan["asked"]
     return {key: said[name] for key, name in ASKED.items() if said.get(name) not in (None, {}, [], ())}
-
-
-def _semantic(workflow: Workflow, options: RunOptions) -> str:
-    return semantic_hash(workflow, make_steps(workflow, options))

@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.sessions import delete
 from merrow_optimizer.optimization.plan import Bounded
 from merrow_optimizer.optimization.record import SearchRecord, load
 from merrow_optimizer.optimization.rounds import CROWN
 from merrow_optimizer.optimization.sessions import begin, work
 from merrow_optimizer.search.candidates import START
-from merrow_runtime.errors import RunFailure, UsageFailure
-from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
-from merrow_runtime.workflow import Workflow, restore
 from merrow_server.evaluations.preparing import Asked, Choosing
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import (
@@ -34,9 +32,8 @@ from merrow_server.optimizations.report import search_object
 from merrow_server.optimizations.words import plan_lines, report_lines
 from merrow_server.runs.journal import place_of
 from merrow_server.runs.orders import SearchOrder, WorkflowText
+from merrow_server.runs.tickets import Check, Json, Ticketed
 
-Json = dict[str, Any]
-Check = Callable[[WorkflowText], Workflow]
 _PAUSE = 0.1
 """Seconds between two tellings of how far a search is."""
 _OLDER = 5
@@ -45,33 +42,28 @@ _BOUNDLESS = 10**8
 """Answers above which a budget does not say how far a search is."""
 
 
-class Searches:
-    """Searches that are ready or worked on, by their tickets. All of it belongs to the thread of the runs."""
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A search that can begin, and the folder for its candidates where one is named."""
+
+    search: PreparedSearch
+    out: str | None
+
+    async def close(self) -> None:
+        """End what was opened for it."""
+        await self.search.close()
+
+
+class Searches(Ticketed[SearchOrder, _Ready, OptimizationRecord]):
+    """Searches that are ready or worked on, by their tickets."""
+
+    what = "search"
 
     def __init__(self, store: Store, choosing: Choosing, check: Check) -> None:
-        self._store = store
-        self._choosing = choosing
-        self._check = check
-        self._ready: dict[int, tuple[PreparedSearch, OptimizationRecord | None, str | None]] = {}
-        self._tasks: dict[int, asyncio.Task[Any]] = {}
-        self._open: set[int] = set()
-        self._cancelled: set[int] = set()
+        super().__init__(store, choosing, check)
         self._known: dict[tuple[Any, ...], Json] = {}
-        self._semantics: dict[str, str] = {}
-        self.running: set[str] = set()
-        """The ids of those that are worked on here."""
 
-    async def prepare(self, order: SearchOrder) -> Json:
-        """Make a search ready, to be worked on or dropped: what it may cost. Nothing is called. Raises `RunFailure`."""
-        self._open.add(order.ticket)
-        try:
-            return await self._prepare(order)
-        except BaseException:
-            self._forget(order.ticket)
-            raise
-
-    async def _prepare(self, order: SearchOrder) -> Json:
-        limits = Limits(*(order.budget.get(name) for name in ("usd", "tokens", "seconds")))
+    async def _prepare(self, order: SearchOrder, limits: Limits) -> tuple[_Ready, OptimizationRecord | None, Json]:
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
@@ -86,8 +78,7 @@ class Searches:
             prepared = await prepare_search(self._check(order.workflow), wanted, self._store, self._choosing)
         else:
             record = self._store.optimizations.get(order.resume)
-            if record.id in self.running:
-                raise UsageFailure(f"Search {record.id} is going on here already.")
+            self._check_idle(record.id)
             prepared = await prepare_search_again(
                 record,
                 self._store,
@@ -97,74 +88,32 @@ class Searches:
                 reuse=None,
                 choosing=self._choosing,
             )
-        self._ready[order.ticket] = prepared, record, order.out
         plan = prepared.plan
-        return {
+        forecast = {
             **plan_object(prepared),
             "endpoint": plan.base.chosen.endpoint.origin,
             "model": plan.base.model,
             "free": plan.forecast.cost_usd.most == 0 and plan.proposing is None,
             "text": "\n".join(plan_lines(plan, str(prepared.data.file), prepared.data.part)),
         }
-
-    async def drop(self, ticket: int) -> None:
-        """Nobody wants it."""
-        self._forget(ticket)
-        found = self._ready.pop(ticket, None)
-        if found is not None:
-            await found[0].close()
+        return _Ready(prepared, order.out), record, forecast
 
     async def carry_out(self, ticket: int, told: Callable[[Json], None]) -> Json:
         """Work on a search that is ready to its end, whatever that is; how it ended. ``told`` is called with how far it is, as
         `_Telling` has it. Raises `StoreFailure`, `UsageFailure` where it can't go on as it began.
         """
-        prepared, record, out = self._ready.pop(ticket)
-        try:
-            if ticket in self._cancelled:
-                raise UsageFailure("The search was cancelled before it began.")
+        async with self._taken(ticket) as (ready, record):
+            prepared = ready.search
             plan = prepared.plan
             if record is None:
-                record = begin(self._store, plan, prepared.data.hash, prepared.data.part, prepared.again, out)
+                record = begin(self._store, plan, prepared.data.hash, prepared.data.part, prepared.again, ready.out)
             telling = _Telling(record.id, plan.evaluations, load(self._store, record.id), told)
-            telling.tell()
-            self._tasks[ticket] = task = asyncio.create_task(work(self._store, record, plan, telling.take))
-            self.running.add(record.id)
-            try:
-                await asyncio.wait([task])
-            finally:
-                self.running.discard(record.id)
-                del self._tasks[ticket]
-            telling.tell()
-            if not task.cancelled():
-                task.result()
+            working = work(self._store, record, plan, telling.take)
+            await self._finish(ticket, record.id, working, telling.tell)
             found = load(self._store, record.id)
             with contextlib.suppress(UsageFailure):  # What can't be written is shown from the journal.
                 write_report(found)
             return self._object(found.search)
-        finally:
-            self._forget(ticket)
-            await prepared.close()
-
-    def cancel(self, ticket: int) -> bool:
-        """Cancel the search with this number, begun or not, and keep what is finished; whether there is one."""
-        if ticket in self._tasks:
-            self._tasks[ticket].cancel()
-        elif ticket in self._open:
-            self._cancelled.add(ticket)
-        return ticket in self._open
-
-    def _forget(self, ticket: int) -> None:
-        self._open.discard(ticket)
-        self._cancelled.discard(ticket)
-
-    async def close(self) -> None:
-        """Cancel what goes on, and wait until the store says so."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for ticket in list(self._ready):
-            await self.drop(ticket)
 
     def list(self, workflow: str | None, limit: int) -> list[Json]:
         """The newest searches, newest first, of one workflow where its name is given."""
@@ -199,6 +148,12 @@ class Searches:
             "text": "\n".join(report_lines(found, whole=False)),
         }
 
+    def delete(self, search: str) -> str:
+        """Take a search out; its id. The files of its candidates stay. Raises `StoreFailure` while a process works on it."""
+        identity = self._store.optimizations.get(search).id
+        delete(self._store, self._store.optimizations, identity)
+        return identity
+
     def last(self, text: WorkflowText) -> Json | None:
         """The newest search that found a better version of a workflow as it is now, shown on held-out items; None where none
         did, and where the text does something else now.
@@ -209,16 +164,6 @@ class Searches:
                 continue
             return None if self._changed(record, text) else self._object(record)
         return None
-
-    def _changed(self, record: OptimizationRecord, text: WorkflowText) -> bool:
-        """Whether a text does something else than the start of a search; one with errors does."""
-        options = RunOptions(model=record.plan["asked"]["model"], seed=record.seed)
-        try:
-            if record.id not in self._semantics:
-                self._semantics[record.id] = _semantic(restore(record.plan["snapshot"]), options)
-            return _semantic(self._check(text), options) != self._semantics[record.id]
-        except RunFailure:
-            return True
 
     def _object(self, record: OptimizationRecord) -> Json:
         """A search in a list; what has ended stays as it is, so it is read once."""
@@ -277,7 +222,3 @@ class _Telling:
                 "told": self._score,
             }
         )
-
-
-def _semantic(workflow: Workflow, options: RunOptions) -> str:
-    return semantic_hash(workflow, make_steps(workflow, options))

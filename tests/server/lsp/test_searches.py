@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from tests.optimizer.suggestions.scripted import candidate, prompt, said, verdicts
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
@@ -167,6 +168,10 @@ async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) 
     ("more", "says"),
     [
         ({"strategy": "magic"}, "`strategy` must be one of guided, evolve"),
+        ({"proposer": "me"}, "`proposer` must be one of moves, model, both"),
+        ({"optimizerModel": 4}, "`optimizerModel` must be a text"),
+        ({"proposer": "moves", "goal": "shorter"}, "--goal go with --proposer model or both"),
+        ({"proposer": "model"}, "goes with the strategy guided"),
         ({"objective": "fun"}, "`objective` must be one of score, pareto"),
         ({"evaluations": 0}, "`evaluations` must be a whole number from 1"),
         ({"maxCostPerItem": 0}, "`maxCostPerItem` must be above 0"),
@@ -195,3 +200,50 @@ async def test_a_search_that_found_nothing_has_no_better_version(tmp_path: Path)
         assert ended["crown"] == 0
         with pytest.raises(JsonRpcException, match="has found no better workflow"):
             await editor.execute("merrow.showBetter", id=ended["search"])
+
+
+async def test_a_model_proposes_where_the_editor_says_so(tmp_path: Path) -> None:
+    data(tmp_path)
+    asked_models: list[str] = []
+
+    def proposing(request: Received) -> Step:
+        model = request.body["model"]
+        asked_models.append(model)
+        if model == "judge":
+            return Reply(verdicts(request, lambda _: 7))
+        if model == "opt":
+            return Reply(said(candidate(prompt("Add them with care."), title="Care")))
+        return answer(request)
+
+    async with OpenAIServer(proposing) as server, editor_on(tmp_path, server) as editor:
+        models = {"proposer": "both", "strategy": "guided", "optimizerModel": "opt", "judgeModel": "judge"}
+        wanted = {**OWN, **models, "uri": editor.open(FLOW), "evaluations": 300, "goal": "answers of one word"}
+        forecast = await editor.execute("merrow.optimize", **wanted, dryRun=True)
+        assert (forecast["proposer"], forecast["free"]) == ("both", False)
+        ended = await editor.execute("merrow.optimize", **wanted)
+        assert ended["status"] == "finished"
+        assert {"opt", "judge"} <= set(asked_models)
+        questions = [json.dumps(one.body["messages"]) for one in server.requests if one.body["model"] == "opt"]
+        assert all("answers of one word" in question for question in questions)
+        report = await editor.execute("merrow.optimizationReport", id=ended["search"])
+        assert "Care" in report["html"]
+
+
+async def test_a_search_that_was_taken_out_is_listed_no_more(tmp_path: Path) -> None:
+    data(tmp_path)
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        ended = await editor.execute("merrow.optimize", **{**OWN, "uri": uri, "evaluations": 500})
+        await lens(editor, uri)
+        assert await editor.execute("merrow.deleteOptimization", id=ended["search"]) == {"search": ended["search"]}
+        assert await editor.execute("merrow.optimizations") == []
+        assert (tmp_path / "found" / "round_000.mmd").exists()
+        with pytest.raises(JsonRpcException, match="There is no search"):
+            await editor.execute("merrow.deleteOptimization", id=ended["search"])
+        params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+        async with asyncio.timeout(WAIT):
+            while any(
+                one.command is not None and one.command.command == "merrow.showBetter"
+                for one in await editor.client.text_document_code_lens_async(params) or []
+            ):
+                await asyncio.sleep(0.1)

@@ -13,6 +13,7 @@ import { NO_WORKFLOW, targetOf } from '../run/targets';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';
 import { offerTrust } from '../server/trust';
+import { proposingOf, strategyOf } from './form';
 import type { Search, SearchQuestion } from './protocol';
 import type { SearchServer } from './server';
 import { foundText, type SearchItem } from './words';
@@ -20,12 +21,6 @@ import { foundText, type SearchItem } from './words';
 /** Searches that are offered for choice. */
 const MOST = 100;
 const VIEW_TYPE = 'merrow.search';
-const STRATEGIES: readonly vscode.QuickPickItem[] = [
-  { label: 'guided', description: 'by a model of what helps: the fewest answers (needs merrow[optimize])' },
-  { label: 'climb', description: 'a change of the best so far, dropped as soon as it is surely worse' },
-  { label: 'evolve', description: 'a published loop: parents by score, each child on all items' },
-  { label: 'mcts', description: 'the same, with the kinds of change that have helped before' },
-];
 
 /** Searching for better workflows: commands, progress, reports. */
 export function registerSearches(context: MerrowContext, start: EvaluationStart, server: SearchServer): vscode.Disposable {
@@ -49,6 +44,7 @@ export function registerSearches(context: MerrowContext, start: EvaluationStart,
       const id = idOf(given);
       if (id !== undefined) await server.cancel(id);
     })),
+    command(Command.deleteSearches, (given, all) => told(() => deleteAll(server, given, all))),
     intercept('merrow.optimize', (given) => searching.optimize(given)),
     intercept('merrow.optimizationReport', (given) => vscode.commands.executeCommand(Command.openSearch, given)),
     intercept('merrow.showBetter', (given) => vscode.commands.executeCommand(Command.openBetterVersion, given)),
@@ -88,10 +84,11 @@ class Searching {
     const title = `Optimize ${nameOf(target)}`;
     const found = await this.start.data(target, title);
     if (found === undefined) return undefined;
-    const strategy = (await vscode.window.showQuickPick(STRATEGIES, { title, placeHolder: 'How are candidates chosen?', ignoreFocusOut: true }))?.label;
-    if (strategy === undefined) return undefined;
+    const strategy = await strategyOf(title);
+    const proposing = strategy === undefined ? undefined : await proposingOf(title, strategy);
+    if (strategy === undefined || proposing === undefined) return undefined;
     const evaluations = await this.start.count(title, 'At most how many answers may the search use?', [500, 1000, 2000, 5000].map((size) => ({ label: `${size} answers`, value: size })));
-    return evaluations === undefined ? undefined : { ...found, strategy, evaluations };
+    return evaluations === undefined ? undefined : { ...found, strategy, ...proposing, evaluations };
   }
 
   /** Whether a search may begin: what reaches its endpoint is there, and the user agreed to what it may cost. */
@@ -207,6 +204,16 @@ async function showBetter(server: SearchServer, id: string): Promise<void> {
   const best = vscode.Uri.file(file);
   if (uri === null) await vscode.window.showTextDocument(best);
   else await vscode.commands.executeCommand('vscode.diff', vscode.Uri.parse(uri), best, `${fileName(workflow)} ↔ best of search ${search}`);
+}
+
+/** Take searches out of the journal, once the user says so. */
+async function deleteAll(server: SearchServer, given: unknown, all: unknown): Promise<void> {
+  const chosen = (Array.isArray(all) ? all : [given]).map(idOf).filter((id) => id !== undefined);
+  if (chosen.length === 0) return;
+  const what = chosen.length === 1 ? `the search ${chosen[0] ?? ''}` : `${chosen.length} searches`;
+  const detail = 'Candidates, scores and runs go from the journal; the files of candidates stay, and so does what models answered in the cache. This can’t be undone.';
+  if ((await say.warning(`Delete ${what}?`, { modal: true, detail }, 'Delete')) !== 'Delete') return;
+  for (const id of chosen) await server.delete(id);
 }
 
 /** The question that somebody else asked already, such as a program. */

@@ -2,8 +2,16 @@
 import type { EvaluationStatus, Question } from '../evaluations/protocol';
 import type { Usage } from '../run/protocol';
 
+/** Who makes candidates, and what a model that does is told; without a proposer as the user's settings say. */
+export interface Proposing {
+  readonly proposer?: 'moves' | 'model' | 'both';
+  readonly optimizerModel?: string;
+  readonly judgeModel?: string;
+  readonly goal?: string;
+}
+
 /** What `merrow.optimize` takes besides the workflow. */
-export interface SearchQuestion extends Omit<Question, 'part' | 'limit' | 'items'> {
+export interface SearchQuestion extends Omit<Question, 'part' | 'limit' | 'items'>, Proposing {
   readonly strategy?: string;
   /** At most so many answers. */
   readonly evaluations: number;

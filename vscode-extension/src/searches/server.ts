@@ -12,7 +12,7 @@ export class SearchServer implements vscode.Disposable {
   /** How far a search is. */
   readonly onDidTell = this.told.event;
   private readonly changed = new vscode.EventEmitter<undefined>();
-  /** Searches began or ended. */
+  /** Searches began, ended or were deleted. */
   readonly onDidChange = this.changed.event;
   private readonly listening: vscode.Disposable;
 
@@ -53,6 +53,10 @@ export class SearchServer implements vscode.Disposable {
 
   better(id: string): Promise<BetterVersion> {
     return this.execute('merrow.showBetter', { id });
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.over(this.execute('merrow.deleteOptimization', { id }));
   }
 
   dispose(): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchTree } from '../../src/run/treeModel';
 import type { HeldOut, Search } from '../../src/searches/protocol';
+import { asksModel, proposersFor, proposing } from '../../src/searches/proposing';
 import { foundText, searchItem } from '../../src/searches/words';
 
 const held: HeldOut = { items: 20, start: 0.5, crown: 0.56, difference: 0.06, p: 0.01 };
@@ -28,4 +29,14 @@ test('searches have a group of their own, and say what can be done with them', (
   assert.deepEqual([item.label, item.description, item.context], ['flow.mmd: +0.060 (held-out, p = 0.010)', 'own.jsonl · 1 min ago · $0.0100', 'search']);
   assert.equal(searchItem({ ...search, status: 'running' }, 160).context, 'search.live');
   assert.equal(searchItem({ ...search, status: 'cancelled' }, 160).context, 'search.resumable');
+});
+
+test('who proposes is asked for, and only what was answered is said', () => {
+  const [asBefore, moves, both, model] = proposersFor('guided');
+  assert.ok(asBefore && moves && both && model);
+  assert.deepEqual(proposersFor('climb').map(({ value }) => value), [undefined, 'moves', 'both']);
+  assert.deepEqual([asBefore, moves, both, model].map(asksModel), [false, false, true, true]);
+  assert.deepEqual(proposing(asBefore, {}), {});
+  assert.deepEqual(proposing(moves, {}), { proposer: 'moves' });
+  assert.deepEqual(proposing(both, { optimizerModel: ' gpt-5 ', judgeModel: '', goal: 'short answers' }), { proposer: 'both', optimizerModel: 'gpt-5', goal: 'short answers' });
 });

@@ -60,14 +60,14 @@ class Files:
         provider = with_files(self.provider, more or {})
         return Analyser(text, path=self.path, provider=provider, config=self.config)
 
-    def analyse_after(self, before: Analysis, edits: Sequence[TextEdit], mutant: str) -> Analysis:
+    def open_after(self, before: Analysis, edits: Sequence[TextEdit], mutant: str) -> Analyser:
         """The text ``mutant``, which ``edits`` make of an analysed one; they are in the order of the text."""
         if self.reading is None or self.reading.document.diagram is not before.diagram:
-            return self.open(mutant).analysis()
+            return self.open(mutant)
         trial = self.reading.fork()
         for edit in reversed(edits):
             trial.edit(edit)
-        return trial.analysis()
+        return trial
 
     def analyse_beside(self, name: str, text: str) -> Analysis:
         """A text as if it were the file ``name`` in the same folder."""

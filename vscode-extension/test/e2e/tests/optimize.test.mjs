@@ -44,6 +44,7 @@ describe(
         ['The field that PROBLEM gets', 'question'],
         ['An answer is right when', 'numeric'],
         ['How are candidates chosen?', 'climb'],
+        ['Who makes candidates?', 'Safe changes'],
         ['At most how many answers', '500 answers'],
       ]) await step(w, question, choice);
       const dialog = page.locator('.monaco-dialog-box');
