@@ -351,6 +351,12 @@ AGENTS: Fragment = {
         "additionalProperties": False,
     },
 }
+REDO: Fragment = {
+    "type": "object",
+    "description": "How often nodes are made again, by id: `{T3: 1}` has T3 done once more, past what is known of it. An item "
+    "of a Map is written with its number, `PARTS[3]/PART: 1`; in a Loop a node is made again in every turn.",
+    "additionalProperties": {"type": "integer", "minimum": 0},
+}
 TYPES: Fragment = {
     "type": "object",
     "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words, "
@@ -385,6 +391,7 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
     },
     "agents": AGENTS,
     "aims": AIMS,
+    "redo": REDO,
     "operators": OPERATORS,
     "libraries": {**_NAMES, "description": "Paths of YAML files with further operators and types."},
 }

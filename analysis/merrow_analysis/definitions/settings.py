@@ -111,6 +111,8 @@ class WorkflowSettings:
     agents: dict[str, Agent] = field(default_factory=dict)
     """Agents by casefolded name."""
     aims: bool | None = None
+    redo: dict[str, int] = field(default_factory=dict)
+    """How often visits are made again, as `redo` names them."""
     libraries: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     machine_keys: tuple[str, ...] = ()
@@ -187,6 +189,9 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.budget = Budget(amounts.get("usd"), _whole(amounts.get("tokens")), amounts.get("seconds"))
     settings.aims = good.get("aims")
     settings.agents = _agents(good.get("agents", {}), wrong)
+    settings.redo = {
+        name: int(said) for name, said in good.get("redo", {}).items() if ("workflow", "redo", name) not in wrong
+    }
     prompts = good.get("prompts", {})
     if isinstance(prompts, dict):
         settings.prompts = {name: text for name, said in prompts.items() if (text := read_prompt(said)) is not None}
