@@ -7,8 +7,8 @@ import pytest
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.schema import schema
 from merrow_analysis.definitions.settings import read_settings
-from merrow_analysis.places.occurrences import occurrences_of
 from merrow_analysis.places.names import symbol
+from merrow_analysis.places.occurrences import occurrences_of
 
 TEXT = """---
 workflow:
@@ -37,7 +37,11 @@ flowchart TD
 
 
 def found(said: str) -> list[str]:
-    return [one.message for one in analyse(TEXT.replace("SAID", said.replace(", ", "\n    "))).diagnostics if one.code == "MW321"]
+    return [
+        one.message
+        for one in analyse(TEXT.replace("SAID", said.replace(", ", "\n    "))).diagnostics
+        if one.code == "MW321"
+    ]
 
 
 @pytest.mark.parametrize("said", ["END: 1", "END: 0, LIST: 2", "PARTS[3]/PART: 1", "PART: 1", "TURN: 1"])

@@ -172,6 +172,12 @@ CASES: dict[str, list[Case]] = {
         case("crossover", TEXT, "chain.mmd"),
         case("crossover", "broken.mmd", "chain.mmd", shows=False),
     ],
+    "diff": [
+        case("diff", "chain.mmd", NAME + ".mmd"),
+        case("diff", "chain.mmd", "chain2.mmd", "--finished", TEXT),
+        case("diff", "chain.mmd", "chain2.mmd", shows=False),
+        case("diff", "chain.mmd", "chain2.mmd", "--format", "json", shows=False),
+    ],
     "doctor": [case("doctor", "--base-url", "SERVER"), case("doctor", "--base-url", f"http://{TEXT}/", shows=False)],
     "evaluate": [
         case("evaluate", "chain.mmd", "--dataset", "data.jsonl", *MAPPED),
