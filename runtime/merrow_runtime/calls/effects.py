@@ -129,12 +129,15 @@ class Effects:
             self._sandbox = Sandbox(self.options.sandbox, allow_unsafe=self.options.allow_unsafe)
         return self._sandbox
 
-    async def recall(self, key: CallKey, digest: str, account: NodeAccount, *, model: bool) -> CallRecord | None:
-        """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, or the recording.
+    async def recall(
+        self, key: CallKey, digest: str, account: NodeAccount, *, model: bool, since: float = 0.0
+    ) -> CallRecord | None:
+        """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, where it began after
+        ``since``, or the recording.
 
         Raises `ReplayMiss`.
         """
-        record = await self.journal.recall(key, digest, self.endpoint if model and not self.reuses_any else None)
+        record = await self.journal.recall(key, digest, self.endpoint if model and not self.reuses_any else None, since)
         if record is not None:
             account.count_known(record.usage)
             if self.recorder is not None:

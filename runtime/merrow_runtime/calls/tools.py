@@ -44,7 +44,7 @@ _REFUSED = AnswerFailure(
 class NodeTools:
     """`merrow_runtime.operators.base.Tools` of one sample of a visit."""
 
-    __slots__ = ("_account", "_effects", "_past_cache", "_random", "_run_file", "_sample", "_seed", "_step")
+    __slots__ = ("_account", "_effects", "_past_cache", "_random", "_run_file", "_sample", "_seed", "_since", "_step")
 
     def __init__(
         self,
@@ -56,10 +56,12 @@ class NodeTools:
         *,
         past_cache: bool = False,
         run_file: RunFile | None = None,
+        since: float = 0.0,
     ) -> None:
         """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample; ``run_file`` runs
-        the file that a Call names, None at other nodes.
+        the file that a Call names, None at other nodes. Calls of the visit that began before ``since`` are another one's.
         """
+        self._since = since
         self._run_file = run_file
         self._effects = effects
         self._step = step
@@ -168,7 +170,7 @@ class NodeTools:
         """A reply, and what its reader makes of it: the value, or why it can't be used."""
         effects, account = self._effects, self._account
         digest, content = _digested(request.canonical_text())
-        record = await effects.recall(key, digest, account, model=True) if effects.knows else None
+        record = await effects.recall(key, digest, account, model=True, since=self._since) if effects.knows else None
         known = None if record is None else reply_of(record.result)
         if record is not None and known is not None:
             account.answered[record.source] = None
@@ -231,7 +233,7 @@ class NodeTools:
         effects, account = self._effects, self._account
         key = self._key(step)
         digest, content = _digested(canonical(request))
-        record = await effects.recall(key, digest, account, model=False) if effects.knows else None
+        record = await effects.recall(key, digest, account, model=False, since=self._since) if effects.knows else None
         if record is not None:
             return record.result
         started = time.time()

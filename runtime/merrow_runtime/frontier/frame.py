@@ -29,6 +29,7 @@ from merrow_runtime.frontier.outcomes import (
     Start,
     Takes,
     Withdrawn,
+    never_again,
 )
 from merrow_runtime.frontier.parts import Part, Unit
 from merrow_runtime.frontier.past import Past, Place, Work
@@ -75,11 +76,6 @@ def _no_key(*_: object) -> None:
     return None
 
 
-def _never(node: str, path: str) -> int:
-    del node, path
-    return 0
-
-
 @dataclass(eq=False)
 class Shared:
     """What all frames of a run have in common. ``compose`` begins a composite in a frame.
@@ -90,7 +86,8 @@ class Shared:
     something is still to be said, by path and redo, ``elsewhere`` what was told of frames that have not begun, or are over,
     and ``early_judged`` of turns that are not to be judged yet.
 
-    ``redo`` says how often a node in the frame with a path is asked for. ``past`` is there from the first revision on, with ``key``, which gives what the outcome of a node is a function of, and
+    ``redo`` says how often a node in the frame with a path is asked for. ``past`` is there from the first revision on,
+    with ``key``, which gives what the outcome of a node is a function of, and
     ``holders``, the frames that have taken a visit or begun it. ``postponed`` are visits that are to begin, while a revision is
     worked out: of what is known already something may yet end the run.
     """
@@ -111,7 +108,7 @@ class Shared:
     key: Callable[[Frame, TypedNode, Inputs], Hashable] = _no_key
     holders: dict[Visit, Frame] = field(default_factory=dict)
     postponed: dict[Visit, tuple[Frame, Work]] | None = None
-    redo: Callable[[str, str], int] = _never
+    redo: Callable[[str, str], int] = never_again
 
     @cached_property
     def decides(self) -> bool:

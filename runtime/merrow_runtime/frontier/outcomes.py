@@ -156,8 +156,8 @@ Keys = Callable[[TypedNode, Inputs, Callable[[], list[Remembered]]], Hashable]
 
 
 class Made(NamedTuple):
-    """A key of which it is known what part of it is the node's: ``definition``, how often it was asked for (``redo``), and ``given``,
-    which stands for all of it.
+    """A key of which it is known what part of it is the node's: ``definition``, how often it was asked for (``redo``), and
+    ``given``, which stands for all of it.
     """
 
     definition: Hashable
@@ -169,6 +169,12 @@ def _nowhere(node: str) -> None:
     del node
 
 
+def never_again(node: str, path: str) -> int:
+    """That nothing is asked for again."""
+    del node, path
+    return 0
+
+
 def _always(visit: Visit) -> bool:
     del visit
     return True
@@ -176,14 +182,14 @@ def _always(visit: Visit) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What is known of a new graph beside the graph: ``defined`` gives the definition of a node by its id, as `Made` has it (None
-    where there is no such node), and ``redo`` how often a node of a frame with a path is asked for. ``renamed`` has the old ids of
-    nodes that were renamed on purpose; ``may_move`` says which visits other nodes may take over, and ``forgotten`` are those that
-    nothing may take.
+    """What is known of a new graph beside the graph: ``defined`` gives the definition of a node by its id, as `Made` has it
+    (None where there is no such node), and ``redo`` how often a node of a frame with a path is asked for. ``renamed`` has
+    the old ids of nodes that were renamed on purpose; ``may_move`` says which visits other nodes may take over, and
+    ``forgotten`` are those that nothing may take.
     """
 
     defined: Callable[[str], Hashable | None] = _nowhere
-    redo: Callable[[str, str], int] = lambda node, path: 0  # noqa: E731
+    redo: Callable[[str, str], int] = never_again
     renamed: Mapping[str, str] = field(default_factory=dict)
     may_move: Callable[[Visit], bool] = _always
     forgotten: Sequence[Visit] = ()

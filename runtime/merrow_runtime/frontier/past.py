@@ -26,8 +26,8 @@ class Past:
     ``asked`` how often they were judged.
 
     A visit is held by one node of one frame at most. Where several frames do the same work, each has its own visit of it.
-    ``shown`` is the visit of each place that readers know of, by its node and path. ``revision`` is the newest one, and ``places``
-    the order of the nodes in the graph before it.
+    ``shown`` is the visit of each place that readers know of, by its node and path. ``revision`` is the newest one, and
+    ``places`` the order of the nodes in the graph before it.
     """
 
     outcomes: dict[Visit, Gave | Chose | Failed] = field(default_factory=dict)
@@ -74,12 +74,12 @@ class Past:
         """A visit of this work that nothing else has taken: rather one that was done in this place, or else for this ordinal."""
         taken = self._taken(work, place)
         if taken is None:
-            taken = self._of_others(work, place)
+            taken = self._of_others(work)
         if taken is not None:
             self.add(taken, work, place)
         return taken
 
-    def _of_others(self, work: Work, place: Place) -> Visit | None:
+    def _of_others(self, work: Work) -> Visit | None:
         """A visit of a node that is gone, or is something else now: of the one that was renamed first, then in the order in which
         they stood.
         """

@@ -1,7 +1,7 @@
 """What a revision keeps of a workflow, said beforehand.
 
-A node keeps its result where it is defined as before and asked for as often, and where each of its ports gets the same of nodes that
-are kept, in the same order. That is less than what a run takes over: there an input counts by its value.
+A node keeps its result where it is defined as before and asked for as often, and where each of its ports gets the same of
+nodes that are kept, in the same order. That is less than what a run takes over: there an input counts by its value.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from merrow_runtime.workflow import Workflow
 class Difference:
     """What becomes of the nodes that ask, compute or decide something.
 
-    ``kept`` and ``reset`` are finished nodes, by their ids in the new graph: those whose results hold, and those that are made again
-    (unless what they are given comes out as it was). ``added`` are only in the new graph, ``removed`` only in the old one,
+    ``kept`` and ``reset`` are finished nodes, by their ids in the new graph: those whose results hold, and those that are
+    made again (unless what they are given comes out as it was). ``added`` are only in the new graph, ``removed`` only in
+    the old one,
     ``changed`` in both with another definition, and ``renamed`` has the old id by the new one. ``redone`` are asked for again by
     `redo`. ``refused`` says in sentences why the new graph can't take the old one's place; then all else is empty.
     """
@@ -108,11 +109,9 @@ def boundary_problems(old: TypedGraph, new: TypedGraph) -> Iterator[str]:
             if name not in there:
                 yield f"The {what} {name} is gone: inputs and outputs of a run never change; put it back."
             elif there[name] != type_:
-                yield (
-                    f"The {what} {name} is {there[name] or 'of any type'} now and was {type_ or 'of any type'}: inputs and outputs"
-                    " of a run never change."
-                )
-        for name in there.keys() - here.keys():
+                now, was = there[name] or "of any type", type_ or "of any type"
+                yield f"The {what} {name} is {now} now and was {was}: inputs and outputs of a run never change."
+        for name in (one for one in there if one not in here):
             yield f"The {what} {name} is new: inputs and outputs of a run never change; leave it out."
 
 
@@ -149,8 +148,8 @@ class _Side:
         yield from ((edge, edge.source.id) for edge in (*node.incoming, *node.again_in))
 
     def stands_on(self, name: str) -> set[str]:
-        """The ids of all nodes that must be kept beside those that bring something: what is remembered, and what decides which turn
-        or which items a value is of.
+        """The ids of all nodes that must be kept beside those that bring something: what is remembered, and what decides
+        which turn or which items a value is of.
         """
         found: set[str] = set()
         for edge, _ in self.sources(name):
@@ -209,8 +208,8 @@ def _leave_out_lost(before: _Side, after: _Side, origin: dict[str, str]) -> None
 
 
 def _alike(before: _Side, after: _Side, was: str, name: str, origin: Mapping[str, str], *, final: bool) -> bool:
-    """Whether a node of the new graph gets what one of the old graph got. Until all are known (``final``) what comes from nodes that
-    are not reached yet is taken to be the same.
+    """Whether a node of the new graph gets what one of the old graph got. Until all are known (``final``) what comes from
+    nodes that are not reached yet is taken to be the same.
     """
     if after.nodes[name].kind in ("input", "output") and name != was:
         return False
@@ -235,8 +234,8 @@ def _as_named(redo: Redo, name: str, was: str) -> tuple[tuple[str, int], ...]:
 
 
 def _given(side: _Side, name: str, origin: Mapping[str, str] | None) -> dict[str, list[tuple[Hashable, ...]]]:
-    """What comes to each port, in order: who gives it, what of it, and how. In the new graph the giver is named by its ``origin``,
-    None where that is not known.
+    """What comes to each port, in order: who gives it, what of it, and how. In the new graph the giver is named by its
+    ``origin``, None where that is not known.
     """
     ports: defaultdict[str, list[tuple[Hashable, ...]]] = defaultdict(list)
     again = set(side.nodes[name].again_in)

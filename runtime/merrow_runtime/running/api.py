@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +16,8 @@ from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.loading import load
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
-from merrow_runtime.running.job import Job
+from merrow_runtime.running.executions import held
+from merrow_runtime.running.job import Job, Revised
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.retelling import retell
 from merrow_runtime.running.run import Run, RunResult
@@ -140,11 +142,13 @@ def resume(
         record = resources.store.run(run_id)
         if record.status == "finished":
             return retell(record, resources.store, own, resources.close_files)
+        revisions = resources.store.revisions(record.id)
+        applied = next((one for one in reversed(revisions) if one.state == "applied"), None)
         try:
-            workflow = restore(record.snapshot["workflow"])
+            workflow = restore(record.snapshot["workflow"] if applied is None else json.loads(applied.text))
             kept = RunOptions.from_json(record.snapshot["options"])
             inputs = record.snapshot["inputs"]
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, ValueError):
             raise StoreFailure(damaged_run(record.id)) from None
         merged = replace(
             own,
@@ -154,11 +158,16 @@ def resume(
         resources.prefer(record.snapshot.get("base_url"))
         damaged: list[str] = []
         earlier = _parents(resources.store, merged, damaged.append)
-        own_nodes = resources.store.nodes(record.id, damaged.append)
+        moved: dict[tuple[str, str | None], float] = {}
+        if applied is None:
+            own_nodes = resources.store.nodes(record.id, damaged.append)
+        else:
+            own_nodes, moved = held(resources.store.executions(record.id, damaged.append))
+        revised = Revised(0 if applied is None else applied.number, moved)
         elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
-        job = Job(workflow, merged, inputs, resources, earlier, own_nodes, damaged)
+        job = Job(workflow, merged, inputs, resources, earlier, own_nodes, damaged, revised)
         if own.reuse is None and job.endpoint == record.snapshot.get("origin"):
             job.options = replace(merged, reuse=kept.reuse)
         others = resources.store.answered_by_others(record.id, job.endpoint)
