@@ -53,6 +53,12 @@ class Difference:
             "refused": list(self.refused),
         }
 
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> Difference:
+        """The inverse of `to_json`."""
+        names = ("kept", "reset", "added", "removed", "changed", "redone", "refused")
+        return cls(**{name: tuple(shown.get(name, ())) for name in names}, renamed=dict(shown.get("renamed", {})))
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing differs that a run would notice."""

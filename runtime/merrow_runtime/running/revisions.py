@@ -106,6 +106,8 @@ class Revisions:
 
     async def _try(self, record: RevisionRecord) -> RevisionRecord:
         self._tell("revision_opened", record)
+        if not record.text:
+            return await self._refuse(record, record.reason)
         try:
             workflow = restore(json.loads(record.text))
         except UsageFailure as problem:

@@ -291,8 +291,8 @@ class Store:
         told = [one for one in self._told(run, report) if isinstance(one, NodeRecord)]
         return [one for one in told if one.key is not None and one.outputs is not None]
 
-    def ask_revision(self, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
-        """Put a person's revision of a run into the journal: ``made`` gives it for its number. Raises `StoreFailure`."""
+    def add_revision(self, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
+        """Put a revision of a run into the journal: ``made`` gives it for its number. Raises `StoreFailure`."""
         asked: RevisionRecord = self._writer.now(lambda database: revisions.add(database, run, made))
         return asked
 
