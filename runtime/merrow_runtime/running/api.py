@@ -20,6 +20,7 @@ from merrow_runtime.running.executions import held
 from merrow_runtime.running.job import Job, Revised
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.retelling import retell
+from merrow_runtime.running.revisions import called_before
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.running.set_outputs import inherited
 from merrow_runtime.store.contract import NodeRecord, RunRecord
@@ -163,7 +164,11 @@ def resume(
             own_nodes = resources.store.nodes(record.id, damaged.append)
         else:
             own_nodes, moved = held(resources.store.executions(record.id, damaged.append))
-        revised = Revised(0 if applied is None else applied.number, moved)
+        renamed: dict[str, str] = {}
+        for one in revisions:
+            if one.state == "applied":
+                renamed = called_before(renamed, one.adopted.get("renamed", {}), workflow)
+        revised = Revised(0 if applied is None else applied.number, moved, renamed)
         elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)

@@ -56,11 +56,13 @@ def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
 @dataclass(frozen=True, slots=True)
 class Revised:
     """What a run that is resumed knows of its revisions: the number of the ``last`` one that was applied, 0 where none
-    was. ``moved`` says when one visit took over what another had made, by the name and key of that.
+    was. ``moved`` says when one visit took over what another had made, by the name and key of that; ``renamed`` what nodes
+    were called first.
     """
 
     last: int = 0
     moved: Mapping[tuple[str, str | None], float] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 NOT_REVISED = Revised()
@@ -239,6 +241,7 @@ class Job:
             resources.store.cache if self.asks else None,
             self.replay,
             resources.recorder,
+            renamed=dict(self.revised.renamed),
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:

@@ -163,6 +163,7 @@ class Revisions:
         ended = replace(record, state="applied", adopted=found.to_json(), at=time.time())
         self._tell("revision_applied", ended)
         self.engine, self.applied = after, record.number
+        self.execution.effects.renamed = called_before(self.execution.effects.renamed, found.renamed, workflow)
         self.execution.recorder = after.recorder
         cancelled = self.scheduler.replace(replaced, after, after.recorder)
         if cancelled:
@@ -184,6 +185,13 @@ class Revisions:
 
     def _tell(self, name: Any, record: RevisionRecord) -> None:
         self.execution.telling.revision(name, record)
+
+
+def called_before(known: Mapping[str, str], renamed: Mapping[str, str], workflow: Workflow) -> dict[str, str]:
+    """What nodes were called first, by their ids in a workflow that a revision brings; ``known`` is the same before it."""
+    now = {new: known.get(old, old) for new, old in renamed.items()}
+    kept = {new: old for new, old in known.items() if new in workflow.graph.by_id and new not in now}
+    return {new: old for new, old in {**kept, **now}.items() if new != old}
 
 
 def _defined(engine: Engine) -> Callable[[str], Any]:
