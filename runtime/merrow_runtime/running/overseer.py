@@ -31,6 +31,10 @@ class Overseeing(Overseer, Protocol):
         """Try a person's workflow, a snapshot as JSON; how that ended. Raises `StoreFailure`."""
         ...
 
+    def decide(self, number: int, *, apply: bool) -> None:
+        """A person agrees to a revision that waits for that, or refuses it. Raises `UsageFailure`."""
+        ...
+
     async def close(self) -> None:
         """Nothing is tried any more."""
         ...
