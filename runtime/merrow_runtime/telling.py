@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from merrow_runtime.events import LAST, Event, EventName, event_of
-from merrow_runtime.store.contract import Pages, Told
+from merrow_runtime.store.contract import Pages, RevisionRecord, Told
 from merrow_runtime.visit import Visit
 
 KEPT = 1_000
@@ -74,6 +74,15 @@ class Telling:
     def judged(self, visit: Visit, sample: int | None, attempt: int, verdict: Mapping[str, Any]) -> None:
         """Tell what a validator says of the result of an attempt."""
         self._tell("node_judged", visit, sample, {"attempt": attempt, **verdict})
+
+    def revision(self, name: EventName, revision: RevisionRecord) -> None:
+        """Tell how a revision stands."""
+        data: dict[str, Any] = {"revision": revision.number, "trigger": revision.trigger}
+        if revision.reason:
+            data["reason"] = revision.reason
+        if revision.adopted:
+            data["diff"] = dict(revision.adopted)
+        self._add(Event(name, self.run, self.next, data=data, at=time.time()))
 
     def kept(self, told: Told) -> None:
         """Tell what the journal keeps; its number must be `next`, and the record on its way to the journal."""

@@ -17,11 +17,19 @@ _SEGMENT = re.compile(r"([^/\[\]!#]+)(?:!([1-9]\d*))?(?:#(\d+))?(?:\[(\d+)\])?")
 
 @record(frozen=True, slots=True)
 class Visit:
-    """One execution of a node. ``path`` is that of its frame; ``redo`` counts how often a revision asked for it again."""
+    """One execution of a node. ``path`` is that of its frame; ``redo`` counts how often it was asked for again. ``life`` tells it
+    from others that a run began of it when revisions changed what the node is or gets; nothing outside of the run knows it.
+    """
 
     node: str
     path: str = ""
     redo: int = 0
+    life: int = 0
+
+    @property
+    def lasting(self) -> Visit:
+        """As journals and recordings know it."""
+        return Visit(self.node, self.path, self.redo) if self.life else self
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunRecord
 from merrow_runtime.values import output_at
 from merrow_runtime.visit import Visit
 
@@ -29,6 +29,18 @@ def run_object(run: RunRecord) -> dict[str, Any]:
         "error": run.error,
         **({} if run.failure is None else run.failure.to_json()),
         "parent": run.parent,
+    }
+
+
+def revision_object(revision: RevisionRecord) -> dict[str, Any]:
+    """A revision of a run: who asked for it, how it stands, and what became of the nodes."""
+    return {
+        "revision": revision.number,
+        "state": revision.state,
+        "trigger": revision.trigger,
+        "reason": revision.reason or None,
+        "at": revision.at,
+        "diff": dict(revision.adopted),
     }
 
 
@@ -69,6 +81,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
             if node in (None, name)
         ],
         **({"visits": known} if len(known) > 1 else {}),
+        "revisions": [revision_object(one) for one in store.revisions(record.id)],
         "lost": [{"node": name, "step": step, "why": why} for name, step, why in lost],
         "damaged": list(dict.fromkeys(damaged)),
     }
@@ -111,7 +124,14 @@ def _node(
         }
     why_no_call = None if calls else node.why_no_call
     if node.status == "reused":
-        why_no_call = "Its result was reused" + (f" from run {parent}." if parent else ".")
+        of = (
+            f" of {node.taken}, as it was before a revision."
+            if node.taken
+            else f" from run {parent}."
+            if parent
+            else "."
+        )
+        why_no_call = f"Its result was reused{of}"
     return {
         "node": name,
         "status": node.status,

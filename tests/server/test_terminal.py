@@ -173,6 +173,12 @@ CASES: dict[str, list[Case]] = {
         case("crossover", TEXT, "chain.mmd"),
         case("crossover", "broken.mmd", "chain.mmd", shows=False),
     ],
+    "diff": [
+        case("diff", "chain.mmd", "broken.mmd", shows=False),
+        case("diff", "chain.mmd", "chain2.mmd", "--finished", TEXT),
+        case("diff", "chain.mmd", "chain2.mmd", shows=False),
+        case("diff", "chain.mmd", "chain2.mmd", "--format", "json", shows=False),
+    ],
     "doctor": [case("doctor", "--base-url", "SERVER"), case("doctor", "--base-url", f"http://{TEXT}/", shows=False)],
     "evaluate": [
         case("evaluate", "chain.mmd", "--dataset", "data.jsonl", *MAPPED),
@@ -281,6 +287,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "repair": [case("repair", "repairable.mmd"), case("repair", "broken.mmd", shows=False), case("repair", TEXT)],
     "resume": [case("resume", TEXT), case("resume", "RUN", "--verbose")],
+    "revise": [case("revise", TEXT, "chain.mmd"), case("revise", "RUN", "broken.mmd", shows=False)],
     "rules": [case("rules", shows=False), case("rules", TEXT)],
     "run": [
         case("run", "chain.mmd", "--base-url", "SERVER", "--input", "PROBLEM=x"),

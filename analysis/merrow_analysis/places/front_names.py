@@ -71,6 +71,17 @@ class _FrontNames:
             for number, name in enumerate(names or ()):
                 place = self._value(key, number) or self._value(key)
                 yield from self._named("node", name, "reference", place, place)
+        for name in own.redo:
+            yield from self._redo(name)
+
+    def _redo(self, name: str) -> Iterator[Occurrence]:
+        """The node that is made again, behind the items that it is named with."""
+        places = self._places("redo", name)
+        if places is not None:
+            start, end = scalar_span(self.block.text, places[0])
+            node = name if name in self.typed.by_id else name.rpartition("/")[2]
+            if self.block.text[start:end] == name:
+                yield from self._named("node", node, "reference", (end - len(node), end), None)
 
     def _ports(self, operator: str, body: Mapping[str, object]) -> Iterator[Occurrence]:
         spec = self.typed.operators.named(str(operator))

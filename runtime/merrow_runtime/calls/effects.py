@@ -103,6 +103,8 @@ class Effects:
     recorder: KeepsCalls | None = None
     busy: list[Busy] = field(default_factory=list)
     """Who knows how many nodes run: of the workflow, and of each file that one of its nodes calls."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """What nodes were called, by their ids now, when the journal got calls of theirs: revisions rename nodes."""
     _sandbox: Sandbox | None = None
 
     @property
@@ -129,12 +131,19 @@ class Effects:
             self._sandbox = Sandbox(self.options.sandbox, allow_unsafe=self.options.allow_unsafe)
         return self._sandbox
 
-    async def recall(self, key: CallKey, digest: str, account: NodeAccount, *, model: bool) -> CallRecord | None:
-        """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, or the recording.
+    async def recall(
+        self, key: CallKey, digest: str, account: NodeAccount, *, model: bool, since: float = 0.0
+    ) -> CallRecord | None:
+        """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, where it began after
+        ``since``, or the recording.
 
         Raises `ReplayMiss`.
         """
-        record = await self.journal.recall(key, digest, self.endpoint if model and not self.reuses_any else None)
+        endpoint = self.endpoint if model and not self.reuses_any else None
+        record = await self.journal.recall(key, digest, endpoint, since)
+        was = self.renamed.get(key.node)
+        if record is None and was is not None:
+            record = await self.journal.recall(replace(key, node=was), digest, endpoint, since)
         if record is not None:
             account.count_known(record.usage)
             if self.recorder is not None:

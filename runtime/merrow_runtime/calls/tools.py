@@ -55,6 +55,7 @@ class NodeTools:
         "_run_file",
         "_sample",
         "_seed",
+        "_since",
         "_step",
         "asked",
     )
@@ -72,14 +73,17 @@ class NodeTools:
         attempt: int = 1,
         history: tuple[Message, ...] = (),
         judges: bool = False,
+        since: float = 0.0,
     ) -> None:
         """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample; ``run_file`` runs
         the file that a Call names, None at other nodes. ``attempt`` counts the attempts of a node whose result is validated, and
-        ``history`` is what it is told of earlier ones; with ``judges`` they are those of its validator.
+        ``history`` is what it is told of earlier ones; with ``judges`` they are those of its validator. Calls of the visit that
+        began before ``since`` are another one's.
         """
         self.asked = False
         """Whether a model was asked anything."""
         self._attempt, self._history, self._judges = attempt, history, judges
+        self._since = since
         self._run_file = run_file
         self._effects = effects
         self._step = step
@@ -199,7 +203,7 @@ class NodeTools:
         """A reply, and what its reader makes of it: the value, or why it can't be used."""
         effects, account = self._effects, self._account
         digest, content = _digested(request.canonical_text())
-        record = await effects.recall(key, digest, account, model=True) if effects.knows else None
+        record = await effects.recall(key, digest, account, model=True, since=self._since) if effects.knows else None
         known = None if record is None else reply_of(record.result)
         if record is not None and known is not None:
             account.answered[record.source] = None
@@ -262,7 +266,7 @@ class NodeTools:
         effects, account = self._effects, self._account
         key = self._key(step)
         digest, content = _digested(canonical(request))
-        record = await effects.recall(key, digest, account, model=False) if effects.knows else None
+        record = await effects.recall(key, digest, account, model=False, since=self._since) if effects.knows else None
         if record is not None:
             return record.result
         started = time.time()

@@ -17,10 +17,13 @@ from merrow_runtime.frontier.outcomes import (
     Judge,
     Judged,
     Keys,
+    Made,
     Opens,
     Outcome,
+    Revision,
     Skip,
     Start,
+    Takes,
     Withdrawn,
 )
 from merrow_runtime.frontier.reach import behind
@@ -37,11 +40,14 @@ __all__ = [
     "Judge",
     "Judged",
     "Keys",
+    "Made",
     "OneNode",
     "Opens",
     "Outcome",
+    "Revision",
     "Skip",
     "Start",
+    "Takes",
     "Withdrawn",
     "behind",
 ]

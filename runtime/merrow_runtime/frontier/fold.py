@@ -11,7 +11,17 @@ from merrow_runtime.frontier.composing import compose
 from merrow_runtime.frontier.frame import Frame, Shared, Standing
 from merrow_runtime.frontier.layout import layout_of
 from merrow_runtime.frontier.memories import remembered
-from merrow_runtime.frontier.outcomes import Consequence, Ended, Inputs, Judged, Keys, Outcome
+from merrow_runtime.frontier.outcomes import (
+    Consequence,
+    Ended,
+    Inputs,
+    Judged,
+    Keys,
+    Made,
+    Outcome,
+    Revision,
+    never_again,
+)
 from merrow_runtime.frontier.past import Past
 from merrow_runtime.frontier.revising import keep, may_begin, standings, without_stopped
 from merrow_runtime.operators.base import Remembered
@@ -20,6 +30,9 @@ from merrow_runtime.visit import Visit
 
 MOST_ITEMS = 1_000
 """Items of a Map that are under way at once where nobody says how many."""
+
+
+NOTHING_MORE = Revision()
 
 
 def _no_defaults(handle: int) -> Outputs:
@@ -44,13 +57,15 @@ class Frontier:
         once: bool = False,
         path: str = "",
         ordinal: str = "",
+        redo: Callable[[str, str], int] = never_again,
     ) -> None:
         """``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives by handle what a
         node gives in an item that failed and counts all the same. With ``once`` each composite makes one turn, or one item.
-        ``path`` is that of the graph's frame, and ``ordinal`` its own, where another graph calls this one.
+        ``path`` is that of the graph's frame, and ``ordinal`` its own, where another graph calls this one. ``redo`` says how
+        often a node in the frame with a path is asked for.
         """
         self._path, self._ordinal = path, ordinal
-        self._shared = Shared(graph, layout_of(graph), compose, parallel, defaults, once)
+        self._shared = Shared(graph, layout_of(graph), compose, parallel, defaults, once, redo=redo)
         self._take(graph)
 
     def _take(self, graph: TypedGraph) -> None:
@@ -166,22 +181,37 @@ class Frontier:
 
     # Revisions
 
-    def replace(self, graph: TypedGraph, before: Keys, after: Keys) -> list[Consequence]:
+    def replace(
+        self,
+        graph: TypedGraph,
+        before: Keys,
+        after: Keys,
+        revision: Revision = NOTHING_MORE,
+        defaults: Callable[[int], Outputs] | None = None,
+    ) -> list[Consequence]:
         """Continue with another graph; what follows from that.
 
         All is worked out again on it, in frames with the same paths, and a node that becomes ready takes a visit of its id that
-        has the same key, with its outcome or still on its way; only where none is left it starts, with the next ``redo`` of its
-        frame. So what a revision does not reach is kept, inside of composites and across their borders, too; whatever comes
-        again by way of other nodes, turns or items is not made again, and going back to an earlier graph costs nothing. A
-        turn is judged again unless it was judged by the same. ``before`` and ``after`` are the keys of the graph until now
-        and of this one.
+        has the same key, with its outcome or still on its way; else the outcome of a node with this key that is gone, or is
+        something else by now (`Revision`). Only where none is left it starts, with the next ``life`` of its frame. So what
+        a revision does not reach is kept, inside of composites and across their borders, too; whatever comes again by way
+        of other nodes, turns or items is not made again, and going back to an earlier graph costs nothing. A turn is
+        judged again unless it was judged by the same. ``before`` and ``after`` are the keys of the graph until now and of
+        this one, ``defaults`` as when it was made.
         """
         shared = self._shared
         past = shared.past = Past() if shared.past is None else shared.past
-        keep(past, self._whole, _keys(before))
+        keep(past, self._whole, _keys(before, shared.redo))
+        past.places = {self.graph.node(handle).id: place for place, handle in enumerate(self.graph.order)}
+        past.forget(revision.forgotten)
+        past.revision = revision
         past.release()
+        if revision is not NOTHING_MORE:
+            shared.redo = revision.redo
+        if defaults is not None:
+            shared.defaults = defaults
         known = standings(self._whole)
-        shared.key = _keys(after)
+        shared.key = _keys(after, shared.redo)
         shared.failure = None if shared.ended is None else shared.ended.cause
         self._take(graph)
         shared.postponed = {}
@@ -191,12 +221,17 @@ class Frontier:
     def obsolete(self) -> list[Visit]:
         """The visits on their way whose outcome makes no difference any more, unless another revision comes."""
         past, holders = self._shared.past, self._shared.holders
-        running = () if past is None else past.running()
+        if past is None:
+            return []
         return [
             visit
-            for visit in running
-            if (holders[visit].given_up if visit in holders else not self._may_be_taken(visit))
+            for visit in past.running()
+            if (holders[visit].given_up if visit in holders else past.is_lost(visit) or not self._may_be_taken(visit))
         ]
+
+    def holds(self, visit: Visit) -> bool:
+        """Whether a node has a visit, since the last revision."""
+        return visit in self._shared.holders
 
     def _may_be_taken(self, visit: Visit) -> bool:
         """Whether a node that waits may take a visit yet, if its inputs come out as they were."""
@@ -204,5 +239,9 @@ class Frontier:
         return handle is not None and may_begin(self._whole, handle)
 
 
-def _keys(keys: Keys) -> Callable[[Frame, TypedNode, Inputs], Hashable]:
-    return lambda frame, node, inputs: keys(node, inputs, lambda: remembered(frame, node, inputs))
+def _keys(keys: Keys, redo: Callable[[str, str], int]) -> Callable[[Frame, TypedNode, Inputs], Hashable]:
+    def key(frame: Frame, node: TypedNode, inputs: Inputs) -> Hashable:
+        made = keys(node, inputs, lambda: remembered(frame, node, inputs))
+        return made._replace(redo=redo(node.id, frame.path)) if isinstance(made, Made) else made
+
+    return key

@@ -27,7 +27,9 @@ from merrow_runtime.frontier.outcomes import (
     Judged,
     Skip,
     Start,
+    Takes,
     Withdrawn,
+    never_again,
 )
 from merrow_runtime.frontier.parts import Part, Unit
 from merrow_runtime.frontier.past import Past, Place, Work
@@ -84,7 +86,8 @@ class Shared:
     something is still to be said, by path and redo, ``elsewhere`` what was told of frames that have not begun, or are over,
     and ``early_judged`` of turns that are not to be judged yet.
 
-    ``past`` is there from the first revision on, with ``key``, which gives what the outcome of a node is a function of, and
+    ``redo`` says how often a node in the frame with a path is asked for. ``past`` is there from the first revision on,
+    with ``key``, which gives what the outcome of a node is a function of, and
     ``holders``, the frames that have taken a visit or begun it. ``postponed`` are visits that are to begin, while a revision is
     worked out: of what is known already something may yet end the run.
     """
@@ -105,6 +108,7 @@ class Shared:
     key: Callable[[Frame, TypedNode, Inputs], Hashable] = _no_key
     holders: dict[Visit, Frame] = field(default_factory=dict)
     postponed: dict[Visit, tuple[Frame, Work]] | None = None
+    redo: Callable[[str, str], int] = never_again
 
     @cached_property
     def decides(self) -> bool:
@@ -266,7 +270,11 @@ class Frame(Inflow):
             elif standing == "open":
                 known = self.visits[handle] = visit
         if handle is not None and (known is visit or known == visit) and handle not in self.told:
-            self._settle(handle, outcome, consequences)
+            past = self.shared.past
+            if past is not None and (visit.node, visit.path) != (self.shared.graph.node(handle).id, self.path):
+                self._take_over(handle, visit, consequences)
+            else:
+                self._settle(handle, outcome, consequences)
         self.go_on(consequences)
 
     def go_on(self, consequences: list[Consequence]) -> None:
@@ -308,7 +316,7 @@ class Frame(Inflow):
             self.visits[unit] = visit
             shared.holders[visit] = self
             if visit in past.outcomes:
-                self._settle(unit, past.outcomes[visit], consequences)
+                self._take_over(unit, visit, consequences)
         if starts and not self.stopped:
             for node, inputs, begun in starts:
                 start = Start(node, self._new_visit(node), inputs, self.ordinal)
@@ -321,9 +329,28 @@ class Frame(Inflow):
     def start(self, start: Start, work: Work | None) -> None:
         """A visit of one of its nodes begins."""
         visit = self.visits[start.node.index] = start.visit
-        if self.shared.past is not None and work is not None:
-            self.shared.past.add(visit, work, Place(self.ordinal, self.path))
+        past = self.shared.past
+        if past is not None and work is not None:
+            past.add(visit, work, Place(self.ordinal, self.path))
+            past.shown[visit.node, visit.path] = visit
             self.shared.holders[visit] = self
+
+    def _take_over(self, handle: int, visit: Visit, consequences: list[Consequence]) -> None:
+        """A node has what came of a visit that is done, whoever began it. From then on it is its own."""
+        past, node = self.shared.past, self.shared.graph.node(handle)
+        assert past is not None  # noqa: S101 (it is from there)
+        at, own, outcome = (node.id, self.path), visit, past.outcomes[visit]
+        if (visit.node, visit.path) != at:
+            own = Visit(node.id, self.path, visit.redo, past.life(*at))
+            outcome = past.move(visit, own)
+            self.visits[handle] = own
+            del self.shared.holders[visit]
+            self.shared.holders[own] = self
+        if past.shown.get(at) != own:
+            past.shown[at] = own
+            if not isinstance(outcome, Failed):
+                consequences.append(Takes(node, own, visit, self.inputs[handle], outcome))
+        self._settle(handle, outcome, consequences)
 
     def judged_by(self) -> Hashable:
         """What is said of this turn of a Loop is a function of this."""
@@ -338,8 +365,8 @@ class Frame(Inflow):
         return self.gone or (self.around is not None and self.around._is_torn)
 
     def _new_visit(self, node: TypedNode) -> Visit:
-        past = self.shared.past
-        return Visit(node.id, self.path, 0 if past is None else past.redo(node.id, self.path))
+        past, redo = self.shared.past, self.shared.redo(node.id, self.path)
+        return Visit(node.id, self.path, redo, 0 if past is None else past.life(node.id, self.path))
 
     # What its nodes do
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from merrow_analysis.graph.composites import Composite, LoopSettings
 from merrow_analysis.graph.nodes import TypedNode
@@ -136,7 +138,66 @@ class Judge:
     redo: int = 0
 
 
-Consequence = Start | Skip | Opens | Closes | Judge
+@record(frozen=True, slots=True)
+class Takes:
+    """A visit has its outcome of ``source``, which another node or frame began, or which it had before it was something else."""
+
+    node: TypedNode
+    visit: Visit
+    source: Visit
+    inputs: Inputs
+    outcome: Gave | Chose
+
+
+Consequence = Start | Skip | Opens | Closes | Judge | Takes
 
 Keys = Callable[[TypedNode, Inputs, Callable[[], list[Remembered]]], Hashable]
 """What the outcome of a node is a function of: its definition, its inputs, and what it remembers (asked for if needed)."""
+
+
+class Made(NamedTuple):
+    """A key of which it is known what part of it is the node's: ``definition``, how often it was asked for (``redo``), and
+    ``given``, which stands for all of it.
+    """
+
+    definition: Hashable
+    redo: int
+    given: Hashable
+
+
+def _nowhere(node: str) -> None:
+    del node
+
+
+def never_again(node: str, path: str) -> int:
+    """That nothing is asked for again."""
+    del node, path
+    return 0
+
+
+def _always(visit: Visit) -> bool:
+    del visit
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """What is known of a new graph beside the graph: ``defined`` gives the definition of a node by its id, as `Made` has it
+    (None where there is no such node), and ``redo`` how often a node of a frame with a path is asked for. ``renamed`` has
+    the old ids of nodes that were renamed on purpose; ``may_move`` says which visits other nodes may take over, and
+    ``forgotten`` are those that nothing may take.
+    """
+
+    defined: Callable[[str], Hashable | None] = _nowhere
+    redo: Callable[[str, str], int] = never_again
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    may_move: Callable[[Visit], bool] = _always
+    forgotten: Sequence[Visit] = ()
+
+    def lets_go(self, node: str, key: Made, *, redo: bool = False) -> bool:
+        """Whether a node can't have made what has this key, as it is now; with ``redo`` where it is only asked for again, too."""
+        definition = self.defined(node)
+        if definition is None:
+            return True
+        asked = self.redo(node, "") > key.redo
+        return asked if redo and definition == key.definition else definition != key.definition and (redo or not asked)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Judged, Withdrawn
+from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Judged, Made, Revision, Withdrawn
 from merrow_runtime.visit import Visit
 
 Work = tuple[str, Hashable]
@@ -26,14 +26,20 @@ class Past:
     ``asked`` how often they were judged.
 
     A visit is held by one node of one frame at most. Where several frames do the same work, each has its own visit of it.
+    ``shown`` is the visit of each place that readers know of, by its node and path. ``revision`` is the newest one, and
+    ``places`` the order of the nodes in the graph before it.
     """
 
     outcomes: dict[Visit, Gave | Chose | Failed] = field(default_factory=dict)
     judged: dict[str, tuple[Hashable, Judged]] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
+    shown: dict[tuple[str, str], Visit] = field(default_factory=dict)
+    revision: Revision = field(default_factory=Revision)
+    places: dict[str, int] = field(default_factory=dict)
     _begun: dict[Work, dict[Visit, Place]] = field(default_factory=dict)
     _work: dict[Visit, Work] = field(default_factory=dict)
-    _redo: dict[tuple[str, str], int] = field(default_factory=dict)
+    _doers: dict[Hashable, dict[str, None]] = field(default_factory=dict)
+    _lives: dict[tuple[str, str], int] = field(default_factory=dict)
     _free: dict[Work, dict[Place, list[Visit]]] = field(default_factory=dict)
 
     def add(self, visit: Visit, work: Work, place: Place) -> None:
@@ -42,13 +48,23 @@ class Past:
         if before is not None:
             del self._begun[before][visit]
         self._begun.setdefault(work, {})[visit] = place
+        self._doers.setdefault(work[1], {})[work[0]] = None
         self._work[visit] = work
         at = visit.node, visit.path
-        self._redo[at] = max(self._redo.get(at, 0), visit.redo + 1)
+        self._lives[at] = max(self._lives.get(at, 0), visit.life + 1)
 
-    def redo(self, node: str, path: str) -> int:
-        """The number of the next visit of a node in the frame with a path."""
-        return self._redo.get((node, path), 0)
+    def life(self, node: str, path: str) -> int:
+        """The life of the next visit of a node in the frame with a path."""
+        return self._lives.get((node, path), 0)
+
+    def move(self, visit: Visit, to: Visit) -> Gave | Chose | Failed:
+        """A visit that is done is another node's, or another frame's, from now on: what came of it."""
+        told = replace(self.outcomes.pop(visit), visit=to)
+        work = self._work.pop(visit)
+        place = self._begun[work].pop(visit)
+        self.outcomes[to] = told
+        self.add(to, work, place)
+        return told
 
     def release(self) -> None:
         """All visits are free to be taken again."""
@@ -56,11 +72,50 @@ class Past:
 
     def take(self, work: Work, place: Place) -> Visit | None:
         """A visit of this work that nothing else has taken: rather one that was done in this place, or else for this ordinal."""
+        taken = self._taken(work, place)
+        if taken is None:
+            taken = self._of_others(work)
+        if taken is not None:
+            self.add(taken, work, place)
+        return taken
+
+    def _of_others(self, work: Work) -> Visit | None:
+        """A visit of a node that is gone, or is something else now: of the one that was renamed first, then in the order in which
+        they stood.
+        """
+        node, key = work
+        if not isinstance(key, Made):
+            return None
+        revision, last = self.revision, len(self.places)
+        was = revision.renamed.get(node)
+        others = [one for one in self._doers.get(key, ()) if one != node and revision.lets_go(one, key)]
+        others.sort(key=lambda one: (one != was, self.places.get(one, last)))
+        for other in others:
+            for free in self._free_of((other, key)).values():
+                for visit in free:
+                    if isinstance(self.outcomes.get(visit), Gave | Chose) and revision.may_move(visit):
+                        self._use((other, key), visit)
+                        return visit
+        return None
+
+    def _use(self, work: Work, visit: Visit) -> None:
+        free = self._free.get(work, {})
+        for place, several in list(free.items()):
+            if visit in several:
+                several.remove(visit)
+                if not several:
+                    del free[place]
+
+    def _free_of(self, work: Work) -> dict[Place, list[Visit]]:
         free = self._free.get(work)
         if free is None:
             free = self._free[work] = {}
             for visit, known in self._begun.get(work, {}).items():
                 free.setdefault(known, []).append(visit)
+        return free
+
+    def _taken(self, work: Work, place: Place) -> Visit | None:
+        free = self._free_of(work)
         if place not in free:
             alike = next((one for one in free if one.ordinal == place.ordinal), next(iter(free), None))
             if alike is None:
@@ -70,8 +125,18 @@ class Past:
         taken = free[alike].pop(0)
         if not free[alike]:
             del free[alike]
-        self.add(taken, work, place)
         return taken
+
+    def is_lost(self, visit: Visit) -> bool:
+        """Whether a visit on its way is of a node that is something else now, or is asked for again."""
+        node, key = self._work[visit]
+        return isinstance(key, Made) and self.revision.lets_go(node, key, redo=True)
+
+    def forget(self, visits: Iterable[Visit]) -> None:
+        """Nothing takes these any more."""
+        for visit in visits:
+            self.outcomes.pop(visit, None)
+            self.tell(Withdrawn(visit))
 
     def running(self) -> Iterator[Visit]:
         """The visits that have begun and have no outcome."""
@@ -86,9 +151,4 @@ class Past:
         work = self._work.pop(visit, None)
         if work is not None:
             del self._begun[work][visit]
-            free = self._free.get(work, {})
-            for place, several in list(free.items()):
-                if visit in several:
-                    several.remove(visit)
-                    if not several:
-                        del free[place]
+            self._use(work, visit)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import hashlib
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -18,7 +19,7 @@ from merrow_runtime.errors import (
     RunFailure,
     UsageFailure,
 )
-from merrow_runtime.frontier import Frontier, Judge, Judged, Opens, Start
+from merrow_runtime.frontier import Frontier, Inputs, Judge, Judged, Made, Opens, Start, behind
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall
@@ -30,6 +31,7 @@ from merrow_runtime.program.definitions import Step, Steps, definitions_of, dept
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
 from merrow_runtime.requests import Message
+from merrow_runtime.revising.redo import Redo
 from merrow_runtime.running.attempts import Attempted, in_attempts, judged_by, kept_of, told
 from merrow_runtime.running.clones import Clones
 from merrow_runtime.running.executions import Executions
@@ -43,7 +45,7 @@ from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.validation.verdicts import Verdict, validation_record
-from merrow_runtime.values import Outputs, Value, as_text
+from merrow_runtime.values import Outputs, Value, as_text, canonical
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow
 
@@ -86,7 +88,58 @@ class Engine:
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
         """The frontier of what it runs, in the frame with a path."""
-        return Frontier(self.workflow.graph, parallel=self.parallel, defaults=self.default, path=path, ordinal=ordinal)
+        redo = Redo(self.workflow.analysis.settings.redo)
+        return Frontier(
+            self.workflow.graph, parallel=self.parallel, defaults=self.default, path=path, ordinal=ordinal, redo=redo.of
+        )
+
+    def revised(self, workflow: Workflow, steps: Steps, by_place: Mapping[str, Steps], number: int) -> Engine:
+        """The work of the same run on another graph, that of the revision with this number."""
+        start = self.rerun.start
+        node = None if start is None else workflow.graph.by_id.get(start.node)
+        rerun = Rerun() if node is None else Rerun(behind(workflow.graph, node.index), start)
+        said = None if self.set_outputs is None else self.set_outputs.on(workflow)
+        inside = [step for place, own in by_place.items() if place for step in own.values()]
+        redo = Redo(workflow.analysis.settings.redo)
+        return replace(
+            self,
+            workflow=workflow,
+            steps=steps,
+            executions=self.executions.revised(steps, inside, redo),
+            recorder=self.recorder.revised(steps, number),
+            rerun=rerun,
+            set_outputs=said,
+        )
+
+    def key_of(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Hashable:
+        """What comes of a node is a function of this. Of one that asks or computes nothing it is what it is given."""
+        step = self.steps.get(node.index)
+        if step is not None:
+            key = step.key(inputs, self.steps.memory_of(step, entries))
+            return Made(step.digest, 0, key)
+        if node.kind == "input":
+            return "input"
+        given = {port: [one.value for one in values] for port, values in inputs.items()}
+        return node.kind, self.meaning(node), hashlib.sha256(canonical(given).encode("utf-8", "surrogatepass")).digest()
+
+    def meaning(self, node: TypedNode) -> Hashable:
+        """What a node is, as far as its outcome follows from that and its inputs."""
+        step = self.steps.get(node.index)
+        if step is not None:
+            return step.digest
+        said = tuple(sorted((key, repr(one.value)) for key, one in node.resolution.parameters.items()))
+        return node.kind, said, None if node.cases is None else node.cases.keys
+
+    def policy(self, name: str) -> Hashable:
+        """What is done where a node fails, and how often it is tried."""
+        node = self.workflow.graph.by_id.get(name)
+        if node is None:
+            return None
+        step = self.steps.get(node.index)
+        said = node.resolution.parameters.get("default")
+        judged = None if step is None or step.validation is None else step.validation.digest
+        tried = () if step is None else (step.timeout, step.retries, judged)
+        return self.on_error(node), None if said is None else repr(said.value), *tried
 
     def answered_by_person(self, start: Start) -> tuple[Finished, int | None] | None:
         """See `merrow_runtime.running.scheduler.Work.answered_by_person`."""
@@ -131,7 +184,7 @@ class Engine:
         node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
-        past_cache = self.rerun.covers(node.index, visit)
+        past_cache = self.rerun.covers(node.index, visit) or visit.redo > 0
         kind, amount = step.memory.kind, step.memory.amount
         memory = self.steps.memory_of(step, entries)
         key = step.key(inputs, memory)
@@ -142,12 +195,14 @@ class Engine:
             key = self.set_outputs.key(visit, key)
         seed = seed_of(visit, key, start.ordinal)
         # A recording is made of calls, and so these are gone through one by one.
-        own = None if self.effects.recorder else self.executions.done(visit, key, self._is_usable)
+        given_away = self.recorder.moved.get((visit.name, key), 0.0)
+        past_cache = past_cache or given_away > 0
+        own = None if self.effects.recorder else self.executions.done(visit.lasting, key, self._is_usable)
         earlier = own
         if earlier is None and self.turn is not None:
             earlier = self.turn.take(visit, key, self._is_usable)
-        if earlier is None and not past_cache:
-            earlier = self.executions.take(visit, key, self._is_usable)
+        if earlier is None and not given_away and not self.rerun.covers(node.index, visit):
+            earlier = self.executions.take(visit.lasting, key, self._is_usable)
         judged = judged_by(step, inputs, self.inputs)
         if earlier is not None and (judged is None or judged.has_judged(earlier)):
             if pool is not None:
@@ -167,6 +222,7 @@ class Engine:
                 sources=sources,
                 why_no_call=earlier.why_no_call,
                 validation=None if judged is None else earlier.validation,
+                taken=earlier.visit.name if own is None and self.executions.is_of_run(earlier) else None,
             )
         # A changed validator judges what is kept; only if it is not valid it is made again.
         kept = None if earlier is None else kept_of(earlier, step.samples)
@@ -185,6 +241,7 @@ class Engine:
                 attempt=attempt,
                 history=history,
                 judges=judges,
+                since=given_away,
             )
 
         async def run_file(values: Mapping[str, Value]) -> Outputs:
@@ -231,15 +288,19 @@ class Engine:
             last = max((one.attempt for one in attempts.values()), default=0)
             valid = all(one.valid for one in attempts.values())
             validation = validation_record(judged.by, list(account.verdicts), last, valid=valid)
+        again = earlier if kept is not None and all(one.attempt == 1 for one in attempts.values()) else None
         return Finished(
             outputs,
             key,
             account.used,
-            reused=kept is not None and all(one.attempt == 1 for one in attempts.values()),
+            reused=again is not None,
             memory=tuple(memory),
             sources=account.sources,
             why_no_call=account.why_no_call,
             validation=validation,
+            taken=None
+            if again is None or own is not None or not self.executions.is_of_run(again)
+            else again.visit.name,
         )
 
     def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
@@ -356,11 +417,11 @@ class Engine:
         step = self.steps.get(node.index)
         return step is not None and step.validation is not None
 
-    def on_error(self, node: TypedNode, failure: RunFailure) -> str:
-        """See `merrow_runtime.running.scheduler.Work.on_error`."""
+    def on_error(self, node: TypedNode, failure: RunFailure | None = None) -> str:
+        """See `merrow_runtime.running.scheduler.Work.on_error`; without a ``failure`` what is done of most of them."""
         step = self.steps.get(node.index)
         if step is not None:
-            return _goes_on(step, failure)
+            return step.on_error if failure is None else _goes_on(step, failure)
         if node.kind != "decision":
             return "fail"
         said = node.resolution.parameters.get("on_error")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from copy import copy
 
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.provenance import PERSON_ORIGIN
+from merrow_runtime.revising.redo import Redo
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.visit import Visit, read_segment
@@ -31,6 +33,7 @@ class Executions:
         the steps of the files that it calls.
         """
         records, taken, done = tuple(records), tuple(taken), tuple(done)
+        self._loose: dict[int, NodeRecord] = {}
         self._done = {
             (record.key, record.visit): record
             for record in done
@@ -40,6 +43,7 @@ class Executions:
         self._frames: list[dict[str, list[NodeRecord]]] | None = None
         self._steps = {} if steps is None else steps
         self._own: dict[tuple[str, Visit], NodeRecord] = {}
+        self._used: set[tuple[str, Visit]] = set()
         self._free: dict[str, list[NodeRecord]] = {}
         self._inside = list(inside)
         now: dict[str, list[Step]] = {}
@@ -67,18 +71,48 @@ class Executions:
         if not self._done:
             return None
         own = self._done.get((key, visit))
-        return own if own is not None and usable(own) else None
+        if own is None or not usable(own):
+            return None
+        self._used.add((key, visit))
+        return own
 
     def take(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
         """The execution with this key for a visit, which no other visit gets from now on; None where none is ``usable``."""
         own = self._own.get((key, visit))
         if own is not None and usable(own):
+            self._used.add((key, visit))
             return own
         free = self._free.get(key, [])
-        found = next((record for record in free if usable(record)), None)
+        found = next((record for record in free if record.redo == visit.redo and usable(record)), None)
         if found is not None:
             free.remove(found)
         return found
+
+    def is_of_run(self, record: NodeRecord) -> bool:
+        """Whether an execution is of the run itself, and not of one that it takes results from."""
+        return id(record) in self._loose
+
+    def revised(self, steps: Mapping[int, Step], inside: Iterable[Step], redo: Redo) -> Executions:
+        """The same for another graph of the run: what belongs to a node that is gone, or is something else now, is free."""
+        other = copy(self)
+        other._steps, other._inside = steps, list(inside)
+        other._own, other._free = dict(self._own), {key: list(free) for key, free in self._free.items()}
+        now: dict[str, list[Step]] = {}
+        for one in (*steps.values(), *other._inside):
+            now.setdefault(one.definition.id, []).append(one)
+        other._done, other._loose = dict(self._done), dict(self._loose)
+        for place, record in self._done.items():
+            if place not in self._used and not any(_is_of(record, step) for step in now.get(record.node, ())):
+                del other._done[place]
+                other._loose[id(record)] = record
+                if record.redo >= redo.of(record.node):
+                    other._free.setdefault(place[0], []).append(record)
+        for place, record in self._own.items():
+            stays = any(record.definition is None or _is_of(record, step) for step in now.get(record.node, ()))
+            if not stays and place not in self._used and record.redo >= redo.of(record.node):
+                del other._own[place]
+                other._free.setdefault(place[0], []).append(record)
+        return other
 
     def within(self, record: NodeRecord) -> list[NodeRecord]:
         """The executions in the frame of a Call, and further in, of the run that an execution of the Call is of."""
@@ -161,3 +195,19 @@ def _is_of(record: NodeRecord, step: Step) -> bool:
 def _same(one: NodeRecord, other: NodeRecord) -> bool:
     """Whether two records of a key are of the same result, or of results that can't be told apart."""
     return one.outputs == other.outputs and tuple(one.sources) == tuple(other.sources)
+
+
+def held(records: Iterable[NodeRecord]) -> tuple[list[NodeRecord], dict[tuple[str, str | None], float]]:
+    """The executions of a run that was revised, each with the visit that has it now; and when one took over what another made, by
+    the name and key of that. ``records`` are all that visits have finished, in that order.
+    """
+    now: dict[tuple[str, str | None], NodeRecord] = {}
+    moved: dict[tuple[str, str | None], float] = {}
+    for record in records:
+        place = record.visit.name, record.key
+        if record.taken is not None and record.taken != place[0]:
+            now.pop((record.taken, record.key), None)
+            moved[record.taken, record.key] = record.ended
+        if record.taken is None or place not in now:
+            now[place] = record
+    return list(now.values()), moved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,22 @@ from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.offline import NOTICE
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import definitions_of, make_steps
+from merrow_runtime.program.definitions import Steps, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
+from merrow_runtime.revising.redo import Redo
+from merrow_runtime.revising.reviser import Reviser, refining
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.node_recorder import NodeRecorder, NodeRecords
 from merrow_runtime.running.resources import Resources
+from merrow_runtime.running.revisions import Revisions
 from merrow_runtime.running.run import Execution, Run, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun, single_inputs, visit_named
 from merrow_runtime.spending.meter import Meter
-from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
+from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.telling import Telling
@@ -48,6 +52,29 @@ def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
         said.tokens if options.budget_tokens is None else options.budget_tokens,
         said.seconds if options.budget_seconds is None else options.budget_seconds,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """What a run that is resumed knows of its revisions: the number of the ``last`` one that was applied, 0 where none
+    was. ``moved`` says when one visit took over what another had made, by the name and key of that; ``renamed`` what nodes
+    were called first.
+    """
+
+    last: int = 0
+    moved: Mapping[tuple[str, str | None], float] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    opened: int = 0
+    """How often a reviser was asked."""
+    left_open: RevisionRecord | None = None
+    """What it had not answered."""
+
+
+NOT_REVISED = Revised()
+
+
+def _all_loop_budgets(workflow: Workflow) -> dict[str, Limits]:
+    return {name: limits for one in workflow.reached() for name, limits in _loop_budgets(one.graph).items()}
 
 
 def _loop_budgets(graph: TypedGraph) -> dict[str, Limits]:
@@ -68,11 +95,16 @@ class Job:
         earlier: Sequence[NodeRecord],
         own: Sequence[NodeRecord] = (),
         notices: Sequence[str] = (),
+        revised: Revised = NOT_REVISED,
+        reviser: Reviser | None = None,
     ) -> None:
         """``earlier`` are results of the run that this one reuses, ``own`` those that it has itself, reused or made before it
-        was resumed; ``notices`` are for the user to read when the run begins.
+        was resumed; ``notices`` are for the user to read when the run begins. ``revised`` is what is known of its revisions, and
+        ``reviser`` who makes them where the workflow or the options ask for that.
         """
+        self.reviser = reviser
         taken = [node for node in own if node.status == "reused"]
+        self.revised = revised
         self.workflow = workflow
         self.options = options
         self.resources = resources
@@ -84,7 +116,12 @@ class Job:
         before = with_members({node.visit.name: node for node in (*earlier, *taken)})
         self.only = None if options.only is None else single_inputs(graph, self.steps, options, before)
         self.inputs = {} if self.only is not None else read_inputs(graph, inputs)
-        self.executions = Executions() if self.only is not None else Executions(earlier, self.steps, taken, own, inside)
+        if self.only is not None:
+            self.executions = Executions()
+        else:
+            self.executions = Executions(earlier, self.steps, taken, own, inside)
+            if revised.last:
+                self.executions = self.executions.revised(self.steps, inside, Redo(workflow.analysis.settings.redo))
         start = None if options.from_node is None else visit_named(graph, options.from_node)
         self.rerun = Rerun() if start is None else Rerun(behind(graph, graph.by_id[start.node].index), start)
         self.set_outputs = SetOutputs(workflow, options.set_outputs)
@@ -92,20 +129,36 @@ class Job:
         self.asks = self.replay is None or self.replay.may_ask
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
-        self.loop_budgets = {
-            name: limits for one in workflow.reached() for name, limits in _loop_budgets(one.graph).items()
-        }
-        priced = [self.limits, *self.loop_budgets.values()]
-        if any(limits.usd is not None for limits in priced) and self.asks:
-            self._check_prices()
+        self.loop_budgets = _all_loop_budgets(workflow)
+        self._check_prices(self.by_place, self.loop_budgets)
         if isinstance(options.record, Path):
             resources.recorder = Recorder(options.record, {"workflow": workflow.name, "seed": options.seed})
         elif options.record is not None:
             resources.recorder = options.record
 
-    def _check_prices(self) -> None:
+    def prepare(self, workflow: Workflow) -> dict[str, Steps]:
+        """The steps of a workflow that a revision brings, and of the files that it calls, by place. Raises `UsageFailure` where
+        the run can't go on with it.
+        """
+        by_place = {one.place: make_steps(one, self.options, self.chosen.model) for one in workflow.reached()}
+        self._check_prices(by_place, _all_loop_budgets(workflow))
+        return by_place
+
+    def _most(self) -> float | None:
+        """How many calls the run makes at most, as far as that is known."""
+        from merrow_runtime.running.forecast import dry_run
+
+        try:
+            return dry_run(self.workflow, self.inputs, options=self.options).calls.most
+        except UsageFailure:
+            return None
+
+    def _check_prices(self, by_place: Mapping[str, Steps], loop_budgets: Mapping[str, Limits]) -> None:
         endpoint = self.chosen.endpoint
-        for step in (step for steps in self.by_place.values() for step in steps.values() if step.called is None):
+        priced = [self.limits, *loop_budgets.values()]
+        if all(limits.usd is None for limits in priced) or not self.asks:
+            return
+        for step in (step for steps in by_place.values() for step in steps.values() if step.called is None):
             model = step.definition.model
             if price_at(endpoint, model) is None:
                 raise UsageFailure(str(unpriced_failure(model, endpoint.origin)))
@@ -153,7 +206,9 @@ class Job:
         telling = Telling(record.id, journal.pages)
         run = Run(record.id, self.workflow.name, telling)
         effects = self._effects(record, journal, budget, telling, meter)
-        recorder = NodeRecorder(telling, NodeRecords(telling, journal, run.nodes), effects.account, self.steps)
+        records = NodeRecords(telling, journal, run.nodes)
+        recorder = NodeRecorder(telling, records, effects.account, self.steps, self.revised.last)
+        recorder.moved.update(self.revised.moved)
         engine = Engine(
             self.workflow,
             self.steps,
@@ -173,7 +228,24 @@ class Job:
         scheduler = Scheduler(frontier, self.inputs, engine, recorder)
         effects.busy.append(scheduler)
         seconds = None if budget is None else budget.remaining_seconds
-        execution = Execution(run, scheduler, recorder, effects, telling, self.resources, seconds)
+        execution = Execution(run, scheduler, recorder, effects, telling, self.resources, seconds, self.revised.last)
+        if only is None:
+            refine = refining(self.workflow.analysis.settings.refine, self.options.refine) if self.reviser else None
+            revisions = Revisions(
+                self,
+                scheduler,
+                engine,
+                execution,
+                self.revised.last,
+                self.reviser,
+                refine,
+                self.revised.opened,
+                self.revised.left_open,
+                self.inputs,
+                None if refine is None else self._most(),
+            )
+            scheduler.overseer = execution.revisions = revisions
+            run.overseen(revisions)
         run.begin(execution.work(text_of(definitions_of(self.by_place)), self._begun(scheduler.count)))
         return run
 
@@ -200,6 +272,7 @@ class Job:
             resources.store.cache if self.asks else None,
             self.replay,
             resources.recorder,
+            renamed=dict(self.revised.renamed),
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.account import Account
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.frontier import Closes, Inputs, Opens
+from merrow_runtime.frontier import Chose, Closes, Inputs, Opens, Takes
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.running.scheduler import Finished
@@ -88,7 +89,15 @@ class NodeRecorder:
     is on its way to the journal.
     """
 
-    def __init__(self, telling: Telling, records: NodeRecords, account: Account, steps: Steps) -> None:
+    def __init__(
+        self, telling: Telling, records: NodeRecords, account: Account, steps: Steps, revision: int = 0
+    ) -> None:
+        """``revision`` is the number of the revision that the graph is of; 0 where there was none."""
+        self.made: dict[Visit, NodeRecord] = {}
+        """How the visits ended that have outputs, for revisions."""
+        self.moved: dict[tuple[str, str | None], float] = {}
+        """When another visit took over what one made, by its name and key."""
+        self._revision = revision
         self.kept: list[NodeRecord] = []
         """How nodes of this graph ended, in the order of that, where it is a planned one."""
         self._is_planned = False
@@ -105,6 +114,48 @@ class NodeRecorder:
         recorder._is_planned = planned
         return recorder
 
+    def revised(self, steps: Steps, revision: int) -> NodeRecorder:
+        """A recorder that goes on with another graph."""
+        recorder = NodeRecorder(self._telling, self._records, self._account, steps, revision)
+        recorder.made, recorder.moved = self.made, self.moved
+        recorder._failed, recorder._ended_by = self._failed, self._ended_by
+        return recorder
+
+    def failed_visits(self) -> list[tuple[Visit, RunFailure]]:
+        """The visits that have failed, also where the run continued with a default."""
+        return list(self._failed.items())
+
+    def took(self, one: Takes) -> None:
+        """See `merrow_runtime.running.scheduler.Watcher`."""
+        node, visit, outcome, now = one.node, one.visit, one.outcome, _micro(time.time())
+        before = self.made.get(one.source)
+        if before is None:
+            before = NodeRecord(node.id, "finished", None, None)
+        chosen = outcome.case if isinstance(outcome, Chose) else None
+        own = one.source.lasting == visit.lasting
+        if not own:
+            self.moved[one.source.name, before.key] = now
+        record = replace(
+            before,
+            node=node.id,
+            status="finished" if before.key is None else "reused",
+            outputs=before.outputs or ({} if isinstance(outcome, Chose) else dict(outcome.outputs)),
+            usage=NOTHING,
+            started=now,
+            ended=now,
+            case=chosen,
+            label=None if chosen is None or node.cases is None else node.cases.labels[chosen],
+            definition=self._definition(node),
+            inputs=_references(one.inputs, visit.path),
+            path=visit.path,
+            redo=visit.redo,
+            number=self._telling.next,
+            revision=self._revision,
+            taken=one.source.name,
+        )
+        self.made[visit] = record
+        self._keep(record)
+
     def _keep(self, record: NodeRecord) -> None:
         if self._is_planned:
             self.kept.append(record)
@@ -119,29 +170,32 @@ class NodeRecorder:
     ) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
         failed = self._failed.get(visit) if self._failed else None
-        self._keep(
-            NodeRecord(
-                node.id,
-                "reused" if done.reused else "finished",
-                done.key,
-                done.outputs,
-                done.usage,
-                _micro(started),
-                _micro(time.time()),
-                None if failed is None else str(failed),
-                case,
-                self._definition(node),
-                _references(inputs, visit.path),
-                [{"node": entry.node, "title": entry.title, "text": entry.text} for entry in done.memory],
-                done.sources,
-                done.why_no_call,
-                visit.path,
-                visit.redo,
-                self._telling.next,
-                None if case is None or node.cases is None else node.cases.labels[case],
-                validation=done.validation,
-            )
+        if done.taken is not None and done.taken != visit.name:
+            self.moved[done.taken, done.key] = _micro(time.time())
+        record = self.made[visit] = NodeRecord(
+            node.id,
+            "reused" if done.reused else "finished",
+            done.key,
+            done.outputs,
+            done.usage,
+            _micro(started),
+            _micro(time.time()),
+            None if failed is None else str(failed),
+            case,
+            self._definition(node),
+            _references(inputs, visit.path),
+            [{"node": entry.node, "title": entry.title, "text": entry.text} for entry in done.memory],
+            done.sources,
+            done.why_no_call,
+            visit.path,
+            visit.redo,
+            self._telling.next,
+            None if case is None or node.cases is None else node.cases.labels[case],
+            validation=done.validation,
+            revision=self._revision,
+            taken=done.taken,
         )
+        self._keep(record)
 
     def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
@@ -159,6 +213,7 @@ class NodeRecorder:
                 path=visit.path,
                 redo=visit.redo,
                 number=self._telling.next,
+                revision=self._revision,
             )
         )
 
@@ -189,6 +244,7 @@ class NodeRecorder:
                 number=self._telling.next,
                 failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
                 validation=_not_valid(account.verdicts),
+                revision=self._revision,
             )
         )
 

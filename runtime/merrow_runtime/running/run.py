@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_runtime.calls.effects import Effects
-from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure
+from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import LAST_OF, Event
 from merrow_runtime.provenance import Source, plain
 from merrow_runtime.running.node_recorder import NodeRecorder
+from merrow_runtime.running.overseer import Overseeing
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.scheduler import InternalFailure, Scheduler
-from merrow_runtime.store.contract import NodeRecord, RunFailed, RunStatus
+from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunFailed, RunStatus
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
 from merrow_runtime.visit import is_called
+from merrow_runtime.workflow import Workflow
 
 _CANCEL_LOOK = 0.5
 """Seconds between looks at whether another process asked for the run to end."""
@@ -108,6 +111,7 @@ class Run:
         self._task: asyncio.Task[RunResult] | None = None
         self._cancelled = False
         self._ended = False
+        self._revisions: Overseeing | None = None
 
     def events(self) -> AsyncIterator[Event]:
         """All events from the beginning, as they come, until the run has ended. Any number of readers may listen; see
@@ -131,6 +135,28 @@ class Run:
         if self._task is not None and not self._ended:
             self._task.cancel()
 
+    async def revise(self, workflow: Workflow) -> RevisionRecord:
+        """Continue with another workflow, as far as that can take the place of the present one; how that ended (``state`` is
+        ``applied``, ``unchanged`` or ``refused``, with the reason). What is finished and still holds is kept.
+
+        Raises `UsageFailure` where the run is over, or is of a single node; `StoreFailure`.
+        """
+        if self._revisions is None or self._ended:
+            raise UsageFailure(f"Run {self.id} is over, or runs a single node: its workflow can't change any more.")
+        return await self._revisions.ask(json.dumps(workflow.snapshot()))
+
+    def decide(self, number: int, *, apply: bool) -> None:
+        """Agree to a revision that waits for that (``refine: {ask: true}``), or refuse it. Raises `UsageFailure` where
+        none of this number waits.
+        """
+        if self._revisions is None:
+            raise UsageFailure(f"Run {self.id} runs a single node: its workflow can't change.")
+        self._revisions.decide(number, apply=apply)
+
+    def overseen(self, revisions: Overseeing | None) -> None:
+        """Who changes its graph."""
+        self._revisions = revisions
+
     def end(self) -> None:
         """From now on all that remains is to report how it ended, which nothing cancels."""
         self._ended = True
@@ -142,7 +168,9 @@ class Run:
 
 @dataclass(slots=True, eq=False)
 class Execution:
-    """What carries a run out, to its end. ``seconds`` is when the time that the budget allows is up."""
+    """What carries a run out, to its end. ``seconds`` is when the time that the budget allows is up; ``revision`` the
+    number of the one whose graph it begins with.
+    """
 
     run: Run
     scheduler: Scheduler
@@ -151,6 +179,9 @@ class Execution:
     telling: Telling
     resources: Resources
     seconds: float | None
+    revision: int = 0
+    revisions: Overseeing | None = None
+    """Who changes the graph while it runs; None where nobody can."""
     _ended_by: list[RunFailure | None] = field(default_factory=list)
     _looking: asyncio.TimerHandle | None = None
 
@@ -158,7 +189,7 @@ class Execution:
         """Report with ``begun`` that the run begins, run to the end, whatever it is, journal it, and report how it ended."""
         started = time.monotonic()
         try:
-            await self.effects.journal.record_definitions(definitions)
+            await self.effects.journal.record_definitions(definitions, f"!{self.revision}" if self.revision else "")
             self.telling.begin(begun)
             status, failure = await self._ended()
             self.run.end()
@@ -198,6 +229,8 @@ class Execution:
         finally:
             if self._looking is not None:
                 self._looking.cancel()
+            if self.revisions is not None:
+                await self.revisions.close()
             if late is not None:
                 late.cancel()
         return "finished" if failure is None else "failed", failure
@@ -206,6 +239,8 @@ class Execution:
         if self.effects.journal.cancel_requested():
             self._end(main, None)
         else:
+            if self.revisions is not None:
+                self.revisions.look()
             self._looking = main.get_loop().call_later(_CANCEL_LOOK, self._look, main)
 
     def _end(self, main: asyncio.Task[Any], why: RunFailure | None) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.ports import INPUT_OUTPUT
@@ -38,6 +38,7 @@ from merrow_runtime.frontier import (
     Outcome,
     Skip,
     Start,
+    Takes,
     Withdrawn,
 )
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
@@ -45,6 +46,7 @@ from merrow_runtime.operators.base import Remembered
 from merrow_runtime.program.decision import decide
 from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
+from merrow_runtime.running.overseer import Overseer
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
@@ -73,6 +75,8 @@ class Finished:
     why_no_call: str | None = None
     validation: Mapping[str, Any] | None = None
     """What its validator says of it; see `merrow_runtime.validation.verdicts.validation_record`."""
+    taken: str | None = None
+    """The visit of this run whose result it is."""
 
 
 def ends_run(failure: RunFailure) -> bool:
@@ -155,6 +159,15 @@ class Watcher(Protocol):
 
     def closed(self, one: Closes) -> None: ...
 
+    def took(self, one: Takes) -> None: ...
+
+
+class _By(NamedTuple):
+    """Who does a visit, and who follows it: those of the graph that it began under."""
+
+    work: Work
+    watcher: Watcher
+
 
 class Scheduler:
     """One run of a frontier. ``inputs`` has the value of each input node by id.
@@ -173,9 +186,14 @@ class Scheduler:
     ) -> None:
         self._frontier = frontier
         self._inputs = inputs
-        self._work = work
-        self._watcher = watcher
+        self._by = _By(work, watcher)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[Visit, asyncio.Task[None]] = {}
+        self._withdrawn: set[Visit] = set()
+        self._strays: set[Visit] = set()
+        self._paused = self._stopping = False
+        self._put_off: list[Start | Judge] = []
+        self.overseer: Overseer | None = None
         self._done: asyncio.Future[None] | None = None
         self._left = stop_after
         self._held: list[Start] = []
@@ -187,6 +205,12 @@ class Scheduler:
     def is_stopped(self) -> bool:
         """Whether there are nodes that it could have carried out, and was not to."""
         return bool(self._held)
+
+    @property
+    def frontier(self) -> Frontier:
+        """What says what can begin; not of a node that runs alone."""
+        assert isinstance(self._frontier, Frontier)  # noqa: S101 (see there)
+        return self._frontier
 
     @property
     def count(self) -> int:
@@ -217,8 +241,54 @@ class Scheduler:
         finally:
             await self._stop()
 
+    # Revisions
+
+    def pause(self) -> None:
+        """Begin nothing that takes time, until `go_on`."""
+        self._paused = True
+
+    def go_on(self) -> None:
+        """Begin what has waited, and see whether there is anything left to do."""
+        self._paused = False
+        waiting, self._put_off = self._put_off, []
+        self._begin([one for one in waiting if self._still_counts(one)])
+        self._end_if_idle()
+
+    def fail(self, failure: RunFailure) -> None:
+        """The run goes no further."""
+        self._frontier.tell(Ended(failure))
+
+    def replace(
+        self, replaced: Callable[[Frontier], Sequence[Consequence]], work: Work, watcher: Watcher
+    ) -> list[Visit]:
+        """Continue with another graph, which ``replaced`` puts into the frontier; the visits that are cancelled since
+        nothing needs them any more.
+        """
+        frontier = self.frontier
+        for one in self._put_off:
+            if isinstance(one, Start):
+                frontier.tell(Withdrawn(one.visit))
+        self._put_off = []
+        self._by = _By(work, watcher)
+        self._follow(replaced(frontier))
+        self._strays = {visit for visit in self._running if not frontier.holds(visit)}
+        return self._cancel_obsolete()
+
+    def _cancel_obsolete(self) -> list[Visit]:
+        """Cancel what runs and nothing can need any more."""
+        cancelled: list[Visit] = []
+        for visit in self._frontier.obsolete() if self._strays and isinstance(self._frontier, Frontier) else ():
+            task = self._running.get(visit)
+            if task is not None and visit not in self._withdrawn:
+                self._withdrawn.add(visit)
+                self._strays.discard(visit)
+                task.cancel()
+                cancelled.append(visit)
+        return cancelled
+
     async def _stop(self) -> None:
         """Cancel what runs, and wait until it has ended."""
+        self._stopping = True
         self._frontier.tell(Ended(None))
         while self._tasks:
             tasks = list(self._tasks)
@@ -239,15 +309,17 @@ class Scheduler:
         begin: list[Start | Judge] = []
         for one in pending:  # It grows meanwhile.
             if isinstance(one, Skip):
-                self._watcher.skipped(one.node, one.visit, one.reason)
+                self._by.watcher.skipped(one.node, one.visit, one.reason)
             elif isinstance(one, Opens):
-                self._work.opened(one)
-                self._watcher.opened(one)
+                self._by.work.opened(one)
+                self._by.watcher.opened(one)
             elif isinstance(one, Closes):
-                self._watcher.closed(one)
+                self._by.watcher.closed(one)
+            elif isinstance(one, Takes):
+                self._by.watcher.took(one)
             elif isinstance(one, Judge):
                 if one.settings.budget is None:
-                    pending += self._frontier.tell(self._work.judged(one))
+                    pending += self._frontier.tell(self._by.work.judged(one))
                 else:
                     begin.append(one)
             elif one.node.kind == "operator" or one.node.asks or self._must_wait(one):
@@ -255,6 +327,9 @@ class Scheduler:
             else:
                 pending += self._frontier.tell(self._do(one))
         begin = [one for one in begin if self._still_counts(one) and not self._holds(one)]
+        if self._paused:
+            self._put_off += begin
+            begin = []
         mine = begin.pop(0) if one_for_me and begin else None
         self._begin(begin)
         self._end_if_idle()
@@ -262,7 +337,7 @@ class Scheduler:
 
     def _must_wait(self, start: Start) -> bool:
         """Whether a node that needs no operator gets a task all the same."""
-        return self._frontier.failure is not None or self._work.is_validated(start.node)
+        return self._frontier.failure is not None or self._by.work.is_validated(start.node)
 
     def _begin(self, several: Sequence[Start | Judge]) -> None:
         loop = asyncio.get_running_loop()
@@ -270,6 +345,8 @@ class Scheduler:
             name = each.node.id if isinstance(each, Start) else each.composite.id
             task = loop.create_task(self._run(each), name=name)
             self._tasks.add(task)
+            if isinstance(each, Start):
+                self._running[each.visit] = task
             task.add_done_callback(self._ended)
 
     def _holds(self, one: Start | Judge) -> bool:
@@ -277,7 +354,7 @@ class Scheduler:
         if self._left is None or isinstance(one, Judge) or one.node.kind == "output":
             return False
         node, inputs, path = one.node, one.inputs, one.visit.path
-        if self._work.takes_over(one, lambda: self._frontier.remembered(node, inputs, path)):
+        if self._by.work.takes_over(one, lambda: self._frontier.remembered(node, inputs, path)):
             return False
         self._held.append(one)
         return True
@@ -304,74 +381,100 @@ class Scheduler:
     def _do(self, start: Start) -> Outcome:
         """The outcome of a node that needs no operator."""
         node, inputs = start.node, start.inputs
-        started = time.time()
+        started, by = time.time(), self._by
         if node.kind == "input":
-            return self._gave(start, Finished({INPUT_OUTPUT: self._inputs[node.id]}), started)
+            return self._gave(start, Finished({INPUT_OUTPUT: self._inputs[node.id]}), started, by)
         if node.kind == "decision":
-            said = self._work.answered_by_person(start)
+            said = by.work.answered_by_person(start)
             if said is not None and said[1] is not None:
-                return self._chose(start, said[1], started, said[0])
+                return self._chose(start, said[1], started, by, said[0])
             try:
                 case = decide(node, {port: given[0].value for port, given in inputs.items()})
             except RunFailure as failure:
-                return self._failed(start, failure, started)
+                return self._failed(start, failure, started, by)
             except Exception as fault:  # noqa: BLE001 (as in `_run_one`: it is this node's, and the run ends in a sentence)
-                return self._failed(start, _internal(node.id, fault), started)
-            return self._chose(start, case, started)
+                return self._failed(start, _internal(node.id, fault), started, by)
+            return self._chose(start, case, started, by)
         arrived = [one for values in inputs.values() for one in values]
         if not arrived:
             nothing = NodeFailure(f"Output {node.id}: nothing arrived at it.", node=node.id)
-            return self._failed(start, nothing, started)
-        return self._gave(start, Finished({"result": arrived[0].value}), started)
+            return self._failed(start, nothing, started, by)
+        return self._gave(start, Finished({"result": arrived[0].value}), started, by)
 
     async def _run(self, start: Start | Judge) -> None:
         """Run a node, and then one of those that waited for it: a chain needs one task, and no turn of the loop between."""
         task = asyncio.current_task()
         following: Start | Judge | None = start
         while following is not None:
-            outcome = await (self._judge(following) if isinstance(following, Judge) else self._run_one(following))
+            if isinstance(following, Judge):
+                outcome = await self._judge(following)
+            else:
+                outcome = await self._run_or_withdraw(following, task)
+            if self.overseer is not None:
+                self.overseer.ended(outcome)
             following = self._follow(self._frontier.tell(outcome), one_for_me=True)
+            if self._strays:
+                self._cancel_obsolete()
         if task is not None:
             self._tasks.discard(task)
             self._end_if_idle()
 
+    async def _run_or_withdraw(self, start: Start, task: asyncio.Task[None] | None) -> Outcome:
+        """Run a node to its end, or until a revision has no need of it."""
+        visit = start.visit
+        if task is not None:
+            self._running[visit] = task
+        try:
+            return await self._run_one(start)
+        except asyncio.CancelledError:
+            if task is None or visit not in self._withdrawn or self._stopping:
+                raise
+            task.uncancel()
+            return Withdrawn(visit)
+        finally:
+            self._running.pop(visit, None)
+            self._withdrawn.discard(visit)
+            self._strays.discard(visit)
+
     async def _run_one(self, start: Start) -> Outcome:
-        clone = await self._work.enter(start)
+        by = self._by
+        clone = await by.work.enter(start)
         if clone is None:
-            return await self._carry_out(start, None)
+            return await self._carry_out(start, None, by)
         try:
             if self._frontier.failure is not None or not self._frontier.counts(start.visit):
                 return Withdrawn(start.visit)  # That happened while it waited for its agent.
-            return await self._carry_out(start, clone)
+            return await self._carry_out(start, clone, by)
         finally:
-            self._work.leave(start, clone)
+            by.work.leave(start, clone)
 
-    async def _carry_out(self, start: Start, clone: int | None) -> Outcome:
+    async def _carry_out(self, start: Start, clone: int | None, by: _By) -> Outcome:
         node, visit, inputs = start.node, start.visit, start.inputs
         started = time.time()
-        self._watcher.started(node, visit, clone)
-        said = self._work.answered_by_person(start)
+        by.watcher.started(node, visit, clone)
+        said = by.work.answered_by_person(start)
         if said is not None:
             done, case = said
-            return self._gave(start, done, started) if case is None else self._chose(start, case, started, done)
+            return self._gave(start, done, started, by) if case is None else self._chose(start, case, started, by, done)
         try:
             for port in node.placement.required:
                 if port not in inputs:
                     raise NodeFailure.of(node.id, f"nothing arrived at its port {port}.")
-            done = await self._work.run(start, lambda: self._frontier.remembered(node, inputs, visit.path))
+            done = await by.work.run(start, lambda: self._frontier.remembered(node, inputs, visit.path))
         except RunFailure as failure:
-            return self._failed(start, failure, started)
+            return self._failed(start, failure, started, by)
         except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)
-            return self._failed(start, _internal(node.id, fault), started)
+            return self._failed(start, _internal(node.id, fault), started, by)
         if node.asks:
-            return self._chose(start, case_words(node).index(str(done.outputs[CHOICE])), started, done)
-        return self._gave(start, done, started)
+            return self._chose(start, case_words(node).index(str(done.outputs[CHOICE])), started, by, done)
+        return self._gave(start, done, started, by)
 
     async def _judge(self, turn: Judge) -> Outcome:
         """What is to be said of a turn."""
         try:
-            told = self._work.judged(turn)
-            if told.failure is None and await self._work.spent(turn):
+            work = self._by.work
+            told = work.judged(turn)
+            if told.failure is None and await work.spent(turn):
                 return Judged(told.path, told.holds, told.score, spent=True, redo=told.redo)
         except RunFailure as failure:
             return Ended(failure)
@@ -380,30 +483,30 @@ class Scheduler:
         else:
             return told
 
-    def _gave(self, start: Start, done: Finished, started: float) -> Outcome:
-        self._watcher.finished(start.node, start.visit, start.inputs, done, started, None)
+    def _gave(self, start: Start, done: Finished, started: float, by: _By) -> Outcome:
+        by.watcher.finished(start.node, start.visit, start.inputs, done, started, None)
         return Gave(start.visit, done.outputs)
 
-    def _chose(self, start: Start, case: int, started: float, done: Finished | None = None) -> Outcome:
+    def _chose(self, start: Start, case: int, started: float, by: _By, done: Finished | None = None) -> Outcome:
         done = Finished({}) if done is None else done
-        self._watcher.finished(start.node, start.visit, start.inputs, done, started, case)
+        by.watcher.finished(start.node, start.visit, start.inputs, done, started, case)
         return Chose(start.visit, case, start.inputs.get("value", ()))
 
-    def _failed(self, start: Start, failure: RunFailure, started: float) -> Outcome:
+    def _failed(self, start: Start, failure: RunFailure, started: float, by: _By) -> Outcome:
         """A node failed: that ends the run, or the run continues without its outputs, or with its default ones."""
         node = start.node
         ends = ends_run(failure)
-        goes_on = "fail" if ends else self._work.on_error(node, failure)
+        goes_on = "fail" if ends else by.work.on_error(node, failure)
         if self._frontier.ends(goes_on):
             goes_on = "fail"
-        self._watcher.failed(node, start.visit, start.inputs, failure, started, goes_on)
+        by.watcher.failed(node, start.visit, start.inputs, failure, started, goes_on)
         if goes_on == "default":
-            case = self._work.fallback_case(node) if node.kind == "decision" else None
+            case = by.work.fallback_case(node) if node.kind == "decision" else None
             if case is not None:
-                return self._chose(start, case, started)
-            outputs = self._work.fallback(node)
+                return self._chose(start, case, started, by)
+            outputs = by.work.fallback(node)
             if outputs is not None:
-                return self._gave(start, Finished(outputs), started)
+                return self._gave(start, Finished(outputs), started, by)
         return Failed(start.visit, failure, goes_on == "fail", ends)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -412,7 +515,15 @@ class Scheduler:
             return
         self._tasks.discard(task)
         fault = None if task.cancelled() else task.exception()
-        if fault is not None:
+        withdrawn = next(
+            (visit for visit, other in self._running.items() if other is task and visit in self._withdrawn), None
+        )
+        if withdrawn is not None and fault is None and not self._stopping:
+            # It was withdrawn before its first step.
+            del self._running[withdrawn]
+            self._withdrawn.discard(withdrawn)
+            self._follow(self._frontier.tell(Withdrawn(withdrawn)))
+        elif fault is not None:
             self._frontier.tell(Ended(_internal(task.get_name(), fault)))
             self._end_if_idle()
         elif self._done is not None and not self._done.done():
@@ -421,7 +532,9 @@ class Scheduler:
     def _end_if_idle(self) -> None:
         if self._tasks or self._done is None or self._done.done():
             return
-        if self._left is None or not self._release():
+        if self._left is not None and self._release():
+            return
+        if self.overseer is None or not self.overseer.holds():
             self._done.set_result(None)
 
 

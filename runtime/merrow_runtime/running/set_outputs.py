@@ -31,6 +31,7 @@ class SetOutputs:
         alone takes a mapping of outputs to values, or a value of the node's default output; of a Decision, the case to take.
         Raises `UsageFailure`.
         """
+        self._said = dict(said)
         self._outputs: dict[Visit, Outputs] = {}
         self._cases: dict[Visit, int] = {}
         self._inside: dict[Visit, dict[str, Value]] = {}
@@ -57,23 +58,27 @@ class SetOutputs:
     def __bool__(self) -> bool:
         return bool(self._outputs or self._cases or self._inside)
 
+    def on(self, workflow: Workflow) -> SetOutputs:
+        """The same on a revised workflow, as far as it still fits."""
+        return SetOutputs(workflow, inherited(workflow, self._said, (), None)[0])
+
     def inside(self, visit: Visit) -> SetOutputs | None:
         """What is set of the nodes of the file that a Call runs; None where nothing is."""
-        said = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit, {})}
+        said = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit.lasting, {})}
         return SetOutputs(self._called[visit.node], said) if said else None
 
     def key(self, visit: Visit, key: str) -> str:
         """The key of a Call: with what is set inside it another one, since its result is another."""
-        said = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit, {})}
+        said = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit.lasting, {})}
         return hashlib.sha256(f"{key} {canonical(said)}".encode("utf-8", "surrogatepass")).hexdigest() if said else key
 
     def of(self, visit: Visit) -> Outputs:
         """The outputs that are set of a visit, by port; empty where none is."""
-        return {**self._outputs.get(Visit(visit.node), {}), **self._outputs.get(visit, {})}
+        return {**self._outputs.get(Visit(visit.node), {}), **self._outputs.get(visit.lasting, {})}
 
     def case(self, visit: Visit) -> int | None:
         """The number of the case that a Decision is to take."""
-        return self._cases.get(visit, self._cases.get(Visit(visit.node)))
+        return self._cases.get(visit.lasting, self._cases.get(Visit(visit.node)))
 
 
 def inherited(

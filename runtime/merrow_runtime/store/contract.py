@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -13,6 +13,7 @@ from merrow_runtime.requests import CallKey
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
+RevisionState = Literal["asked", "open", "waiting", "unchanged", "refused", "applied"]
 RunStatus = Literal["running", "finished", "failed", "cancelled"]
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
 CallKind = Literal["model", "sandbox", "budget"]
@@ -150,6 +151,10 @@ class NodeRecord:
     """Of a node that failed."""
     validation: Mapping[str, Any] | None = None
     """Of a node whose result was validated: see `merrow_runtime.validation.verdicts.validation_record`."""
+    revision: int = 0
+    """The number of the revision whose graph it was done under; 0 for the workflow that the run began with."""
+    taken: str | None = None
+    """The visit of the same run whose result it took over."""
 
     @property
     def visit(self) -> Visit:
@@ -182,6 +187,27 @@ Told = NodeRecord | FrameRecord
 """What is told of a run and kept: how nodes ended, and the turns and items that they ran in."""
 
 
+@record(frozen=True, slots=True)
+class RevisionRecord:
+    """A revision of a run's workflow. ``number`` counts those of the run from 1. ``trigger`` is what asked for it: ``every``,
+    ``failure``, ``invalid``, ``masked`` or ``person``; ``view`` what the reviser was shown, empty of a person's.
+
+    ``state``: ``asked`` by a person and not looked at yet, ``open`` while a reviser thinks about it, ``waiting`` for a person to
+    agree, then ``unchanged``, ``refused`` or ``applied``. ``text`` is the new workflow as
+    `merrow_runtime.workflow.restore` takes it, a JSON text; empty where there is none. ``adopted`` tells what became of
+    the nodes, and ``reason`` why it was made, or refused.
+    """
+
+    number: int
+    state: RevisionState
+    trigger: str
+    view: str = ""
+    text: str = ""
+    adopted: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    at: float = 0.0
+
+
 class Pages(Protocol):
     """Reads what was told of a run and is committed, page by page, in the order in which that was reported."""
 
@@ -197,9 +223,11 @@ class RunJournal(Protocol):
     resumed: bool
     """Whether it knows calls of an earlier part of the run."""
 
-    async def recall(self, key: CallKey, request_hash: str, endpoint: str | None = None) -> CallRecord | None:
+    async def recall(
+        self, key: CallKey, request_hash: str, endpoint: str | None = None, since: float = 0.0
+    ) -> CallRecord | None:
         """The call, if it finished before (in this run or the process that died); with ``endpoint`` only where that gave
-        the answer.
+        the answer, and only where it began after ``since``.
         """
         ...
 
@@ -223,6 +251,20 @@ class RunJournal(Protocol):
 
     def record_told(self, several: Sequence[Told]) -> Awaitable[None]:
         """Keep what was told; done once it is committed. Nothing needs to wait for it: a node follows from its calls."""
+        ...
+
+    def add_revision(self, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
+        """Keep a new revision at once: ``made`` gives it for its number."""
+        ...
+
+    async def record_revision(self, revision: RevisionRecord, definitions: str = "") -> None:
+        """Keep how a revision stands, with all that waits to be written, in one commit; ``definitions`` are those of the nodes of
+        its workflow.
+        """
+        ...
+
+    def asked_revisions(self) -> Sequence[RevisionRecord]:
+        """The revisions that a person has asked for, from whatever process, and that nobody has looked at."""
         ...
 
     def pages(self) -> Pages:

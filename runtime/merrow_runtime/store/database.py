@@ -14,9 +14,9 @@ from typing import Any
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Source
-from merrow_runtime.store import lease, rows
+from merrow_runtime.store import lease, revisions, rows
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RunFailed, RunRecord, RunStatus, Told
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunFailed, RunRecord, RunStatus, Told
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.journal import SqliteJournal, sharing
@@ -249,18 +249,23 @@ class Store:
     def _told(self, run: str, report: Report) -> list[Told]:
         """All that was told of a run, in the order it was written."""
         definitions: dict[str, Any] = {}
+        revised: dict[int, dict[str, Any]] = {}
         for _, part, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": f"{DEFINITIONS}*"}):
             frame = part.removeprefix(DEFINITIONS).strip()
             try:
+                if frame.startswith("!"):
+                    revised[int(frame[1:])] = rows.definitions_of(body)
+                    continue
                 definitions |= {
                     rows.definition_name(frame, node): one for node, one in rows.definitions_of(body).items()
                 }
             except rows.Damaged:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
+        by_revision = {0: definitions} | {number: {**definitions, **own} for number, own in revised.items()}
         told: list[Told] = []
         for (several,) in self._rows(f"SELECT several FROM {NODES} WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
             try:
-                told += rows.told_of(several, definitions)
+                told += rows.told_of(several, by_revision)
             except rows.Damaged:
                 report(f"Results of some nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         if any(isinstance(node, NodeRecord) and rows.UNKNOWN in node.sources for node in told):
@@ -273,6 +278,30 @@ class Store:
                 for node in told
             ]
         return told
+
+    def revisions(self, run: str) -> list[RevisionRecord]:
+        """The revisions of a run, in the order of their numbers. Raises `StoreFailure`."""
+        (number,) = self._rows("SELECT number FROM runs WHERE id = ?", (run,))[0]
+        return revisions.read(self._database, number)
+
+    def executions(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
+        """All that visits of a run have finished, in that order: of a visit that was something else before a revision both.
+        Damaged records as in `runs`. Raises `StoreFailure`.
+        """
+        told = [one for one in self._told(run, report) if isinstance(one, NodeRecord)]
+        return [one for one in told if one.key is not None and one.outputs is not None]
+
+    def add_revision(self, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
+        """Put a revision of a run into the journal: ``made`` gives it for its number. Raises `StoreFailure`."""
+        asked: RevisionRecord = self._writer.now(lambda database: revisions.add(database, run, made))
+        return asked
+
+    def is_worked_on(self, run: str) -> bool:
+        """Whether a living process works on the run with this very id. Raises `StoreFailure`."""
+        try:
+            return lease.is_held(self._database, run)
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
 
     def calls(self, run: str, node: str | None = None, report: Report = _ignore) -> list[CallRecord]:
         """The calls of a run, or of one visit by its name, in the order they finished; damaged records as in `runs`. Raises

@@ -7,15 +7,15 @@ import contextlib
 import json
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.provenance import Source
 from merrow_runtime.requests import CallKey
-from merrow_runtime.store import rows
+from merrow_runtime.store import revisions, rows
 from merrow_runtime.store.cache import kept
-from merrow_runtime.store.contract import CallRecord, Pages, RunFailed, RunStatus, Told
+from merrow_runtime.store.contract import CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
 from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.packing import CALLS, NODES, pack
 from merrow_runtime.store.schema import DEFINITIONS
@@ -66,8 +66,11 @@ class SqliteJournal:
         self._before = 0 if is_new else _last_nodes(writer.database, number)
         self.resumed = bool(self._known)
 
-    async def recall(self, key: CallKey, request_hash: str, endpoint: str | None = None) -> CallRecord | None:
-        """The call, if it finished before this journal was opened; with ``endpoint`` only where that gave the answer.
+    async def recall(
+        self, key: CallKey, request_hash: str, endpoint: str | None = None, since: float = 0.0
+    ) -> CallRecord | None:
+        """The call, if it finished before this journal was opened; with ``endpoint`` only where that gave the answer, and only
+        where it began after ``since``.
 
         None also where its record is damaged. Raises `StoreFailure`.
         """
@@ -82,7 +85,8 @@ class SqliteJournal:
                 f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = ? AND number = ?",  # noqa: S608 (texts of this module)
                 (self._number, number),
             ).fetchone()
-            return None if row is None else rows.call_of(row)
+            call = None if row is None else rows.call_of(row)
+            return call if call is not None and call.started >= since else None
         except rows.Damaged:
             return None
         except sqlite3.Error as problem:
@@ -134,6 +138,24 @@ class SqliteJournal:
             refused.set_exception(self._taken_over())
             return refused
         return self._writer.write((_NODES, (self._number, rows.told_text(several))))
+
+    def add_revision(self, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
+        """Keep a new revision at once: ``made`` gives it for its number. Raises `StoreFailure`."""
+        self._check()
+        added: RevisionRecord = self._writer.now(lambda database: revisions.add(database, self.run, made))
+        return added
+
+    async def record_revision(self, revision: RevisionRecord, definitions: str = "") -> None:
+        """Keep how a revision stands, with all that waits to be written, in one commit. Raises `StoreFailure`."""
+        self._check()
+        if definitions:
+            for statement in sharing(self._number, f"{DEFINITIONS} !{revision.number}", definitions):
+                self._writer.write_later(statement)
+        await self._writer.write(revisions.write(self._number, revision))
+
+    def asked_revisions(self) -> list[RevisionRecord]:
+        """The revisions that a person has asked for and nobody has looked at. Raises `StoreFailure`."""
+        return revisions.read(self._writer.database, self._number, "asked")
 
     def pages(self) -> Pages:
         """What was told since this journal was opened, starting with the first."""
@@ -291,7 +313,7 @@ class _Pages:
             for number, several in found:
                 self._last = number
                 with contextlib.suppress(rows.Damaged):
-                    told += rows.told_of(several, {})
+                    told += rows.told_of(several, {0: {}})
         return told
 
 

@@ -162,18 +162,20 @@ def told_text(several: Iterable[Told]) -> str:
                 node.label,
                 node.failed,
                 node.validation,
+                *((node.revision, node.taken) if node.revision or node.taken else ()),
             )
             for node in several
         ]
     )
 
 
-def told_of(several: str, definitions: Mapping[str, Any]) -> list[Told]:
-    """The inverse of `told_text`; ``definitions`` are those of the run by node. Of nodes with an operator that were
+def told_of(several: str, by_revision: Mapping[int, Mapping[str, Any]]) -> list[Told]:
+    """The inverse of `told_text`; ``by_revision`` has the definitions of the run by node, for 0 those that it began with,
+    and for the numbers of revisions theirs. Of nodes with an operator that were
     written before version 3 the source is one that is not known. Raises `Damaged`.
     """
     with _reading():
-        return [_frame(values) if values[0] is None else _node(values, definitions) for values in json.loads(several)]
+        return [_frame(values) if values[0] is None else _node(values, by_revision) for values in json.loads(several)]
 
 
 def _frame_values(frame: FrameRecord) -> tuple[Any, ...]:
@@ -200,11 +202,12 @@ def _frame(values: Sequence[Any]) -> FrameRecord:
     )
 
 
-def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
+def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]]) -> NodeRecord:
     node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, *later = values
     # What an older version had no place for.
-    missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None, None][len(later) :]
-    sources, why_no_call, path, redo, number, label, failed, validation = later + missing
+    missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None, None, 0, None][len(later) :]
+    sources, why_no_call, path, redo, number, label, failed, validation, revision, taken = later + missing
+    definitions = by_revision.get(revision) or by_revision[0]
     return NodeRecord(
         str(node),
         status,
@@ -226,6 +229,8 @@ def _node(values: Sequence[Any], definitions: Mapping[str, Any]) -> NodeRecord:
         label,
         None if failed is None else Failed(*failed),
         None if validation is None else dict(validation),
+        revision,
+        taken,
     )
 
 

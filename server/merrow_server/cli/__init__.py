@@ -34,6 +34,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "runs": "List the runs in the journal.",
         "show": "Show one run, evaluation or search of the journal: nodes, prompts, answers, costs.",
         "resume": "Continue a run, an evaluation or a search that stopped before it finished.",
+        "revise": "Have a run continue as another workflow, with what still holds.",
+        "diff": "Say what a run keeps when its workflow becomes another one.",
         "cancel": "End a run, an evaluation or a search that another process works on.",
         "costs": "Say what calls to models cost, by day, workflow or model.",
     },

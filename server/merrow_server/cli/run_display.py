@@ -215,6 +215,15 @@ def _line(event: Event, begun: set[str]) -> str | None:
             return style(f"{_who(event)}: {judged}", fg="yellow") if judged else None
         case "node_failed":
             return style(f"{_who(event)} failed: {_error(event)}", fg="red")
+        case "revision_applied":
+            return style(f"revision {data['revision']} ({data['trigger']}) is applied", fg="cyan") + _became(data)
+        case "revision_refused":
+            said = visible(str(data.get("reason", "")))
+            return style(f"revision {data['revision']} ({data['trigger']}) is refused: {said}", fg="yellow")
+        case "revision_unchanged":
+            return f"revision {data['revision']} ({data['trigger']}) changes nothing"
+        case "revision_waiting":
+            return style(f"revision {data['revision']} ({data['trigger']}) waits for you to agree", fg="yellow")
         case "turn_started":
             return f"{_who(event)}: turn {data['turn']} of {data['of']}"
         case "turn_failed":
@@ -224,6 +233,13 @@ def _line(event: Event, begun: set[str]) -> str | None:
         case "item_failed":
             return style(f"{_who(event)}: item {data['item']} of {data['of']} failed: {_error(event)}", fg="red")
     return None
+
+
+def _became(data: Any) -> str:
+    """What a revision does to the nodes, in short."""
+    diff = data.get("diff", {})
+    counts = [f"{len(diff[word])} {word}" for word in ("kept", "reset", "added", "removed") if diff.get(word)]
+    return f": {', '.join(counts)}" if counts else ""
 
 
 def _who(event: Event) -> str:
@@ -287,10 +303,14 @@ class LiveTable:
 
     async def show(self, event: Event) -> None:
         from rich.markup import escape
+        from rich.text import Text
 
         if self._live is not None:
             for notice in _notices(event):
                 self._live.console.print("[yellow]Note:[/]", escape(notice), highlight=False)
+            line = _line(event, set()) if event.event.startswith("revision_") else None
+            if line is not None:
+                self._live.console.print(Text.from_ansi(line))
         if event.node is None:
             return
         if event.event == "node_output":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,8 +19,11 @@ from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import attempt_text, cost_text, run_report, workflow_text
+from merrow_server.run_report import attempt_text, cost_text, revision_object, run_report, workflow_text
 from merrow_server.times import ago, duration
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
 
 _COLOUR = {**STATUS_COLOURS, "reused": "blue", "skipped": None, "unfinished": "yellow"}
 _SHORT = 72
@@ -36,6 +39,7 @@ _MOST_NAMED = 4
     merrow show 4f2a                  a run by the beginning of its id
     merrow show 4f2a --node SOLVE     its inputs, memory, every prompt and answer
     merrow show 4f2a --format json
+    merrow show 4f2a --revision 2     its workflow as revision 2 had it
     merrow show 9c1d                  an evaluation: all its items, failures first
     merrow show 9c1d --format html >report.html
     merrow show 9c1d --item 17        an item of it: what was read, gold, reason, the answer and its run
@@ -51,6 +55,12 @@ _MOST_NAMED = 4
     shell_complete=words.nodes_of_run,
     help="Everything about one node: prompts, memory, answers, attempts.",
 )
+@click.option(
+    "--revision",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The workflow of the run as its revision N had it; 0 is the one that it began with.",
+)
 @click.option("--item", metavar="ID", help="Of an evaluation, everything about one item.")
 @click.option(
     "--format",
@@ -62,7 +72,9 @@ _MOST_NAMED = 4
 @click.option(
     "-o", "--output", "file", metavar="FILE", help="Write the html of an evaluation or a search to this file."
 )
-def command(run: str | None, node: str | None, item: str | None, output: str, file: str | None) -> None:
+def command(
+    run: str | None, node: str | None, revision: int | None, item: str | None, output: str, file: str | None
+) -> None:
     """Show the run RUN of the journal: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
     latest of all. RUN may also be an evaluation or a search, or a run of one.
     """
@@ -92,6 +104,9 @@ def command(run: str | None, node: str | None, item: str | None, output: str, fi
         if item is not None:
             raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
         identity = run_meant(store, run)
+        if revision is not None:
+            _snapshot(store, identity, revision, as_json=output == "json")
+            return
         report = run_report(store, identity, node)
         if node is not None and not report["nodes"]:
             known = [one["node"] for one in run_report(store, identity)["nodes"]]
@@ -107,6 +122,20 @@ def command(run: str | None, node: str | None, item: str | None, output: str, fi
         echo(line)
     for sentence in report["damaged"]:
         complain(sentence)
+
+
+def _snapshot(store: Store, run: str, number: int, *, as_json: bool) -> None:
+    """Print the workflow that a run had with a revision."""
+    from merrow_runtime.revising.asking import snapshot_at
+
+    snapshot = json.loads(snapshot_at(store, run, number))
+    if as_json:
+        known = next((one for one in store.revisions(run) if one.number == number), None)
+        told = {"revision": 0, "state": "applied"} if known is None else revision_object(known)
+        emit(json.dumps({"run": run, **told, "text": snapshot["text"], "files": snapshot["files"]}, indent=2))
+        return
+    for line in plain(snapshot["text"]).removesuffix("\n").split("\n"):
+        echo(line)
 
 
 def _whole(report: dict[str, Any]) -> Iterator[str]:
@@ -132,6 +161,9 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
         first, *more = _results(node)
         yield f"{node['node']:<{width}}  {_status(node['status'], 10)}  {took}  {first}".rstrip()
         yield from (f"{'':<{width}}  {'':10}  {'':6}  {line}" for line in more)
+    for one in report["revisions"]:
+        said = f": {one['reason']}" if one["reason"] else ""
+        yield f"revision {one['revision']} ({one['trigger']}) {_status(one['state'])}{visible(said)}"
     for lost in report["lost"]:
         yield f"{lost['node']}: a call was lost at {lost['step']}: {lost['why']}"
     for name, value in (report["outputs"] or {}).items():

@@ -31,6 +31,7 @@ from merrow_runtime.frontier import (
     Outcome,
     Skip,
     Start,
+    Takes,
     Withdrawn,
 )
 from merrow_runtime.operators.base import Remembered
@@ -84,7 +85,7 @@ class NestedTrial(NestedRun):
                 self.running.append(one)
             elif isinstance(one, Skip):
                 self.skipped.add((one.node.id, one.visit.path))
-            else:
+            elif not isinstance(one, Takes):
                 number = one.path, one.composite.id, one.number, one.most
                 if isinstance(one, Opens):
                     # What is under way no more since a revision is not told of.
@@ -189,7 +190,7 @@ def revised_run(seed: int) -> Counter[str]:
                 trial.revise(graph, judged_only=True)
             seen["revised"] += 1
             seen["under way"] += None in opened.values()
-            seen["redone inside"] += any(visit.redo and visit.path for visit in trial.visits)
+            seen["redone inside"] += any(visit.life and visit.path for visit in trial.visits)
         else:
             trial.end_one()
         # How much of a frame is run before it fails is a matter of what ends first.

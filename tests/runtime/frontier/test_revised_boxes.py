@@ -8,6 +8,7 @@ from tests.analysis.workflows import typed
 from tests.runtime.composites.loops import box, custom
 from tests.runtime.engine.fakes import flowchart
 from tests.runtime.frontier.test_nested_revisions import key_of
+from tests.runtime.frontier.thought import named
 
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import NodeFailure
@@ -39,7 +40,7 @@ def said(consequences: list[Consequence]) -> list[str]:
     for one in consequences:
         match one:
             case Start() | Skip():
-                words.append(("" if isinstance(one, Start) else "no ") + str(one.visit))
+                words.append(("" if isinstance(one, Start) else "no ") + named(one.visit))
             case Opens() | Closes():
                 place = f"{one.path}/{one.composite.id}" if one.path else one.composite.id
                 words.append(f"{'+' if isinstance(one, Opens) else '-'}{place}[{one.number}] of {one.most}")
@@ -61,7 +62,7 @@ class Told:
         self.follow(self.frontier.begin())
 
     def follow(self, consequences: list[Consequence]) -> list[str]:
-        self.starts |= {str(one.visit): one for one in consequences if isinstance(one, Start)}
+        self.starts |= {named(one.visit): one for one in consequences if isinstance(one, Start)}
         return said(consequences)
 
     def gave(self, name: str, value: Value = "x") -> list[str]:

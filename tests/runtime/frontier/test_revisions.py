@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.workflows import errors, typed, workflow
 from tests.examples import examples
-from tests.runtime.frontier.thought import Key, Told, World, finish, outcome_of, recomputed
+from tests.runtime.frontier.thought import Key, Told, World, finish, named, outcome_of, recomputed
 from tests.workflows import workflows as of_all_operators
 
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_optimizer.mutations import moves
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, Skip, Start, Withdrawn
+from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, Skip, Start, Takes, Withdrawn
 from merrow_runtime.visit import Visit
 
 SMALL = moves.Choice(moves.OPERATORS, max_nodes=40)
@@ -41,12 +41,14 @@ class Trial:
                 assert one.node.id not in self.skipped, f"{one.node.id} was told to be skipped before"
                 self.skipped.add(one.node.id)
                 continue
+            if isinstance(one, Takes):
+                continue
             key = self.key(one)
             assert (one.node.id, key) not in self.answered, f"{one.visit} was made before"
             assert one.visit not in self.visits
             on_its_way = [(start.node.id, known) for start, known, _ in self.running.values()]
             assert (one.node.id, key) not in on_its_way, f"{one.visit} is being made"
-            assert one.visit.redo == len([visit for visit in self.visits if visit.node == one.node.id])
+            assert one.visit.life == len([visit for visit in self.visits if visit.node == one.node.id])
             self.visits.add(one.visit)
             self.running[one.visit] = one, key, self.world.outcome(one.node, one.visit, one.inputs, key)
 
@@ -124,8 +126,8 @@ def test_a_run_that_is_revised_comes_out_as_the_last_graph_run_from_scratch(
         for node in last.nodes:
             assert alone.standing(node) == trial.frontier.standing(node)
             assert alone.outputs(node) == trial.frontier.outputs(node)
-    event(f"failed: {alone.failure is not None}, redone: {any(visit.redo for visit in trial.visits)}")
-    event(f"kept: {len(told) - len([visit for visit in trial.visits if visit.redo])} of {len(told)}")
+    event(f"failed: {alone.failure is not None}, redone: {any(visit.life for visit in trial.visits)}")
+    event(f"kept: {len(told) - len([visit for visit in trial.visits if visit.life])} of {len(told)}")
 
 
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
@@ -148,7 +150,7 @@ PLAIN = World(1)
 
 
 def started(consequences: list[Consequence]) -> list[str]:
-    return [str(one.visit) for one in consequences if isinstance(one, Start)]
+    return [named(one.visit) for one in consequences if isinstance(one, Start)]
 
 
 def test_a_node_whose_definition_changes_runs_again_with_what_is_behind_it() -> None:
@@ -157,13 +159,15 @@ def test_a_node_whose_definition_changes_runs_again_with_what_is_behind_it() -> 
     changed = typed(workflow(*CHAIN, "A@{ temperature: 0.5 }"))
     (again,) = frontier.replace(changed, PLAIN.key, PLAIN.key)
     assert isinstance(again, Start)
-    assert str(again.visit) == "A!1"
+    assert named(again.visit) == "A!1"
     behind = frontier.tell(outcome_of(frontier, again, PLAIN))
     assert started(behind) == ["B!1"]
     # What comes out as it was needs nothing behind it: going back costs nothing.
-    assert frontier.replace(typed(workflow(*CHAIN)), PLAIN.key, PLAIN.key) == []
+    taken = frontier.replace(typed(workflow(*CHAIN)), PLAIN.key, PLAIN.key)
+    assert [one.source for one in taken if isinstance(one, Takes)] == [Visit("A"), Visit("B")]
+    assert not started(taken)
     assert frontier.is_over
-    assert frontier.obsolete() == [Visit("B", redo=1)]
+    assert frontier.obsolete() == [Visit("B", life=1)]
 
 
 def test_an_equal_result_keeps_what_is_behind_it() -> None:

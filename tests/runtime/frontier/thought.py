@@ -20,6 +20,11 @@ Told = Gave | Chose | Failed
 Key = tuple[object, ...]
 
 
+def named(visit: Visit) -> str:
+    """A visit by its name, with how often it began before under other graphs."""
+    return f"{visit}!{visit.life}" if visit.life else str(visit)
+
+
 def _number(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:6], "big")
 

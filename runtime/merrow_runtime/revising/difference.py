@@ -1,0 +1,258 @@
+"""What a revision keeps of a workflow, said beforehand.
+
+A node keeps its result where it is defined as before and asked for as often, and where each of its ports gets the same of
+nodes that are kept, in the same order. That is less than what a run takes over: there an input counts by its value.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_analysis.graph.composites import loop_settings, map_settings
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import Steps, make_steps
+from merrow_runtime.program.titles import title_of
+from merrow_runtime.revising.redo import Redo
+from merrow_runtime.workflow import Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What becomes of the nodes that ask, compute or decide something.
+
+    ``kept`` and ``reset`` are finished nodes, by their ids in the new graph: those whose results hold, and those that are
+    made again (unless what they are given comes out as it was). ``added`` are only in the new graph, ``removed`` only in
+    the old one,
+    ``changed`` in both with another definition, and ``renamed`` has the old id by the new one. ``redone`` are asked for again by
+    `redo`. ``refused`` says in sentences why the new graph can't take the old one's place; then all else is empty.
+    """
+
+    kept: tuple[str, ...] = ()
+    reset: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    redone: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As `merrow diff` prints it, and events have it."""
+        return {
+            "kept": list(self.kept),
+            "reset": list(self.reset),
+            "added": list(self.added),
+            "removed": list(self.removed),
+            "changed": list(self.changed),
+            "renamed": dict(self.renamed),
+            "redone": list(self.redone),
+            "refused": list(self.refused),
+        }
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> Difference:
+        """The inverse of `to_json`."""
+        names = ("kept", "reset", "added", "removed", "changed", "redone", "refused")
+        return cls(**{name: tuple(shown.get(name, ())) for name in names}, renamed=dict(shown.get("renamed", {})))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing differs that a run would notice."""
+        return not (
+            self.reset or self.added or self.removed or self.changed or self.renamed or self.redone or self.refused
+        )
+
+
+def difference(
+    old: Workflow,
+    new: Workflow,
+    finished: Collection[str] | None = None,
+    renamed: Mapping[str, str] | None = None,
+    options: RunOptions | None = None,
+) -> Difference:
+    """What a run of ``old`` keeps that goes on as ``new``, where the nodes ``finished`` are (None: all of them).
+
+    ``renamed`` has the old ids of nodes that were renamed on purpose, by the new ones. Raises `UsageFailure` where a parameter
+    can't be used.
+    """
+    refused = tuple(boundary_problems(old.graph, new.graph))
+    if refused:
+        return Difference(refused=refused)
+    options = RunOptions() if options is None else options
+    before, after = _Side(old, make_steps(old, options)), _Side(new, make_steps(new, options))
+    origin = _origins(before, after, renamed or {})
+    done = set(before.working) if finished is None else {name for name in finished if name in before.nodes}
+    ids = [name for name in after.working if name in before.nodes]
+    moved = {
+        name: was
+        for name, was in origin.items()
+        if was != name and name in after.working and name not in before.working
+    }
+    gone = [name for name in before.working if name not in after.nodes and name not in moved.values()]
+    held = {name: was for name, was in origin.items() if was in done or name not in after.working}
+    _leave_out_lost(before, after, held)
+    kept = [name for name in after.working if name in held]
+    return Difference(
+        tuple(kept),
+        tuple(name for name in ids if name in done and name not in kept),
+        tuple(name for name in after.working if name not in before.nodes and name not in moved),
+        tuple(gone),
+        tuple(name for name in ids if before.definitions[name] != after.definitions[name] and name not in kept),
+        {name: was for name, was in origin.items() if was != name and name in after.working},
+        tuple(name for name in ids if before.redo.of_any(name) != after.redo.of_any(name)),
+    )
+
+
+def boundary_problems(old: TypedGraph, new: TypedGraph) -> Iterator[str]:
+    """Why a graph can't take the place of another one, for inputs and outputs never change: sentences."""
+    for what, before, after in (("input", old.inputs, new.inputs), ("output", old.outputs, new.outputs)):
+        here, there = {node.id: _type(node) for node in before}, {node.id: _type(node) for node in after}
+        for name, type_ in here.items():
+            if name not in there:
+                yield f"The {what} {name} is gone: inputs and outputs of a run never change; put it back."
+            elif there[name] != type_:
+                now, was = there[name] or "of any type", type_ or "of any type"
+                yield f"The {what} {name} is {now} now and was {was}: inputs and outputs of a run never change."
+        for name in (one for one in there if one not in here):
+            yield f"The {what} {name} is new: inputs and outputs of a run never change; leave it out."
+
+
+def _type(node: TypedNode) -> str | None:
+    if node.kind == "input":
+        return next(iter(node.own_outputs.values()), None)
+    return node.resolution.declared
+
+
+class _Side:
+    """A workflow as it is compared: ``working`` are the ids of the nodes that ask, compute or decide something, in order."""
+
+    def __init__(self, workflow: Workflow, steps: Steps) -> None:
+        graph = self.graph = workflow.graph
+        self.redo = Redo(workflow.analysis.settings.redo)
+        self.nodes = {node.id: node for node in (graph.node(handle) for handle in graph.order)}
+        self.working = [name for name, node in self.nodes.items() if node.kind in ("operator", "decision")]
+        self.definitions = {name: _definition(node, steps) for name, node in self.nodes.items()}
+        self.boxes = {
+            box.id: (box.kind, loop_settings(box) if box.kind == "loop" else map_settings(box), box.parent)
+            for box in graph.composites
+        }
+        self.remembers = {
+            name for name, node in self.nodes.items() if node.index in steps and steps[node.index].memory.kind != "none"
+        }
+
+    def around(self, name: str) -> tuple[Hashable, ...]:
+        """The composites that a node is in, as they are set."""
+        return tuple((box, *self.boxes[box]) for box in self.graph.composites.around(name))
+
+    def sources(self, name: str) -> Iterator[tuple[TypedEdge, str]]:
+        """The edges that bring something to a node, each with the id of the node that gives it."""
+        node = self.nodes[name]
+        yield from ((edge, edge.source.id) for edge in (*node.incoming, *node.again_in))
+
+    def stands_on(self, name: str) -> set[str]:
+        """The ids of all nodes that must be kept beside those that bring something: what is remembered, and what decides
+        which turn or which items a value is of.
+        """
+        found: set[str] = set()
+        for edge, _ in self.sources(name):
+            for box in edge.left:
+                found.update(self.graph.composites.members(box))
+        if name in self.remembers:
+            waiting = [name]
+            while waiting:
+                for _, source in self.sources(waiting.pop()):
+                    if source not in found:
+                        found.add(source)
+                        waiting.append(source)
+        return found - {name}
+
+
+def _definition(node: TypedNode, steps: Steps) -> Hashable:
+    step = steps.get(node.index)
+    if step is not None:
+        return "step", step.digest, step.memory, step.on_error
+    if node.kind == "decision":
+        said = tuple(sorted((key, repr(one.value)) for key, one in node.resolution.parameters.items()))
+        return "decision", said, None if node.cases is None else node.cases.keys
+    return node.kind
+
+
+def _origins(before: _Side, after: _Side, renamed: Mapping[str, str]) -> dict[str, str]:
+    """The old id of each node of the new graph that does what that one did with what came to it."""
+    origin: dict[str, str] = {}
+    free: defaultdict[Hashable, list[str]] = defaultdict(list)
+    for name in before.working:
+        if after.definitions.get(name) != before.definitions[name]:
+            free[before.definitions[name]].append(name)
+    taken: set[str] = set()
+    for name in after.nodes:
+        own = [name] if before.definitions.get(name) == after.definitions[name] else []
+        others = free.get(after.definitions[name], [])
+        wanted = renamed.get(name)
+        for was in (*own, *([wanted] if wanted in others else []), *others):
+            if was not in taken and _alike(before, after, was, name, origin, final=False):
+                origin[name] = was
+                taken.add(was)
+                break
+    _leave_out_lost(before, after, origin)
+    return origin
+
+
+def _leave_out_lost(before: _Side, after: _Side, origin: dict[str, str]) -> None:
+    """Leave out the nodes that get something else than they got, and what follows from them."""
+    lost = True
+    while lost:
+        lost = False
+        for name, was in list(origin.items()):
+            if not _alike(before, after, was, name, origin, final=True):
+                del origin[name]
+                lost = True
+
+
+def _alike(before: _Side, after: _Side, was: str, name: str, origin: Mapping[str, str], *, final: bool) -> bool:
+    """Whether a node of the new graph gets what one of the old graph got. Until all are known (``final``) what comes from
+    nodes that are not reached yet is taken to be the same.
+    """
+    if after.nodes[name].kind in ("input", "output") and name != was:
+        return False
+    if before.around(was) != after.around(name) or before.redo.of_any(was) != _as_named(after.redo, name, was):
+        return False
+    if final:
+        inside, outside = after.stands_on(name), before.stands_on(was)
+        if any(one not in origin for one in inside) or {origin[one] for one in inside} != outside:
+            return False
+    here, there = _given(before, was, None), _given(after, name, origin)
+    if final:
+        return here == there
+    return here.keys() == there.keys() and all(
+        len(here[port]) == len(there[port])
+        and all(one == other or other[0] is None for one, other in zip(here[port], there[port], strict=True))
+        for port in here
+    )
+
+
+def _as_named(redo: Redo, name: str, was: str) -> tuple[tuple[str, int], ...]:
+    return tuple((f"{said.removesuffix(name)}{was}", count) for said, count in redo.of_any(name))
+
+
+def _given(side: _Side, name: str, origin: Mapping[str, str] | None) -> dict[str, list[tuple[Hashable, ...]]]:
+    """What comes to each port, in order: who gives it, what of it, and how. In the new graph the giver is named by its
+    ``origin``, None where that is not known.
+    """
+    ports: defaultdict[str, list[tuple[Hashable, ...]]] = defaultdict(list)
+    again = set(side.nodes[name].again_in)
+    for edge, source in side.sources(name):
+        node = side.nodes[source]
+        giver = source if origin is None else origin.get(source)
+        case = None if edge.case is None or node.cases is None else node.cases.keys[edge.case]
+        how = (title_of(node), case, edge.word, edge in again, edge.lowered, edge.left, edge.entered)
+        for feed in edge.feeds:
+            ports[feed.port].append((giver, feed.output, feed.type, *how))
+        if not edge.feeds:
+            ports[""].append((giver, *how))
+    ports[""].sort(key=repr)
+    return dict(ports)

@@ -1,0 +1,68 @@
+"""Revisions of runs in the journal."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Any
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store import rows
+from merrow_runtime.store.contract import RevisionRecord, RevisionState
+from merrow_runtime.store.writer import Statement, explained
+
+_COLUMNS = "number, state, trigger, reason, at, adopted, view, text"
+_WRITE = (
+    f"INSERT INTO revisions (run, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, number) DO UPDATE SET"  # noqa: S608
+    " state = excluded.state, reason = excluded.reason, at = excluded.at, adopted = excluded.adopted, text = excluded.text"
+)
+
+
+def write(run: int, revision: RevisionRecord) -> Statement:
+    """What keeps how a revision stands; ``run`` is the number of its run."""
+    return _WRITE, (
+        run,
+        revision.number,
+        revision.state,
+        revision.trigger,
+        rows.storable(revision.reason),
+        revision.at or time.time(),
+        rows.text_of(revision.adopted),
+        rows.storable(revision.view),
+        rows.storable_json(revision.text) if revision.text else "",
+    )
+
+
+def read(database: sqlite3.Connection, run: int, state: RevisionState | None = None) -> list[RevisionRecord]:
+    """The revisions of a run, in the order of their numbers; those in one ``state`` where it is given. Raises `StoreFailure`."""
+    where, values = ("", ()) if state is None else ("AND state = ?", (state,))
+    try:
+        found = database.execute(
+            f"SELECT {_COLUMNS} FROM revisions WHERE run = ? {where} ORDER BY number",  # noqa: S608 (texts of this module)
+            (run, *values),
+        ).fetchall()
+    except sqlite3.Error as problem:
+        raise explained(problem) from problem
+    return [_record(row) for row in found]
+
+
+def _record(row: Any) -> RevisionRecord:
+    number, state, trigger, reason, at, adopted, view, text = row
+    try:
+        told = json.loads(adopted)
+    except ValueError:
+        told = {}
+    return RevisionRecord(number, state, trigger, view, text, told if isinstance(told, dict) else {}, reason, at)
+
+
+def add(database: sqlite3.Connection, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
+    """Put a new revision into the journal, inside a transaction: ``made`` gives it for the next number of the run."""
+    row = database.execute("SELECT number FROM runs WHERE id = ?", (run,)).fetchone()
+    if row is None:
+        raise StoreFailure(f"Run {run} was deleted from the journal.")
+    last: int = database.execute("SELECT coalesce(max(number), 0) FROM revisions WHERE run = ?", row).fetchone()[0]
+    revision = made(last + 1)
+    database.execute(*write(row[0], revision))
+    return revision

@@ -1,0 +1,292 @@
+"""Runs whose graph changes while they go on, and what is kept of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from itertools import count
+from typing import Any
+
+import pytest
+from tests.runtime.engine.fakes import FakeEndpoint, workflow
+
+from merrow_runtime import RunOptions, resume, start
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.requests import ModelRequest
+from merrow_runtime.revising.asking import ask_for, snapshot_at
+from merrow_runtime.running.run import Run, RunResult
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.workflow import Workflow
+
+
+def custom(name: str, more: str = "", says: str | None = None) -> str:
+    return f'{name}["Custom (prompt: do {says or name}{", " + more if more else ""})"]:::CustomOp'
+
+
+def done(request: ModelRequest) -> str:
+    """The same to the same question, but for voters."""
+    first = request.messages[0].content.split("\n")[0]
+    return f"{first} {next(VOTES)}" if first == "vote" else first
+
+
+VOTES = count(1)
+
+
+CHAIN = (
+    custom("A"),
+    custom("B"),
+    custom("C"),
+    "PROBLEM -->|input| A",
+    "A -->|input| B",
+    "B -->|input| C",
+    "C --> RETURN",
+)
+
+
+def chain(b: str = "", front: str = "", name: str = "B", says: str = "B") -> Workflow:
+    lines = [line.replace(custom("B"), custom("B", b, says)) for line in CHAIN]
+    renamed = [
+        line.replace("B[", f"{name}[").replace("B -->", f"{name} -->").replace("| B", f"| {name}") for line in lines
+    ]
+    return workflow(*renamed, front=front)
+
+
+class Revised:
+    """A run that is revised at its n-th question, and what came of it."""
+
+    def __init__(self, store: Store | None = None, origin: str = "http://fake.test") -> None:
+        self.endpoint = FakeEndpoint(done, origin)
+        self.store = MemoryStore() if store is None else store
+        self.states: list[str] = []
+        self.events: list[Any] = []
+
+    async def go(self, first: Workflow, at: list[tuple[int, Workflow]], **options: Any) -> RunResult:
+        self.endpoint.gate = gate = asyncio.Event()
+        run = start(
+            first, {"problem": "x"}, endpoint=self.endpoint, store=self.store, options=RunOptions(**options), run_id="r"
+        )
+        reading = asyncio.create_task(self.read(run))
+        waited = 0
+        for number, other in at:
+            while len(self.endpoint.seen) < number or self.endpoint.in_flight == 0:
+                assert (waited := waited + 1) < 5000, f"no question {number}"
+                if self.endpoint.in_flight:
+                    gate.set()
+                    self.endpoint.gate = gate = asyncio.Event()
+                await asyncio.sleep(0.001)
+            self.states.append((await run.revise(other)).state)
+        self.endpoint.gate = None
+        gate.set()
+        result = await run.result()
+        await reading
+        return result
+
+    async def read(self, run: Run) -> None:
+        async for event in run.events():
+            self.events.append(event)
+
+    @property
+    def asked(self) -> list[str]:
+        return [request.messages[0].content.split("\n")[0] for request in self.endpoint.seen]
+
+    def told(self, kind: str) -> list[str | None]:
+        return [event.node for event in self.events if event.event == kind]
+
+
+def revised(first: Workflow, at: list[tuple[int, Workflow]], **options: Any) -> tuple[Revised, RunResult]:
+    async def whole() -> tuple[Revised, RunResult]:
+        trial = Revised()
+        return trial, await trial.go(first, at, **options)
+
+    return asyncio.run(whole())
+
+
+def test_what_runs_and_is_not_concerned_goes_on() -> None:
+    trial, result = revised(chain(), [(1, chain(b="temperature: 0.5"))])
+    assert trial.states == ["applied"]
+    assert trial.asked == ["do A", "do B", "do C"]
+    assert result.status == "finished"
+    assert [event.event for event in trial.events if event.event.startswith("revision")] == [
+        "revision_opened",
+        "revision_applied",
+    ]
+    (applied,) = [event for event in trial.events if event.event == "revision_applied"]
+    assert applied.data["trigger"] == "person"
+    assert applied.data["diff"]["changed"] == ["B"]
+    assert called(trial, "B")[0].request["temperature"] == 0.5
+    assert [one.state for one in trial.store.revisions("r")] == ["applied"]
+
+
+def called(trial: Revised, node: str) -> list[Any]:
+    return [call for call in trial.store.calls("r") if call.key.node == node]
+
+
+def test_what_is_finished_is_kept_and_what_is_changed_is_made_again_with_what_follows() -> None:
+    trial, result = revised(chain(), [(3, chain(says="better"))])
+    assert trial.asked == ["do A", "do B", "do C", "do better", "do C"]
+    assert trial.told("node_finished").count("A") == 1
+    assert trial.told("node_started") == ["A", "B", "C", "B", "C"]
+    (applied,) = [event for event in trial.events if event.event == "revision_applied"]
+    assert applied.data["diff"]["kept"] == ["A"]
+    assert applied.data["diff"]["reset"] == ["B"]
+    assert result.outputs == {"RETURN": "do C"}
+
+
+def test_an_answer_that_comes_out_as_it_was_keeps_what_follows() -> None:
+    trial, _ = revised(chain(), [(3, chain(b="temperature: 0.5"))])
+    assert trial.asked == ["do A", "do B", "do C", "do B"]
+
+
+def test_a_rename_costs_nothing_and_only_what_is_renamed_is_told() -> None:
+    trial, result = revised(chain(), [(3, chain(name="Q"))])
+    assert trial.asked == ["do A", "do B", "do C"]
+    assert result.status == "finished"
+    assert trial.told("node_reused") == ["Q"]
+    (taken,) = [node for node in trial.store.nodes("r") if node.node == "Q"]
+    assert (taken.taken, taken.outputs, taken.revision) == ("B", {"response": "do B"}, 1)
+    assert result.nodes["Q"].usage.calls == 0
+
+
+def test_two_that_change_places_are_both_found_again() -> None:
+    def both(one: str, two: str) -> Workflow:
+        return workflow(custom("A", says=one), custom("B", says=two), custom("C"), "PROBLEM -->|input| A & B",
+                        *(f"{node} -->|input| C" for node in ("AB" if one == "x" else "BA")), "C --> RETURN")  # fmt: skip
+
+    trial, _ = revised(both("x", "y"), [(3, both("y", "x"))])
+    assert sorted(trial.asked) == ["do C", "do x", "do y"]
+    assert trial.told("node_reused") == ["A", "B"] or trial.told("node_reused") == ["B", "A"]
+
+
+def test_no_change_is_no_event() -> None:
+    trial, _ = revised(chain(), [(2, chain())])
+    assert trial.states == ["unchanged"]
+    names = [event.event for event in trial.events if event.event.startswith("revision")]
+    assert names == ["revision_opened", "revision_unchanged"]
+    trial, _ = revised(chain(), [(2, workflow(*CHAIN, "%% only a comment"))])
+    assert trial.states == ["applied"]
+    assert trial.told("node_started") == ["A", "B", "C"]
+
+
+def test_what_is_asked_for_again_is_made_again_past_the_cache() -> None:
+    trial, _ = revised(chain(), [(3, chain(front="{redo: {B: 1}}"))])
+    assert trial.asked == ["do A", "do B", "do C", "do B"]
+    assert [call.key.redo for call in called(trial, "B")] == [0, 1]
+    assert [event.redo for event in trial.events if event.node == "B" and event.event == "node_finished"] == [0, 1]
+
+
+def test_what_runs_and_is_gone_is_cancelled_and_what_it_used_is_kept() -> None:
+    short = workflow(custom("A"), custom("C"), "PROBLEM -->|input| A", "A -->|input| C", "C --> RETURN")
+    trial, result = revised(chain(), [(2, short)])
+    assert result.status == "finished"
+    assert trial.asked == ["do A", "do B", "do C"]
+    assert trial.endpoint.finished == 2
+    (revision,) = trial.store.revisions("r")
+    assert revision.adopted["cancelled"] == ["B"]
+    assert revision.adopted["removed"] == ["B"]
+
+
+def test_going_back_costs_nothing() -> None:
+    trial, result = revised(chain(), [(3, chain(says="better")), (5, chain())])
+    assert trial.asked == ["do A", "do B", "do C", "do better", "do C"]
+    assert result.nodes["B"].outputs == {"response": "do B"}
+    assert trial.told("node_reused") == ["B", "C"]
+
+
+def test_equal_voters_never_share_an_answer() -> None:
+    def voters(*names: str) -> Workflow:
+        return workflow(*(f'{name}["Custom (prompt: vote, temperature: 1)"]:::CustomOp' for name in names), custom("C"),
+                        *(f"PROBLEM -->|input| {name}" for name in names), *(f"{name} -->|input| C" for name in names),
+                        "C --> RETURN")  # fmt: skip
+
+    trial, result = revised(voters("V1", "V2"), [(3, voters("V2", "V3")), (3, voters("V1", "V2", "V3"))])
+    # V3 has what V1 said, and so V1 is asked again.
+    assert trial.asked.count("vote") == 3
+    assert trial.told("node_reused") == ["V3"]
+    assert len({str(result.nodes[name].outputs) for name in ("V1", "V2", "V3")}) == 3
+
+
+def test_inputs_and_outputs_stay_and_a_refused_one_changes_nothing() -> None:
+    other = [line.replace("PROBLEM", "TASK") for line in CHAIN]
+    text = workflow(*CHAIN).text.replace("PROBLEM", "TASK")
+    from merrow_runtime.workflow import check_workflow
+
+    new = check_workflow("---\nworkflow: {inputs: [TASK]}\n---\n" + text)
+    trial, result = revised(chain(), [(2, new)])
+    assert other
+    assert trial.states == ["refused"]
+    assert result.status == "finished"
+    (refused,) = [event for event in trial.events if event.event == "revision_refused"]
+    assert "The input PROBLEM is gone" in refused.data["reason"]
+    assert trial.asked == ["do A", "do B", "do C"]
+
+
+def resumed(store: Store, endpoint: FakeEndpoint, *, text: Workflow | None = None) -> RunResult:
+    """The run resumed once it was cancelled, with ``text`` asked for in between."""
+
+    async def whole() -> RunResult:
+        if text is not None:
+            ask_for(store, "r", text)
+        return await resume("r", endpoint=endpoint, store=store).result()
+
+    return asyncio.run(whole())
+
+
+def stopped(at: list[tuple[int, Workflow]], until: int, first: Workflow) -> Revised:
+    """A run that was revised, and cancelled at its n-th question."""
+
+    async def whole() -> Revised:
+        trial = Revised()
+        gate = trial.endpoint.gate = asyncio.Event()
+        run = start(first, {"problem": "x"}, endpoint=trial.endpoint, store=trial.store, run_id="r")
+        for number, other in [*at, (until, None)]:
+            while len(trial.endpoint.seen) < number:
+                gate.set()
+                gate = trial.endpoint.gate = asyncio.Event()
+                await asyncio.sleep(0.001)
+            if other is not None:
+                trial.states.append((await run.revise(other)).state)
+        run.cancel()
+        await run.result()
+        return trial
+
+    return asyncio.run(whole())
+
+
+def test_a_run_that_is_resumed_has_the_last_workflow_and_all_that_was_done() -> None:
+    trial = stopped([(3, chain(name="Q"))], 3, chain())
+    again = FakeEndpoint(done, trial.endpoint.origin)
+    result = resumed(trial.store, again)
+    assert result.status == "finished"
+    assert [request.messages[0].content.split("\n")[0] for request in again.seen] == ["do C"]
+    assert result.nodes["Q"].status == "reused"
+    # And a third process has nothing to ask.
+    assert trial.store.run("r").status == "finished"
+
+
+def test_a_run_that_stopped_continues_as_it_was_asked_to() -> None:
+    trial = stopped([], 3, chain())
+    again = FakeEndpoint(done, trial.endpoint.origin)
+    result = resumed(trial.store, again, text=chain(name="Q"))
+    assert result.status == "finished"
+    assert [request.messages[0].content.split("\n")[0] for request in again.seen] == ["do C"]
+    assert [one.state for one in trial.store.revisions("r")] == ["applied"]
+    assert json.loads(snapshot_at(trial.store, "r", 1))["text"] == chain(name="Q").text
+    assert json.loads(snapshot_at(trial.store, "r", 0))["text"] == chain().text
+
+
+def test_an_answer_that_was_given_away_is_not_found_again_by_its_first_node() -> None:
+    def voters(*names: str) -> Workflow:
+        return workflow(*(f'{name}["Custom (prompt: vote, temperature: 1)"]:::CustomOp' for name in names), custom("C"),
+                        *(f"PROBLEM -->|input| {name}" for name in names), *(f"{name} -->|input| C" for name in names),
+                        "C --> RETURN")  # fmt: skip
+
+    trial = stopped([(3, voters("V2", "V3"))], 3, voters("V1", "V2"))
+    result = resumed(trial.store, FakeEndpoint(done, trial.endpoint.origin), text=voters("V1", "V2", "V3"))
+    assert len({str(result.nodes[name].outputs) for name in ("V1", "V2", "V3")}) == 3
+
+
+def test_a_run_that_has_finished_is_not_revised() -> None:
+    trial, _ = revised(chain(), [])
+    with pytest.raises(UsageFailure, match="has finished"):
+        ask_for(trial.store, "r", chain(name="Q"))
