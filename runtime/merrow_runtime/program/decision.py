@@ -65,7 +65,7 @@ def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Out
         return _Fields({**(first if isinstance(first, dict) else {}), **given}.__getitem__)
 
     try:
-        return _evaluate(expression, _Fields(member))
+        return evaluate(expression, _Fields(member))
     except _WRONG as problem:
         reason = f"`{said}: {expression}` can't be worked out: {_reason(problem)}."
         raise NodeFailure(f"Loop {loop}: {reason}", node=loop, reason=reason) from None
@@ -73,7 +73,7 @@ def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Out
 
 def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> bool:
     try:
-        return bool(_evaluate(expression, dict(inputs)))
+        return bool(evaluate(expression, dict(inputs)))
     except _WRONG as problem:
         given = ", ".join(f"{name} = {_shown(value)}" for name, value in inputs.items())
         raise NodeFailure(
@@ -85,7 +85,8 @@ def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> b
 _WRONG = (InvalidExpression, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 
 
-def _evaluate(expression: str, names: object) -> object:
+def evaluate(expression: str, names: object) -> object:
+    """The value of an expression that was checked; ``names`` gives what it names. Raises what `_WRONG` has."""
     value: object = SimpleEval(functions=dict(_FUNCTIONS), names=names).eval(expression.strip())
     return value
 

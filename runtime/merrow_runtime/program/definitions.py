@@ -81,7 +81,7 @@ class Step:
     def default(self) -> Outputs:
         """Its outputs in an item that failed and counts all the same: those by ``default:``, else empty ones."""
         said = {key: parameter.value for key, parameter in self.node.resolution.parameters.items()}
-        one = _fallback(self.node, said, self.shapes) if said.get("default") is not None else _empties(self.shapes)
+        one = fallback_of(self.node, said, self.shapes) if said.get("default") is not None else _empties(self.shapes)
         return one if self.samples is None else {port: [value] * self.samples for port, value in one.items()}
 
     @cached_property
@@ -197,11 +197,11 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         operator,
         shapes,
         memory,
-        _digest(definition, operator, samples),
+        digest_of(definition, operator, samples),
         None if timeout is None else float(timeout),
         _whole(of("retries")),
         on_error,
-        _fallback(node, said, shapes) if on_error == "default" and not node.asks else None,
+        fallback_of(node, said, shapes) if on_error == "default" and not node.asks else None,
         samples,
         called,
         agent,
@@ -327,7 +327,8 @@ def _asked(definition: NodeDefinition, samples: int | None) -> dict[str, Any]:
     }
 
 
-def _digest(definition: NodeDefinition, operator: Operator, samples: int | None) -> bytes:
+def digest_of(definition: NodeDefinition, operator: Operator, samples: int | None) -> bytes:
+    """The hash of all that a node is: what its key begins with."""
     resolved = {
         "format": [_KEY_FORMAT, PROMPT_FORMAT],
         "operator": [definition.operator, operator.version],
@@ -346,7 +347,7 @@ def _digest(definition: NodeDefinition, operator: Operator, samples: int | None)
     return hashlib.sha256(canonical(resolved).encode("utf-8", "surrogatepass")).digest()
 
 
-def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:
+def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:
     """The outputs of a node that failed, by ``default:``, a value of its first output or a mapping of outputs to values.
 
     Outputs that it says nothing of are empty ones of their type.

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
-from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, RunFailure, UsageFailure
-from merrow_runtime.frontier import Frontier, Inputs, Judge, Judged, Opens, Start
+from merrow_runtime.errors import AnswerFailure, NodeFailure, UsageFailure
+from merrow_runtime.frontier import Frontier, Start
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
-from merrow_runtime.operators.base import Remembered, Task
+from merrow_runtime.operators.base import Remembered
 from merrow_runtime.operators.memory import recall, remembered
-from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.planned import input_of, load_planned
-from merrow_runtime.operators.shapes import is_of
-from merrow_runtime.program.decision import holds, score
-from merrow_runtime.program.definitions import Step, Steps, definitions_of, depth_of, make_steps
+from merrow_runtime.program.definitions import Step, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
-from merrow_runtime.running.clones import Clones
 from merrow_runtime.running.executions import Executions
-from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.node_recorder import NodeRecorder
+from merrow_runtime.running.nodes_at_work import NodesAtWork, seed_of
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
 from merrow_runtime.running.scheduler import Finished, Scheduler, ends_run
 from merrow_runtime.running.set_outputs import SetOutputs
@@ -34,42 +27,26 @@ from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs, Value, as_text
 from merrow_runtime.visit import Visit
-from merrow_runtime.workflow import Workflow
-
-
-def seed_of(visit: Visit, key: str, ordinal: str) -> str:
-    """What shuffles of a visit are seeded with. Of a node of the whole workflow it is the id, as recordings have it; within
-    a frame the key and what tells the frame from others in which the same is done, so that the same work at another place is
-    shuffled alike.
-    """
-    return visit.node if not visit.path and not visit.redo else f"{key}:{ordinal}"
 
 
 @dataclass(slots=True, eq=False)
-class Engine:
+class Engine(NodesAtWork):
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
-    ``workflow`` is what it runs, the whole or a called file, and ``recorder`` is told of its nodes. ``rerun`` are the visits
-    that are made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map
-    are under way at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in
-    which it runs, outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may
-    take over, and ``turn`` what this one may where it runs a planned workflow. ``set_outputs`` are what a person set in it.
+    ``recorder`` is told of its nodes. ``rerun`` are the visits that are made past earlier results and past the cache, each by
+    its node's index. ``parallel`` is how many items of a Map are under way at once where it doesn't say, ``default_model`` that of
+    the user's settings. ``pools`` have what turns of planned Calls may take over, and ``turn`` what this one may where it runs a
+    planned workflow. ``set_outputs`` are what a person set in it.
     """
 
-    workflow: Workflow
-    steps: Steps
-    effects: Effects
     executions: Executions
     recorder: NodeRecorder
     rerun: Rerun = field(default_factory=Rerun)
     parallel: int = 1
     default_model: str | None = None
-    budgets: LoopBudgets = field(default_factory=LoopBudgets)
     pools: Pools = field(default_factory=Pools)
     turn: Turn | None = None
-    around: tuple[tuple[str, str], ...] = ()
     set_outputs: SetOutputs | None = None
-    clones: Clones = field(default_factory=Clones)
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
         """The frontier of what it runs, in the frame with a path."""
@@ -89,18 +66,6 @@ class Engine:
         outputs = {CHOICE: case_words(node)[case]} if case is not None and node.asks else outputs
         ordered = {port: outputs[port] for port in ({} if step is None else step.shapes)}
         return Finished(ordered, sources=(PERSON,), why_no_call="A person set what it gives."), case
-
-    async def enter(self, start: Start) -> int | None:
-        """See `merrow_runtime.running.scheduler.Work.enter`."""
-        step = self.steps.get(start.node.index)
-        agent = None if step is None else step.agent
-        return None if agent is None else await self.clones.enter((self.workflow.place, agent.name), agent.instances)
-
-    def leave(self, start: Start, clone: int) -> None:
-        """See `merrow_runtime.running.scheduler.Work.leave`."""
-        agent = self.steps[start.node.index].agent
-        if agent is not None:
-            self.clones.leave((self.workflow.place, agent.name), clone)
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.scheduler.Work.run`."""
@@ -162,10 +127,7 @@ class Engine:
 
         if kind == "summary":
             memory = await recall(kind, amount, memory, tools(0))
-        if step.samples is None:
-            outputs = await self._once(step, inputs, memory, 0, tools(0))
-        else:
-            outputs = await self._samples(step, step.samples, inputs, memory, tools)
+        outputs = await self.carried_out(step, inputs, memory, tools)
         return Finished(
             outputs,
             key,
@@ -244,13 +206,7 @@ class Engine:
         """Run the file that a Call names, in a frame of its own: what reaches its outputs. Raises `RunFailure`."""
         called, name, visit = step.called, step.definition.id, start.visit
         assert called is not None  # noqa: S101 (only a Call asks for this)
-        own, depth = (self.workflow.place, name), depth_of(step)
-        if self.around.count(own) >= depth:
-            raise NodeFailure.of(
-                name,
-                f"its calls of {called.name} are nested {depth} deep already, which is its `depth`; have a Decision end them"
-                " earlier, or raise `depth`.",
-            )
+        own = self.own_call(step, called.name)
         steps = make_steps(called, self.effects.options, self.default_model)
         engine = replace(
             self,
@@ -282,93 +238,3 @@ class Engine:
         return effects.reuses_any or all(
             source.endpoint in (effects.endpoint, PERSON_ORIGIN) for source in earlier.sources
         )
-
-    def on_error(self, node: TypedNode) -> str:
-        """See `merrow_runtime.running.scheduler.Work.on_error`."""
-        step = self.steps.get(node.index)
-        if step is not None:
-            return step.on_error
-        if node.kind != "decision":
-            return "fail"
-        said = node.resolution.parameters.get("on_error")
-        return self.workflow.analysis.settings.on_error or "fail" if said is None else str(said.value)
-
-    def opened(self, one: Opens) -> None:
-        """See `merrow_runtime.running.scheduler.Work.opened`."""
-        if one.number == 1:
-            self.budgets.begin(one)
-
-    def judged(self, turn: Judge) -> Judged:
-        """See `merrow_runtime.running.scheduler.Work.judged`."""
-        name, settings = turn.composite.id, turn.settings
-        try:
-            until = settings.until is not None and holds(name, settings.until, turn.outputs)
-            best = None if settings.best is None else score(name, settings.best, turn.outputs)
-        except NodeFailure as failure:
-            return Judged(turn.path, failure=failure.at(name, turn.around), redo=turn.redo)
-        return Judged(turn.path, until, best, redo=turn.redo)
-
-    async def spent(self, turn: Judge) -> bool:
-        """See `merrow_runtime.running.scheduler.Work.spent`."""
-        return await self.budgets.spent(turn, self.effects)
-
-    def fallback(self, node: TypedNode) -> Outputs | None:
-        """See `merrow_runtime.running.scheduler.Work.fallback`."""
-        step = self.steps.get(node.index)
-        if step is None or step.fallback is None:
-            return None
-        if step.samples is None:
-            return dict(step.fallback)
-        return {port: [value] * step.samples for port, value in step.fallback.items()}
-
-    def fallback_case(self, node: TypedNode) -> int | None:
-        """See `merrow_runtime.running.scheduler.Work.fallback_case`."""
-        said = node.resolution.parameters.get("default")
-        return None if said is None or node.cases is None else node.cases.choose(said.value)
-
-    def default(self, handle: int) -> Outputs:
-        """What a node gives in an item that failed and counts all the same: its default, or empty values."""
-        return self.steps[handle].default
-
-    async def _once(
-        self, step: Step, inputs: Inputs, memory: list[Remembered], sample: int, tools: NodeTools
-    ) -> Outputs:
-        outputs = await step.operator.run(Task(step.definition, inputs, memory, sample), tools)
-        shapes = step.shapes
-        if outputs.keys() != shapes.keys():
-            check_outputs(step.definition, outputs)  # Says what is wrong.
-        for port, shape in shapes.items():
-            if not is_of(outputs[port], shape):
-                check_outputs(step.definition, outputs)
-        return outputs
-
-    async def _samples(
-        self, step: Step, count: int, inputs: Inputs, memory: list[Remembered], tools: Callable[[int], NodeTools]
-    ) -> Outputs:
-        """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the
-        first, continues with those that are there (skip), or has the default in their place.
-        """
-        results: list[Outputs | RunFailure | None] = [None] * count
-        failures: list[RunFailure] = []
-
-        async def one(sample: int) -> None:
-            try:
-                results[sample] = await self._once(step, inputs, memory, sample, tools(sample))
-            except RunFailure as failure:
-                # The others still run to their end: what they ask is paid, and kept for a resume.
-                results[sample] = failure
-                failures.append(failure)
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                for sample in range(count):
-                    group.create_task(one(sample))
-        except BaseExceptionGroup as problems:
-            raise problems.exceptions[0] from None
-        of_the_run = [failure for failure in failures if not isinstance(failure, (NodeFailure, EndpointFailure))]
-        if of_the_run or (failures and (step.on_error == "fail" or len(failures) == count)):
-            raise (of_the_run or failures)[0]
-        if step.fallback is not None:
-            results = [step.fallback if isinstance(result, RunFailure) else result for result in results]
-        good = [result for result in results if isinstance(result, dict)]
-        return {port: [result[port] for result in good] for port in step.definition.outputs}
