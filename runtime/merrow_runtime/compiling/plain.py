@@ -203,7 +203,8 @@ class PlainEdge:
             return ()
         handle = self.handle
         if not self.source.asks:
-            return (PortFeed(handle.output, self.port, self._type()),)
+            output = handle.output or next(iter(self.source.own_outputs), None)
+            return (PortFeed(output, self.port, self._type()),)
         every = self.source.passes
         numbers = range(len(every)) if handle.passed is None else handle.passed
         # Of several that are passed on as one the type is that of each.
