@@ -55,8 +55,11 @@ class Program(NamedTuple):
     support: str | None = None
 
 
-def compile_workflow(workflow: Workflow, form: Form = "alone", support: str | None = None) -> Program:
-    """The program of a workflow. ``support`` is the name of the module beside it that has the code, for the form of that name.
+def compile_workflow(
+    workflow: Workflow, form: Form = "alone", support: str | None = None, source: str | None = None
+) -> Program:
+    """The program of a workflow. ``support`` is the name of the module beside it that has the code, for the form of that name;
+    ``source`` is the path of the workflow from the folder of the program.
 
     Raises `UsageFailure` that names what the program can't hold.
     """
@@ -66,7 +69,7 @@ def compile_workflow(workflow: Workflow, form: Form = "alone", support: str | No
     names = Names([*roots, "GUESTS", "NODES", "TYPES", "UserOperator", "main", "workflow", *_classes()])
     functions = {one.place: "workflow" if not one.place else names.of(one.place.rpartition("/")[2]) for one in files}
     written = [FileLines(one, functions, names).write() for one in files]
-    lines = [*_head(workflow, form, support), *_readable(written), "", "", MARK]
+    lines = [*_head(workflow, form, support, source), *_readable(written), "", "", MARK]
     operators = sorted({name for one in written for name in one.operators})
     words = sorted({name for one in written for name in one.words})
     own = {*names.given, "NODES", "TYPES", "main", "workflow"}
@@ -93,7 +96,7 @@ def source_hash(workflow: Workflow) -> str:
     return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _head(workflow: Workflow, form: Form, support: str | None) -> Iterator[str]:
+def _head(workflow: Workflow, form: Form, support: str | None, source: str | None) -> Iterator[str]:
     said = workflow.analysis.settings.document.values.get("title")
     title = " ".join(str(said).split()) if isinstance(said, str) else ""
     name = file_name(workflow)
@@ -104,7 +107,7 @@ def _head(workflow: Workflow, form: Form, support: str | None) -> Iterator[str]:
     about += left_out(workflow, runtime=form == "runtime")
     yield in_lines("\n".join(about) + "\n").replace('"""\\\n', '"""', 1)
     yield ""
-    yield f"{SOURCE}{in_quotes(name)[1:-1]}, SHA-256 {source_hash(workflow)}"
+    yield f"{SOURCE}{in_quotes(source or name)[1:-1]}, SHA-256 {source_hash(workflow)}"
     yield "from __future__ import annotations"
 
 
