@@ -34,6 +34,8 @@ class _Cut:
     reached: dict[Place, None] = field(default_factory=dict)
     foreign: dict[Imported, None] = field(default_factory=dict)
     waiting: list[Place] = field(default_factory=list)
+    before: dict[str, set[str]] = field(default_factory=dict)
+    """By module those of which it uses something."""
 
     def resolve(self, module: Module, name: str) -> Place | Imported | None:
         """What a name in a module stands for: a place where it is defined, something from elsewhere, or neither."""
@@ -74,7 +76,10 @@ class _Cut:
             module = module_named(module_name)
             definition = module.definition(name)
             for use in _uses(definition):
-                self.reach(self.of(module, use))
+                found = self.of(module, use)
+                self.reach(found)
+                if found is not None and not isinstance(found, Imported) and found[0] != module_name:
+                    self.before.setdefault(module_name, set()).add(found[0])
 
 
 def _uses(definition: Definition) -> Iterable[Use]:
@@ -116,17 +121,17 @@ def cut_out(roots: Sequence[Place], taken: Iterable[str] = (), instead: Mapping[
 
 
 def _in_order(cut: _Cut) -> list[Definition]:
-    """The definitions, each after what its module imports, as Python would carry them out."""
+    """The definitions, those of a module after those of the modules that it uses: they import each other one way."""
     by_module: dict[str, list[str]] = {}
     for module, name in cut.reached:
         by_module.setdefault(module, []).append(name)
     order: list[str] = []
     done: set[str] = set()
     for start in sorted(by_module):
-        stack = [(start, iter(_before(cut, start)))]
         if start in done:
             continue
         done.add(start)
+        stack = [(start, iter(sorted(cut.before.get(start, ()))))]
         while stack:
             name, left = stack[-1]
             following = next((one for one in left if one not in done), None)
@@ -135,7 +140,7 @@ def _in_order(cut: _Cut) -> list[Definition]:
                 order.append(name)
             else:
                 done.add(following)
-                stack.append((following, iter(_before(cut, following))))
+                stack.append((following, iter(sorted(cut.before.get(following, ())))))
     found: list[Definition] = []
     for name in order:
         module = module_named(name)
@@ -143,22 +148,6 @@ def _in_order(cut: _Cut) -> list[Definition]:
         # One statement may define several names.
         found += {id(one): one for one in map(module.definition, own)}.values()
     return found
-
-
-def _before(cut: _Cut, name: str) -> list[str]:
-    """The modules that come before one: those that it imports, and those that stand in for what it imports."""
-    module = module_named(name)
-    found = dict.fromkeys(module.before)
-    for local, imported in module.imports.items():
-        if imported.is_own and imported.name is not None and imported.module in found:
-            place = cut.instead.get((imported.module, imported.name)) or cut.instead.get((name, local))
-            if place is not None:
-                found[place[0]] = None
-    for (owner, _), place in cut.instead.items():
-        if owner == name and place in cut.reached:
-            found[place[0]] = None
-    found.pop(name, None)
-    return sorted(found)
 
 
 def _named(cut: _Cut, roots: Sequence[Place], taken: Iterable[str]) -> dict[Place | Imported, str]:

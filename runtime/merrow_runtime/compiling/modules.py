@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -13,6 +14,7 @@ OWN = ("merrow_analysis", "merrow_runtime")
 """The packages that code is cut out of."""
 
 _TYPING_ONLY = frozenset({"Generic", "Protocol"})
+_IN_FUNCTION = re.compile(rb"^[ \t]+from merrow_", re.MULTILINE)
 _CONTAINERS = frozenset({"defaultdict", "deque", "dict", "frozenset", "list", "set", "tuple"})
 
 
@@ -88,15 +90,14 @@ class Module:
         for line in self._source.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
         self.imports: dict[str, Imported] = {}
-        self.before: dict[str, None] = {}
-        """Own modules that are imported when it is, in order."""
         self.definitions: dict[str, Definition] = {}
         self._nodes: dict[str, ast.stmt] = {}
         self.order: dict[str, int] = {}
         self._read(self._tree.body)
-        for node in ast.walk(self._tree):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                self._import(node)
+        if _IN_FUNCTION.search(self._source):
+            for node in ast.walk(self._tree):
+                if isinstance(node, ast.ImportFrom):
+                    self._import(node)
 
     def _read(self, body: list[ast.stmt]) -> None:
         for statement in body:
@@ -105,28 +106,23 @@ class Module:
                     self._read(statement.orelse)
                 continue
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                for name in self._import(statement):
-                    self.before[name] = None
+                self._import(statement)
                 continue
             for name in _bound_by(statement):
                 if name != "__all__":
                     self._nodes[name] = statement
                     self.order[name] = statement.lineno
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> list[str]:
-        """Take in what is imported; the own modules among it."""
-        found = []
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        """Take in what is imported."""
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.partition(".")[0]
                 self.imports[alias.asname or name] = Imported(name, None)
-            return []
+            return
         module = node.module or ""
         for alias in node.names:
             self.imports[alias.asname or alias.name] = Imported(module, alias.name)
-        if module.partition(".")[0] in OWN:
-            found.append(module)
-        return found
 
     def defines(self, name: str) -> bool:
         """Whether the name is bound in the module itself."""
