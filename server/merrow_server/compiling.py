@@ -20,7 +20,9 @@ _OF_SUPPORT = re.compile(r"from (\w+) import [^\n]*\brun_program\b")
 def compiled(file: str, output: str | None, *, runtime: bool = False, support: str | None = None) -> Program:
     """The program of the workflow in ``file``, as it stands in ``output``. Raises `UsageFailure` where it can't be compiled."""
     if runtime and support is not None:
-        raise InputError("A program either imports Merrow's runtime (--runtime) or has its code in a module (--support).")
+        raise InputError(
+            "A program either imports Merrow's runtime (--runtime) or has its code in a module (--support)."
+        )
     module = None
     if support is not None:
         if output is None:

@@ -66,13 +66,13 @@ def compile_workflow(
     check_compiled(workflow, runtime=form == "runtime")
     files = workflow.reached()
     roots = {name for _, name in (*_ROOTS, *((None, word) for word in _WORDS))}
-    names = Names([*roots, "GUESTS", "NODES", "TYPES", "UserOperator", "main", "workflow", *_classes()])
+    names = Names([*roots, "AGENTS", "GUESTS", "NODES", "TYPES", "UserOperator", "main", "workflow", *_classes()])
     functions = {one.place: "workflow" if not one.place else names.of(one.place.rpartition("/")[2]) for one in files}
     written = [FileLines(one, functions, names).write() for one in files]
     lines = [*_head(workflow, form, support, source), *_readable(written), "", "", MARK]
     operators = sorted({name for one in written for name in one.operators})
     words = sorted({name for one in written for name in one.words})
-    own = {*names.given, "NODES", "TYPES", "main", "workflow"}
+    own = {*names.given, "AGENTS", "NODES", "TYPES", "main", "workflow"}
     if form == "runtime":
         return Program("\n".join([*lines, *_from_runtime(operators, words), *_END]) + "\n")
     if form == "support":

@@ -7,25 +7,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_analysis.definitions.settings import Agent
 from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.types import BUILT_IN, TypeTable, item_of, list_of
 from merrow_analysis.graph.composites import Composite
-from merrow_analysis.graph.liveness.plan import feed_of, is_gate, order_of
+from merrow_analysis.graph.liveness.plan import is_gate, order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placement import PortFeed
 from merrow_analysis.graph.ports import INPUT_OUTPUT
 from merrow_analysis.graph.words import EACH
 from merrow_runtime.compiling.plain import type_of_output
 from merrow_runtime.compiling.writing import Code, Names, in_lines, in_quotes, value
-from merrow_runtime.errors import UsageFailure
 from merrow_runtime.frontier.layout import Layout, layout_of
 from merrow_runtime.frontier.parts import Part
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import Step, make_steps
+from merrow_runtime.program.definitions import Step, make_steps, objective_of
 from merrow_runtime.workflow import Workflow
 
 OF_THE_WORKFLOW = "\0"
 """Stands for the model of nodes that name none."""
+UNTITLED = "The workflow of"
+"""How the docstring of a function begins whose file has no title."""
 _INDENT = "    "
 _LOOP_KEYS = ("max", "until", "best", "budget", "on_error")
 _MAP_KEYS = ("parallel", "max", "min", "on_error")
@@ -34,8 +36,8 @@ _ORDER = frozenset({"only_if", "after", "or_if"})
 
 @dataclass(slots=True)
 class Written:
-    """The lines of a program for one file: ``constants``, ``table`` and ``function``; ``operators`` are those that its table names,
-    and ``words`` what its function calls. ``places`` has for each node its lines, by their numbers in the function and the table.
+    """The lines of a program for one file: ``constants``, ``table`` and ``function``; ``operators`` are those that its table
+    names, and ``words`` what its function calls.
     """
 
     constants: list[str] = field(default_factory=list)
@@ -58,10 +60,12 @@ class FileLines:
         self._is_main = not workflow.place
         self._locals = Names([*names.given, *functions.values(), "flow", *_SUPPORT])
         self._prompts: dict[str, str] = {}
+        self._agents: dict[str, dict[str, Any]] = {}
         self._variables: dict[int, str] = {}
         self._written = Written()
         self._nodes = "NODES" if self._is_main else names.of(f"{self._own}_nodes", constant=True)
         self._types = "TYPES" if self._is_main else names.of(f"{self._own}_types", constant=True)
+        self._agents_name = "AGENTS" if self._is_main else names.of(f"{self._own}_agents", constant=True)
 
     def write(self) -> Written:
         """All lines of the file."""
@@ -73,6 +77,8 @@ class FileLines:
         entries = [(node.id, self._entry(node)) for node in map(graph.node, self._order(self._layout.whole))]
         if types:
             written.constants.append(f"{self._types} = {value(types)}")
+        if self._agents:
+            written.constants.append(f"{self._agents_name} = {value(self._agents)}")
         written.table += [f"{self._nodes} = {{"]
         written.table += [f"{_INDENT}{in_quotes(name)}: {value(said)}," for name, said in entries if said]
         written.table += ["}"]
@@ -93,11 +99,12 @@ class FileLines:
         """What the file is called, in one line."""
         said = self._workflow.analysis.settings.document.values.get("title")
         text = " ".join(str(said).split()) if isinstance(said, str) else ""
-        return text or f"The workflow of {file_name(self._workflow)}"
+        return text or f"{UNTITLED} {file_name(self._workflow)}"
 
     def _flow(self, types: bool) -> str:
         settings = self._workflow.analysis.settings
         said = {"types": Code(self._types)} if types else {}
+        said |= {"agents": Code(self._agents_name)} if self._agents else {}
         said |= {} if settings.model is None else {"model": settings.model}
         if self._is_main:
             budget = settings.budget
@@ -265,7 +272,7 @@ class FileLines:
             said["title"] = title
         fed = {feed.port for edge in node.incoming for feed in edge.feeds}
         optional = sorted(fed.difference(node.placement.required))
-        if (optional and (node.kind != "decision" or node.asks)) or optional:
+        if optional:
             said["optional"] = optional
         return said
 
@@ -294,14 +301,16 @@ class FileLines:
 
     def _of_step(self, node: TypedNode, step: Step) -> dict[str, Any]:
         definition, memory = step.definition, step.memory
+        own = objective_of(self._workflow, node)
         self._written.operators["*" if definition.spec is not None else definition.operator] = None
         parameters = {name: one for name, one in definition.parameters.items() if name not in ("file", "text")}
         spec = None if definition.spec is None else dict(definition.spec)
         default = node.resolution.parameters.get("default")
         said: dict[str, Any] = {
             "operator": definition.operator,
-            "prompt": self._prompt(node, definition.prompt),
-            "template": isinstance(definition.prompt, Template) or None,
+            "agent": None if step.agent is None else self._agent(step.agent),
+            "prompt": self._prompt(node, own),
+            "template": isinstance(own, Template) or None,
             "outputs": None if node.asks else dict(definition.outputs),
             "parameters": parameters or None,
             "spec": spec,
@@ -320,10 +329,14 @@ class FileLines:
             "samples": step.samples,
             "on_error": None if step.on_error == "fail" else step.on_error,
             "default": None if default is None or node.asks else default.value,
-            "agent": None if step.agent is None else (step.agent.name, step.agent.instances),
             "aims": step.aims,
         }
         return {key: one for key, one in said.items() if one is not None}
+
+    def _agent(self, agent: Agent) -> str:
+        said = {"role": agent.role, "prompt": agent.prompt or None, "instances": agent.instances}
+        self._agents[agent.name] = {key: one for key, one in said.items() if one is not None}
+        return agent.name
 
     def _prompt(self, node: TypedNode, prompt: str | None) -> Code | None:
         if prompt is None:
@@ -379,6 +392,3 @@ def _declared(types: TypeTable) -> dict[str, Any]:
         elif parent is not None:
             found[name] = parent
     return found
-
-
-__all__ = ["FileLines", "UsageFailure", "Written", "feed_of", "file_name"]

@@ -81,13 +81,14 @@ MISSING = Missing()
 class Lines:
     """The workflow that a function's lines describe.
 
-    ``name`` is the file that it was made of, ``nodes`` says of each node what it is, ``types`` what the file declares. ``model``
-    answers nodes that name none. ``tokens`` and ``seconds`` are what a run may use.
+    ``name`` is the file that it was made of, ``nodes`` says of each node what it is, ``types`` what the file declares, ``agents``
+    who does nodes. ``model`` answers nodes that name none. ``tokens`` and ``seconds`` are what a run may use.
     """
 
     name: str
     nodes: Mapping[str, Mapping[str, Any]]
     types: Mapping[str, Any] = field(default_factory=dict)
+    agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     model: str | None = None
     tokens: int | None = None
     seconds: float | None = None

@@ -20,7 +20,7 @@ from merrow_runtime.operators.base import NodeDefinition, Remembered
 from merrow_runtime.operators.memory import recall, remembered
 from merrow_runtime.operators.questions import ModelOperator
 from merrow_runtime.operators.shapes import shape_of
-from merrow_runtime.program.definitions import Meanings, Step, Steps, digest_of, fallback_of, meanings_of
+from merrow_runtime.program.definitions import Meanings, Step, Steps, digest_of, fallback_of, meanings_of, told_by
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.requests import CallKey
 from merrow_runtime.running.nodes_at_work import NodesAtWork, seed_of
@@ -101,12 +101,13 @@ def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
     spec = said.get("spec")
     if spec is not None and said.get("spec_template"):
         spec = {**spec, "prompt": Template(spec["prompt"])}
-    prompt = said.get("prompt")
+    own = said.get("prompt")
+    agent = None if "agent" not in said else Agent(said["agent"], **flow.agents[said["agent"]])
     definition = NodeDefinition(
         id=node.id,
         operator=said["operator"],
         title=node.title,
-        prompt=Template(prompt) if said.get("template") else prompt,
+        prompt=told_by(agent, Template(own) if said.get("template") else own),
         model=said.get("model") or model or flow.model or _MODEL,
         temperature=said.get("temperature", 0.0),
         max_tokens=said.get("max_tokens"),
@@ -118,7 +119,7 @@ def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
     )
     operator = OPERATORS[said["operator"] if spec is None else "*"]
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
-    agent, memory = said.get("agent"), said.get("memory", "none")
+    memory = said.get("memory", "none")
     amount = None if isinstance(memory, str) else memory[1]
     samples, on_error = said.get("samples"), said.get("on_error", "fail")
     values = {"default": said["default"]} if "default" in said else {}
@@ -136,7 +137,7 @@ def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
         fallback_of(node, values, shapes) if by_default else None,  # type: ignore[arg-type]
         samples,
         None,
-        None if agent is None else Agent(agent[0], "", instances=agent[1]),
+        agent,
         said.get("aims"),
     )
 

@@ -223,7 +223,11 @@ def _single(type_: Type | None, samples: int | None) -> Type:
 
 def _prompt(workflow: Workflow, node: TypedNode, agent: Agent | None) -> str | None:
     """What a node tells its model: what its agent says, then its own prompt."""
-    own = _objective(workflow, node)
+    return told_by(agent, objective_of(workflow, node))
+
+
+def told_by(agent: Agent | None, own: str | None) -> str | None:
+    """What an agent says, then a node's own prompt."""
     if agent is None:
         return own
     if isinstance(own, Template):
@@ -243,7 +247,7 @@ def _aims(workflow: Workflow, node: TypedNode) -> str | None:
             seen.add(reader.id)
             if reader.kind == "decision" and not reader.asks:
                 waiting.append(reader)
-            objective = None if reader.kind == "input" or reader.kind == "output" else _objective(workflow, reader)
+            objective = None if reader.kind == "input" or reader.kind == "output" else objective_of(workflow, reader)
             if objective is not None and objective.strip():
                 found[reader.id] = objective.strip()
     if not found:
@@ -253,7 +257,8 @@ def _aims(workflow: Workflow, node: TypedNode) -> str | None:
     return "\n\n".join((AIMS_NOTICE, *asked))
 
 
-def _objective(workflow: Workflow, node: TypedNode) -> str | None:
+def objective_of(workflow: Workflow, node: TypedNode) -> str | None:
+    """What a node asks for itself; None where it says nothing."""
     if node.asks:
         return node.resolution.ask
     found = prompt_of(node, workflow.analysis.prompts)
