@@ -8,9 +8,10 @@ from pathlib import Path
 
 from merrow_runtime.compiling.compiler import MARK, SOURCE, Form, Program, compile_workflow
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.program.files import reason_of
 from merrow_runtime.program.loading import load
 from merrow_server.errors import InputError
-from merrow_server.files import Source, decode, reason_of
+from merrow_server.files import Source, decode
 
 _SOURCE = re.compile(rf"^{re.escape(SOURCE)}(.*), SHA-256 ([0-9a-f]{{64}})$", re.MULTILINE)
 _OF_RUNTIME = "from merrow_runtime.compiling.program import "

@@ -33,7 +33,9 @@ _INSTEAD: Mapping[Place, Place] = {
     for module, name in (
         ("merrow_runtime.program.titles", "title_of"),
         ("merrow_runtime.program.decision", "evaluate"),
+        ("merrow_runtime.program.decision", "WRONG"),
         ("merrow_runtime.models.prices", "packaged_prices"),
+        ("merrow_runtime.models.connections", "OFFLINE_HINT"),
         ("merrow_runtime.operators.planned", "read_workflow"),
         ("merrow_runtime.operators.planned", "problem_of"),
         ("merrow_runtime.operators.planned", "EMPTY"),
@@ -102,6 +104,8 @@ def _head(workflow: Workflow, form: Form, support: str | None, source: str | Non
     name = file_name(workflow)
     about = [title or f"The workflow of {name}.", ""]
     needs = "Merrow" if form == "runtime" else "Python 3.11 or newer, `openai[aiohttp]` and `json-repair`"
+    if form != "runtime" and any(isinstance(said.get("format"), dict) for said in _parameters(workflow)):
+        needs = needs.replace("` and `", "`, `jsonschema` and `")
     beside = f", and {support}.py beside it" if form == "support" else ""
     about += [f"Made by `merrow compile` of {name}. It needs {needs}{beside}.", ""]
     about += left_out(workflow, runtime=form == "runtime")
@@ -109,6 +113,12 @@ def _head(workflow: Workflow, form: Form, support: str | None, source: str | Non
     yield ""
     yield f"{SOURCE}{in_quotes(source or name)[1:-1]}, SHA-256 {source_hash(workflow)}"
     yield "from __future__ import annotations"
+
+
+def _parameters(workflow: Workflow) -> Iterator[dict[str, object]]:
+    for one in workflow.reached():
+        for node in one.graph.nodes:
+            yield {key: parameter.value for key, parameter in node.resolution.parameters.items()}
 
 
 def _readable(written: Iterable[Written]) -> Iterator[str]:

@@ -123,8 +123,8 @@ def cut_out(roots: Sequence[Place], taken: Iterable[str] = (), instead: Mapping[
 def _in_order(cut: _Cut) -> list[Definition]:
     """The definitions, those of a module after those of the modules that it uses: they import each other one way."""
     by_module: dict[str, list[str]] = {}
-    for module, name in cut.reached:
-        by_module.setdefault(module, []).append(name)
+    for owner, own_name in cut.reached:
+        by_module.setdefault(owner, []).append(own_name)
     order: list[str] = []
     done: set[str] = set()
     for start in sorted(by_module):
@@ -142,9 +142,9 @@ def _in_order(cut: _Cut) -> list[Definition]:
                 done.add(following)
                 stack.append((following, iter(sorted(cut.before.get(following, ())))))
     found: list[Definition] = []
-    for name in order:
-        module = module_named(name)
-        own = sorted(by_module.get(name, ()), key=module.order.__getitem__)
+    for named in order:
+        module = module_named(named)
+        own = sorted(by_module.get(named, ()), key=module.order.__getitem__)
         # One statement may define several names.
         found += {id(one): one for one in map(module.definition, own)}.values()
     return found

@@ -103,7 +103,7 @@ class FileLines:
 
     def _flow(self, types: bool) -> str:
         settings = self._workflow.analysis.settings
-        said = {"types": Code(self._types)} if types else {}
+        said: dict[str, object] = {"types": Code(self._types)} if types else {}
         said |= {"agents": Code(self._agents_name)} if self._agents else {}
         said |= {} if settings.model is None else {"model": settings.model}
         if self._is_main:
@@ -265,6 +265,8 @@ class FileLines:
             said |= {} if type_ == "Problem" else {"type": type_}
         elif node.kind == "decision":
             said |= self._of_decision(node)
+        elif node.kind == "output" and node.resolution.declared is not None:
+            said["type"] = node.resolution.declared
         step = self._steps.get(node.index)
         if step is not None:
             said = {**self._of_step(node, step), **said}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
 from merrow_runtime.compiling.lines import UNTITLED
 from merrow_runtime.compiling.plain import Handle, PlainEdge, PlainNode
@@ -14,7 +15,6 @@ _STEP = "  "
 _KEYS = (
     "model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error", "samples", "default", "if", "agent",
 )  # fmt: skip
-_BUILT_IN_FIRST = {"AnswerGenerate": "Answer"}
 
 
 def mermaid_text(function: ReadFunction, files: Mapping[str, str]) -> str:
@@ -127,7 +127,8 @@ class _Writer:
             more |= {} if name not in self._flow.inputs else {"default": self._flow.inputs[name]}
             return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
         if node.kind == "output":
-            return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name})} }}"
+            more = {key: said[key] for key in ("type",) if key in said}
+            return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
         asks = node.asks
         decides = node.kind == "decision"
         entries: dict[str, Any] = {"op": "Decision" if decides else said["operator"]}
@@ -233,9 +234,7 @@ def _in_order(edges: Iterator[PlainEdge]) -> list[PlainEdge]:
 
 
 def _usual(operator: str) -> str | None:
-    """The type of the first output of a built-in operator where nothing is said of it; None where that follows from its inputs."""
-    from merrow_analysis.definitions.operators import BUILT_IN_TABLE
-
+    """The type of the first output of a built-in operator where nothing is said; None where that follows from its inputs."""
     spec = BUILT_IN_TABLE.named(operator)
     if spec is None or not spec.outputs:
         return None

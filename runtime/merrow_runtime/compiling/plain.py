@@ -30,6 +30,12 @@ class Value(NamedTuple):
     value: Any
 
 
+def order_of_edge(edge: PlainEdge) -> Feed:
+    """The order that an edge brings."""
+    asked: Any = edge
+    return order_of(asked)
+
+
 @dataclass(frozen=True, slots=True)
 class Handle:
     """What a line of a program gives others: a node, or one of its ``output``s, or the ``case`` of a Decision.
@@ -121,7 +127,7 @@ class PlainNode:
     def resolution(self) -> Any:
         """Its parameters as far as a run asks for them."""
         parameters = {name: Value(self.said[name]) for name in ("default", "on_error") if name in self.said}
-        return SimpleNamespace(parameters=parameters, expression=self.said.get("if"))
+        return SimpleNamespace(parameters=parameters, expression=self.said.get("if"), title=self.title)
 
     @property
     def input_ports(self) -> list[Any]:
@@ -342,7 +348,7 @@ class PlainGraph:
         for node in self.nodes:
             for edge in node.again_in:
                 if edge.border.scope in again:
-                    again[edge.border.scope].append(order_of(edge))
+                    again[edge.border.scope].append(order_of_edge(edge))
         for edge in self.edges if again else ():
             if edge.source.kind != "decision" and edge.word != OVER:
                 continue
@@ -351,7 +357,7 @@ class PlainGraph:
                 if boxes.boxes[box].kind == "map":
                     break  # a plain list from here on
                 if box != own:
-                    leads_out[box].append(order_of(edge))
+                    leads_out[box].append(order_of_edge(edge))
         return {
             name: LiveLoop(name, tuple(feeds), tuple(leads_out[name]), "until" in boxes.boxes[name].parameters)
             for name, feeds in again.items()
@@ -359,8 +365,9 @@ class PlainGraph:
 
 
 def _waiting(node: PlainNode) -> LiveNode:
-    alone = waiting_alone(node)
-    return replace(alone, others=tuple([order_of(edge) for edge in node.fallen_back])) if alone.gates else alone
+    asked: Any = node
+    alone = waiting_alone(asked)
+    return replace(alone, others=tuple([order_of_edge(edge) for edge in node.fallen_back])) if alone.gates else alone
 
 
 @dataclass(eq=False)

@@ -58,6 +58,8 @@ class Result(str):
     """
 
     __slots__ = ("diagram", "outputs")
+    outputs: dict[str, Value]
+    diagram: str
 
     def __new__(cls, outputs: Mapping[str, Value], diagram: str = "") -> Result:
         """``outputs`` by id."""

@@ -177,7 +177,7 @@ class _Class:
             raise NotReadError(one.lineno, "a loop is understood as `for _ in range(3)` alone.")
         before = set(self._nodes)
         awaited = [step for step in one.body if isinstance(step, ast.Assign) and isinstance(step.value, ast.Await)]
-        if len(awaited) != 1 or len(one.body) != 2:  # noqa: PLR2004 (the step, and what keeps its answer)
+        if len(awaited) != 1 or len(one.body) != 2:
             raise NotReadError(one.lineno, "a loop is understood where it asks one question and appends its answer.")
         for step in one.body:
             self._statement(step, gate)

@@ -20,6 +20,7 @@ _WORDS: Mapping[str, Any] = {
     "passed": passed,
     "typed": typed,
 }
+_METHODS = ("input", "output", "call", "again", "loop", "map")
 _MOST = 5_000_000
 
 
@@ -207,10 +208,15 @@ class _Function:
             if function.id in _WORDS and all(isinstance(one, (Handle, str, int)) for one in given):
                 return _WORDS[function.id](*given, **named)
         elif (
-            isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "flow"
+            (
+                isinstance(function, ast.Attribute)
+                and isinstance(function.value, ast.Name)
+                and function.value.id == "flow"
+            )
+            and self._flow is not None
+            and function.attr in ("input", "output", "call", "again", "loop", "map")
         ):
-            if self._flow is not None and function.attr in ("input", "output", "call", "again", "loop", "map"):
-                return getattr(self._flow, function.attr)(*given, **named)
+            return getattr(self._flow, function.attr)(*given, **named)
         raise NotReadError(node.lineno, f"`{ast.unparse(function)[:60]}` is nothing that a line of a workflow calls.")
 
 

@@ -53,7 +53,7 @@ def _reasons(workflow: Workflow, runtime: bool) -> Iterator[str]:
             own = frozenset() if spec is None else spec.parameters | {spec.instruction_key or "role"}
             ports = frozenset() if spec is None else frozenset(spec.ports)
             for key in node.resolution.parameters:
-                if key not in _HELD_AT_NODES | own | ports and not node.kind == "decision":
+                if key not in _HELD_AT_NODES | own | ports and node.kind != "decision":
                     yield f"A program can't hold `{key}:` of node {node.id}: use merrow run."
 
 

@@ -42,17 +42,23 @@ def problem_of(text: str) -> str:
     return f"A workflow ({len(text)} characters) can't be read without Merrow."
 
 
+OFFLINE_HINT = ""
+"""For `merrow_runtime.models.connections.OFFLINE_HINT`: a program has no model of its own."""
 EMPTY = ""
 """For `merrow_runtime.operators.planned.EMPTY`."""
 
 
 def evaluate(expression: str, names: Any) -> object:
-    """For `merrow_runtime.program.decision.evaluate`: Python's own evaluation. The expression was checked when it was compiled: it
-    compares and calculates, and calls four functions. ``a.b`` is what ``a`` has under the name ``b``.
+    """For `merrow_runtime.program.decision.evaluate`: Python's own evaluation. The expression was checked when it was compiled:
+    it compares and calculates, and calls four functions. ``a.b`` is what ``a`` has under the name ``b``.
     """
     tree = _Parts().visit(ast.parse(expression.strip(), mode="eval"))
     code = compile(ast.fix_missing_locations(tree), "<expression>", "eval")
     return eval(code, {"__builtins__": {}, "part of": _part, **_FUNCTIONS}, _Names(names))  # noqa: S307 (checked)
+
+
+WRONG = (NameError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+"""For `merrow_runtime.program.decision.WRONG`: what `evaluate` raises."""
 
 
 class _Names(dict[str, Any]):

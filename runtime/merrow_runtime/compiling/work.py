@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from inspect import Parameter, signature
@@ -46,7 +47,9 @@ class Unkept:
         """Nothing is known before."""
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
-        """Nothing is kept."""
+        """Nothing is kept. Others that are ready continue first, as they do while a journal is written."""
+        del call, answer, alone
+        await asyncio.sleep(0)
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Nothing is kept."""
@@ -83,6 +86,7 @@ class Unwatched:
 
     def failed(self, node: Any, visit: Visit, inputs: Any, failure: RunFailure, started: float, goes_on: str) -> None:
         """A node failed."""
+        del node, inputs, started
         if goes_on == "fail":
             self._ended_by.setdefault(id(failure), (failure, failure.at(visit.node, visit.path)))
 
@@ -120,6 +124,7 @@ def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
     operator = OPERATORS[said["operator"] if spec is None else "*"]
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     memory = said.get("memory", "none")
+    kind: Any = memory if isinstance(memory, str) else memory[0]
     amount = None if isinstance(memory, str) else memory[1]
     samples, on_error = said.get("samples"), said.get("on_error", "fail")
     values = {"default": said["default"]} if "default" in said else {}
@@ -129,7 +134,7 @@ def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
         definition,
         operator,
         shapes,
-        Memory(memory if isinstance(memory, str) else memory[0], amount),
+        Memory(kind, amount),
         digest_of(definition, operator, samples),
         said.get("timeout"),
         said.get("retries"),
@@ -144,7 +149,7 @@ def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
 
 @dataclass(slots=True, eq=False)
 class ProgramAtWork(NodesAtWork):
-    """The work of one function of a program. ``parallel`` is how many items of a Map are under way at once where it doesn't say."""
+    """The work of one function of a program. ``parallel`` is how many items of a Map run at once where it doesn't say."""
 
     flow: Lines
     parallel: int = 64

@@ -66,7 +66,7 @@ def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Out
 
     try:
         return evaluate(expression, _Fields(member))
-    except _WRONG as problem:
+    except WRONG as problem:
         reason = f"`{said}: {expression}` can't be worked out: {_reason(problem)}."
         raise NodeFailure(f"Loop {loop}: {reason}", node=loop, reason=reason) from None
 
@@ -74,7 +74,7 @@ def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Out
 def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> bool:
     try:
         return bool(evaluate(expression, dict(inputs)))
-    except _WRONG as problem:
+    except WRONG as problem:
         given = ", ".join(f"{name} = {_shown(value)}" for name, value in inputs.items())
         raise NodeFailure(
             f"Decision {node.id}: `{expression}` can't be worked out with {given or 'no value'}: {_reason(problem)}.",
@@ -82,11 +82,18 @@ def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> b
         ) from None
 
 
-_WRONG = (InvalidExpression, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+WRONG: tuple[type[Exception], ...] = (
+    InvalidExpression,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+)
 
 
 def evaluate(expression: str, names: object) -> object:
-    """The value of an expression that was checked; ``names`` gives what it names. Raises what `_WRONG` has."""
+    """The value of an expression that was checked; ``names`` gives what it names. Raises what `WRONG` has."""
     value: object = SimpleEval(functions=dict(_FUNCTIONS), names=names).eval(expression.strip())
     return value
 

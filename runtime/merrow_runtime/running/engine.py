@@ -34,8 +34,8 @@ class Engine(NodesAtWork):
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
     ``recorder`` is told of its nodes. ``rerun`` are the visits that are made past earlier results and past the cache, each by
-    its node's index. ``parallel`` is how many items of a Map are under way at once where it doesn't say, ``default_model`` that of
-    the user's settings. ``pools`` have what turns of planned Calls may take over, and ``turn`` what this one may where it runs a
+    its node's index. ``parallel`` is how many items of a Map are under way at once where it doesn't say, ``default_model`` that
+    of the user's settings. ``pools`` have what turns of planned Calls may take over, ``turn`` what this one may where it runs a
     planned workflow. ``set_outputs`` are what a person set in it.
     """
 

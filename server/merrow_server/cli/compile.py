@@ -52,8 +52,8 @@ def command(
     """Make a Python program of the workflow in FILE (FILE.md#2: its second block).
 
     The program can be read from the top: prompts, one line a node, the command line. Below a marked line is the code that
-    carries it out, which is Merrow's own. It asks exactly what `merrow run` asks, prints the same, ends with the same exit code, and
-    its recordings are replayed by `merrow run`, and the other way round.
+    carries it out, which is Merrow's own. It asks exactly what `merrow run` asks, prints the same and ends with the same exit
+    code. Its recordings are replayed by `merrow run`, and the other way round.
 
     With --check the exit code is 1 when the workflow or the program has changed since it was compiled. Without FILE the
     workflow is the one that the program names.
@@ -63,11 +63,14 @@ def command(
     if checked:
         if output is not None or runtime or support is not None:
             raise InputError("--check goes with FILE alone: the program says itself how it was compiled.")
-        sources = [file] if len(checked) == 1 and not more else []
-        programs = [*checked, *([] if sources or file is None else [file]), *more]
+        said = [one for one in (file, *more) if one is not None]
+        sources = [one for one in said if not one.endswith(".py")]
+        programs = [*checked, *(one for one in said if one.endswith(".py"))]
+        if len(sources) > 1 or (sources and len(programs) > 1):
+            raise InputError("One program is checked against a FILE; without FILE each names its own workflow.")
         wrong = 0
-        for program in programs:
-            why = out_of_date(Path(program), sources[0] if sources else None)
+        for one in programs:
+            why = out_of_date(Path(one), sources[0] if sources else None)
             if why is not None:
                 wrong += 1
                 complain(why)
