@@ -162,6 +162,12 @@ CASES: dict[str, list[Case]] = {
         case("check", "--config", NAME + ".toml", "broken.mmd"),
         case("check", "many"),
     ],
+    "compile": [
+        case("compile", "broken.mmd", shows=False),
+        case("compile", NAME + ".mmd"),
+        case("compile", TEXT),
+        case("compile", "--check", NAME + ".mmd"),
+    ],
     "completion": [case("completion", TEXT), case("completion", "fish", shows=False)],
     "costs": [
         case("costs", "--by", "workflow", shows=False),

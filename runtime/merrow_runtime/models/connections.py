@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI
 
+OFFLINE_HINT = ", or use the embedded model with: --base-url offline"
+"""How the sentence about missing packages ends."""
 _CONNECT_SECONDS = 15.0
 _KEEPALIVE_SECONDS = 60.0
 
@@ -126,7 +128,7 @@ def _client(connection: Connection) -> Client:
     except ImportError as problem:
         raise EndpointFailure(
             f"Real endpoints need the package {problem.name}, which is not installed; install it with: pip install"
-            " 'openai[aiohttp]', or use the embedded model with: --base-url offline",
+            f" 'openai[aiohttp]'{OFFLINE_HINT}",
             fatal=True,
             remedy="packages",
             sent=False,

@@ -6,9 +6,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from random import uniform
 from typing import TypeVar
-
-import tenacity
 
 from merrow_runtime.errors import EndpointFailure
 
@@ -57,68 +56,47 @@ class RetryPolicy:
         Raises the last failure, with the number of tries where there were several, or why no more was waited for.
         """
         started = clock()
-        reasons: list[str] = []
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return await attempt()
+            except EndpointFailure as failure:
+                if failure.fatal or not failure.transient:
+                    raise
+                wait = self._wait(tries, failure)
+                reason = self._reason_to_stop(tries, failure, clock() - started + wait)
+                if reason == "":
+                    raise
+                if reason is not None:
+                    raise EndpointFailure(
+                        f"{failure} {reason}",
+                        transient=failure.transient,
+                        fatal=failure.fatal,
+                        model=failure.model,
+                        retry_after=failure.retry_after,
+                    ) from None
+                if on_retry is not None:
+                    on_retry(Retrying(tries, self.retries, wait, failure))
+            await sleep(wait)
 
-        def is_over(state: tenacity.RetryCallState) -> bool:
-            reason = self._reason_to_stop(state, clock() - started)
-            if reason is not None:
-                reasons.append(reason)
-            return reason is not None
-
-        async def before_wait(state: tenacity.RetryCallState) -> None:
-            failure = _failure_of(state)
-            if on_retry is not None and failure is not None:
-                on_retry(Retrying(state.attempt_number, self.retries, state.upcoming_sleep, failure))
-
-        retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(_is_transient),
-            wait=self._wait,
-            stop=is_over,
-            before_sleep=before_wait,
-            sleep=sleep,
-            reraise=True,
-        )
-        try:
-            return await retrying(attempt)
-        except EndpointFailure as failure:
-            if not reasons or not reasons[-1]:
-                raise
-            raise EndpointFailure(
-                f"{failure} {reasons[-1]}",
-                transient=failure.transient,
-                fatal=failure.fatal,
-                model=failure.model,
-                retry_after=failure.retry_after,
-            ) from None
-
-    def _wait(self, state: tenacity.RetryCallState) -> float:
-        failure = _failure_of(state)
-        spread = tenacity.wait_random(0, self.jitter)(state)
-        if failure is not None and failure.retry_after is not None:
+    def _wait(self, tries: int, failure: EndpointFailure) -> float:
+        """How long to wait after so many tries, in seconds."""
+        spread = uniform(0, self.jitter)  # noqa: S311 (no secret)
+        if failure.retry_after is not None:
             return failure.retry_after + spread
-        exponential = tenacity.wait_exponential(multiplier=self.first_wait, max=self.longest_wait)
-        return exponential(state) + spread
+        return min(self.first_wait * 2.0 ** min(tries - 1, 64), self.longest_wait) + spread
 
-    def _reason_to_stop(self, state: tenacity.RetryCallState, elapsed: float) -> str | None:
-        """Why nothing more is tried ("" for no words needed); None to go on."""
-        failure = _failure_of(state)
-        asked = None if failure is None else failure.retry_after
-        if state.attempt_number > self.retries:
-            return f"It was tried {state.attempt_number} times." if self.retries else ""
+    def _reason_to_stop(self, tries: int, failure: EndpointFailure, begins: float) -> str | None:
+        """Why nothing more is tried ("" for no words needed); None to continue. The next try ``begins`` then."""
+        asked = failure.retry_after
+        if tries > self.retries:
+            return f"It was tried {tries} times." if self.retries else ""
         if asked is not None and asked > self.longest_retry_after:
             return (
                 f"It asks to wait {asked:.0f} seconds, more than the {self.longest_retry_after:.0f} that Merrow waits:"
                 " run it again then."
             )
-        if elapsed + state.upcoming_sleep > self.total:
+        if begins > self.total:
             return f"Trying again would take longer than {self.total:.0f} seconds in all."
         return None
-
-
-def _is_transient(problem: BaseException) -> bool:
-    return isinstance(problem, EndpointFailure) and problem.transient and not problem.fatal
-
-
-def _failure_of(state: tenacity.RetryCallState) -> EndpointFailure | None:
-    problem = None if state.outcome is None else state.outcome.exception()
-    return problem if isinstance(problem, EndpointFailure) else None

@@ -49,8 +49,8 @@ def holds_of_result(expression: str, known: Mapping[str, Value]) -> bool:
     """
     named = {name: _Fields(value.__getitem__) if isinstance(value, dict) else value for name, value in known.items()}
     try:
-        return bool(_evaluate(expression, named))
-    except _WRONG as problem:
+        return bool(evaluate(expression, named))
+    except WRONG as problem:
         raise ValueError(_reason(problem)) from None
 
 
@@ -77,16 +77,16 @@ def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Out
         return _Fields({**(first if isinstance(first, dict) else {}), **given}.__getitem__)
 
     try:
-        return _evaluate(expression, _Fields(member))
-    except _WRONG as problem:
+        return evaluate(expression, _Fields(member))
+    except WRONG as problem:
         reason = f"`{said}: {expression}` can't be worked out: {_reason(problem)}."
         raise NodeFailure(f"Loop {loop}: {reason}", node=loop, reason=reason) from None
 
 
 def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> bool:
     try:
-        return bool(_evaluate(expression, dict(inputs)))
-    except _WRONG as problem:
+        return bool(evaluate(expression, dict(inputs)))
+    except WRONG as problem:
         given = ", ".join(f"{name} = {_shown(value)}" for name, value in inputs.items())
         raise NodeFailure(
             f"Decision {node.id}: `{expression}` can't be worked out with {given or 'no value'}: {_reason(problem)}.",
@@ -94,10 +94,18 @@ def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> b
         ) from None
 
 
-_WRONG = (InvalidExpression, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+WRONG: tuple[type[Exception], ...] = (
+    InvalidExpression,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+)
 
 
-def _evaluate(expression: str, names: object) -> object:
+def evaluate(expression: str, names: object) -> object:
+    """The value of an expression that was checked; ``names`` gives what it names. Raises what `WRONG` has."""
     value: object = SimpleEval(functions=dict(_FUNCTIONS), names=names).eval(expression.strip())
     return value
 

@@ -87,7 +87,7 @@ class Step:
     def default(self) -> Outputs:
         """Its outputs in an item that failed and counts all the same: those by ``default:``, else empty ones."""
         said = {key: parameter.value for key, parameter in self.node.resolution.parameters.items()}
-        one = _fallback(self.node, said, self.shapes) if said.get("default") is not None else _empties(self.shapes)
+        one = fallback_of(self.node, said, self.shapes) if said.get("default") is not None else _empties(self.shapes)
         return one if self.samples is None else {port: [value] * self.samples for port, value in one.items()}
 
     @cached_property
@@ -230,11 +230,11 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         operator,
         shapes,
         memory,
-        _digest(definition, operator, samples),
+        digest_of(definition, operator, samples),
         None if timeout is None else float(timeout),
         _whole(of("retries")),
         on_error,
-        _fallback(node, said, shapes) if on_error == "default" and not node.asks else None,
+        fallback_of(node, said, shapes) if on_error == "default" and not node.asks else None,
         samples,
         called,
         agent,
@@ -257,7 +257,7 @@ def _output(node: TypedNode, model: str, validation: Validation) -> Step:
         outputs={Output.port: ANY},
     )
     shapes = {Output.port: shape_of(ANY, {}, {})}
-    digest = _digest(definition, _OUTPUT, None)
+    digest = digest_of(definition, _OUTPUT, None)
     return Step(node, definition, _OUTPUT, shapes, Memory(), digest, validation=validation)
 
 
@@ -275,7 +275,11 @@ def _single(type_: Type | None, samples: int | None) -> Type:
 
 def _prompt(workflow: Workflow, node: TypedNode, agent: Agent | None) -> str | None:
     """What a node tells its model: what its agent says, then its own prompt."""
-    own = _objective(workflow, node)
+    return told_by(agent, objective_of(workflow, node))
+
+
+def told_by(agent: Agent | None, own: str | None) -> str | None:
+    """What an agent says, then a node's own prompt."""
     if agent is None:
         return own
     if isinstance(own, Template):
@@ -295,7 +299,7 @@ def _aims(workflow: Workflow, node: TypedNode) -> str | None:
             seen.add(reader.id)
             if reader.kind == "decision" and not reader.asks:
                 waiting.append(reader)
-            objective = None if reader.kind == "input" or reader.kind == "output" else _objective(workflow, reader)
+            objective = None if reader.kind == "input" or reader.kind == "output" else objective_of(workflow, reader)
             if objective is not None and objective.strip():
                 found[reader.id] = objective.strip()
     if not found:
@@ -305,7 +309,8 @@ def _aims(workflow: Workflow, node: TypedNode) -> str | None:
     return "\n\n".join((AIMS_NOTICE, *asked))
 
 
-def _objective(workflow: Workflow, node: TypedNode) -> str | None:
+def objective_of(workflow: Workflow, node: TypedNode) -> str | None:
+    """What a node asks for itself; None where it says nothing."""
     if node.asks:
         return node.resolution.ask
     found = prompt_of(node, workflow.analysis.prompts)
@@ -379,7 +384,8 @@ def _asked(definition: NodeDefinition, samples: int | None) -> dict[str, Any]:
     }
 
 
-def _digest(definition: NodeDefinition, operator: Operator, samples: int | None) -> bytes:
+def digest_of(definition: NodeDefinition, operator: Operator, samples: int | None) -> bytes:
+    """The hash of all that a node is: what its key begins with."""
     resolved = {
         "format": [_KEY_FORMAT, PROMPT_FORMAT],
         "operator": [definition.operator, operator.version],
@@ -398,7 +404,7 @@ def _digest(definition: NodeDefinition, operator: Operator, samples: int | None)
     return hashlib.sha256(canonical(resolved).encode("utf-8", "surrogatepass")).digest()
 
 
-def _fallback(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:
+def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:
     """The outputs of a node that failed, by ``default:``, a value of its first output or a mapping of outputs to values.
 
     Outputs that it says nothing of are empty ones of their type.

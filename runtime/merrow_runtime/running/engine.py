@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
-from merrow_runtime.errors import (
-    AnswerFailure,
-    EndpointFailure,
-    InvalidFailure,
-    NodeFailure,
-    RunFailure,
-    UsageFailure,
-)
-from merrow_runtime.frontier import Frontier, Inputs, Judge, Judged, Made, Opens, Start, behind
+from merrow_runtime.errors import AnswerFailure, NodeFailure, UsageFailure
+from merrow_runtime.frontier import Frontier, Inputs, Made, Start, behind
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.memory import recall
-from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.planned import input_of, load_planned
-from merrow_runtime.operators.shapes import is_of
-from merrow_runtime.program.decision import holds, score
-from merrow_runtime.program.definitions import Step, Steps, definitions_of, depth_of, make_steps
+from merrow_runtime.program.definitions import Step, Steps, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
 from merrow_runtime.requests import Message
 from merrow_runtime.revising.redo import Redo
 from merrow_runtime.running.attempts import Attempted, in_attempts, judged_by, kept_of, told
-from merrow_runtime.running.clones import Clones
 from merrow_runtime.running.executions import Executions
-from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.running.node_recorder import NodeRecorder
+from merrow_runtime.running.nodes_at_work import NodesAtWork, seed_of
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
 from merrow_runtime.running.scheduler import Finished, Scheduler, ends_run
 from merrow_runtime.running.set_outputs import SetOutputs
@@ -50,39 +37,24 @@ from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow
 
 
-def seed_of(visit: Visit, key: str, ordinal: str) -> str:
-    """What shuffles of a visit are seeded with. Of a node of the whole workflow it is the id, as recordings have it; within
-    a frame the key and what tells the frame from others in which the same is done, so that the same work at another place is
-    shuffled alike.
-    """
-    return visit.node if not visit.path and not visit.redo else f"{key}:{ordinal}"
-
-
 @dataclass(slots=True, eq=False)
-class Engine:
+class Engine(NodesAtWork):
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
-    ``workflow`` is what it runs, the whole or a called file, and ``recorder`` is told of its nodes. ``rerun`` are the visits
-    that are made past earlier results and past the cache, each by its node's index. ``parallel`` is how many items of a Map
-    are under way at once where it doesn't say, ``default_model`` that of the user's settings. ``around`` are the Calls in
-    which it runs, outermost first, each by the place of its file and its node. ``pools`` have what turns of planned Calls may
-    take over, and ``turn`` what this one may where it runs a planned workflow. ``set_outputs`` are what a person set in it.
+    ``recorder`` is told of its nodes. ``rerun`` are the visits that are made past earlier results and past the cache, each by
+    its node's index. ``parallel`` is how many items of a Map are under way at once where it doesn't say, ``default_model`` that
+    of the user's settings. ``pools`` have what turns of planned Calls may take over, ``turn`` what this one may where it runs a
+    planned workflow. ``set_outputs`` are what a person set in it.
     """
 
-    workflow: Workflow
-    steps: Steps
-    effects: Effects
     executions: Executions
     recorder: NodeRecorder
     rerun: Rerun = field(default_factory=Rerun)
     parallel: int = 1
     default_model: str | None = None
-    budgets: LoopBudgets = field(default_factory=LoopBudgets)
     pools: Pools = field(default_factory=Pools)
     turn: Turn | None = None
-    around: tuple[tuple[str, str], ...] = ()
     set_outputs: SetOutputs | None = None
-    clones: Clones = field(default_factory=Clones)
     inputs: Mapping[str, Value] = field(default_factory=dict)
     """What the inputs of the workflow are given, by id."""
 
@@ -155,18 +127,6 @@ class Engine:
         outputs = {CHOICE: case_words(node)[case]} if case is not None and node.asks else outputs
         ordered = {port: outputs[port] for port in ({} if step is None else step.shapes)}
         return Finished(ordered, sources=(PERSON,), why_no_call="A person set what it gives."), case
-
-    async def enter(self, start: Start) -> int | None:
-        """See `merrow_runtime.running.scheduler.Work.enter`."""
-        step = self.steps.get(start.node.index)
-        agent = None if step is None else step.agent
-        return None if agent is None else await self.clones.enter((self.workflow.place, agent.name), agent.instances)
-
-    def leave(self, start: Start, clone: int) -> None:
-        """See `merrow_runtime.running.scheduler.Work.leave`."""
-        agent = self.steps[start.node.index].agent
-        if agent is not None:
-            self.clones.leave((self.workflow.place, agent.name), clone)
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.scheduler.Work.run`."""
@@ -264,7 +224,7 @@ class Engine:
         async def once(sample: int) -> Outputs:
             task = Task(step.definition, inputs, memory, sample)
             if judged is None:
-                return await self._once(step, task, tools(sample))
+                return await self.once(step, task, tools(sample))
             which = None if step.samples is None else sample
 
             def tell(attempt: int, verdict: Verdict) -> None:
@@ -276,13 +236,13 @@ class Engine:
                 task,
                 judged.inputs,
                 partial(tools, sample),
-                lambda own: self._once(step, task, own),
+                lambda own: self.once(step, task, own),
                 tell,
                 None if kept is None else kept[sample],
             )
             return done.outputs
 
-        outputs = await (once(0) if step.samples is None else self._samples(step, step.samples, once))
+        outputs = await self.carried_out(step, once)
         validation = None
         if judged is not None:
             last = max((one.attempt for one in attempts.values()), default=0)
@@ -372,13 +332,7 @@ class Engine:
         """Run the file that a Call names, in a frame of its own: what reaches its outputs. Raises `RunFailure`."""
         called, name, visit = step.called, step.definition.id, start.visit
         assert called is not None  # noqa: S101 (only a Call asks for this)
-        own, depth = (self.workflow.place, name), depth_of(step)
-        if self.around.count(own) >= depth:
-            raise NodeFailure.of(
-                name,
-                f"its calls of {called.name} are nested {depth} deep already, which is its `depth`; have a Decision end them"
-                " earlier, or raise `depth`.",
-            )
+        own = self.own_call(step, called.name)
         steps = make_steps(called, self.effects.options, self.default_model)
         try:
             inputs = read_inputs(called.graph, values)
@@ -411,103 +365,3 @@ class Engine:
         return effects.reuses_any or all(
             source.endpoint in (effects.endpoint, PERSON_ORIGIN) for source in earlier.sources
         )
-
-    def is_validated(self, node: TypedNode) -> bool:
-        """See `merrow_runtime.running.scheduler.Work.is_validated`."""
-        step = self.steps.get(node.index)
-        return step is not None and step.validation is not None
-
-    def on_error(self, node: TypedNode, failure: RunFailure | None = None) -> str:
-        """See `merrow_runtime.running.scheduler.Work.on_error`; without a ``failure`` what is done of most of them."""
-        step = self.steps.get(node.index)
-        if step is not None:
-            return step.on_error if failure is None else _goes_on(step, failure)
-        if node.kind != "decision":
-            return "fail"
-        said = node.resolution.parameters.get("on_error")
-        return self.workflow.analysis.settings.on_error or "fail" if said is None else str(said.value)
-
-    def opened(self, one: Opens) -> None:
-        """See `merrow_runtime.running.scheduler.Work.opened`."""
-        if one.number == 1:
-            self.budgets.begin(one)
-
-    def judged(self, turn: Judge) -> Judged:
-        """See `merrow_runtime.running.scheduler.Work.judged`."""
-        name, settings = turn.composite.id, turn.settings
-        try:
-            until = settings.until is not None and holds(name, settings.until, turn.outputs)
-            best = None if settings.best is None else score(name, settings.best, turn.outputs)
-        except NodeFailure as failure:
-            return Judged(turn.path, failure=failure.at(name, turn.around), redo=turn.redo)
-        return Judged(turn.path, until, best, redo=turn.redo)
-
-    async def spent(self, turn: Judge) -> bool:
-        """See `merrow_runtime.running.scheduler.Work.spent`."""
-        return await self.budgets.spent(turn, self.effects)
-
-    def fallback(self, node: TypedNode) -> Outputs | None:
-        """See `merrow_runtime.running.scheduler.Work.fallback`."""
-        step = self.steps.get(node.index)
-        if step is None or step.fallback is None:
-            return None
-        if step.samples is None:
-            return dict(step.fallback)
-        return {port: [value] * step.samples for port, value in step.fallback.items()}
-
-    def fallback_case(self, node: TypedNode) -> int | None:
-        """See `merrow_runtime.running.scheduler.Work.fallback_case`."""
-        said = node.resolution.parameters.get("default")
-        return None if said is None or node.cases is None else node.cases.choose(said.value)
-
-    def default(self, handle: int) -> Outputs:
-        """What a node gives in an item that failed and counts all the same: its default, or empty values."""
-        return self.steps[handle].default
-
-    async def _once(self, step: Step, task: Task, tools: NodeTools) -> Outputs:
-        outputs = await step.operator.run(task, tools)
-        shapes = step.shapes
-        if outputs.keys() != shapes.keys():
-            check_outputs(step.definition, outputs)  # Says what is wrong.
-        for port, shape in shapes.items():
-            if not is_of(outputs[port], shape):
-                check_outputs(step.definition, outputs)
-        return outputs
-
-    async def _samples(self, step: Step, count: int, once: Callable[[int], Awaitable[Outputs]]) -> Outputs:
-        """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the
-        first, continues with those that are there (skip), or has the default in their place.
-        """
-        results: list[Outputs | RunFailure | None] = [None] * count
-        failures: list[RunFailure] = []
-
-        async def one(sample: int) -> None:
-            try:
-                results[sample] = await once(sample)
-            except RunFailure as failure:
-                # The others still run to their end: what they ask is paid, and kept for a resume.
-                results[sample] = failure
-                failures.append(failure)
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                for sample in range(count):
-                    group.create_task(one(sample))
-        except BaseExceptionGroup as problems:
-            raise problems.exceptions[0] from None
-        of_the_run = [failure for failure in failures if not isinstance(failure, (NodeFailure, EndpointFailure))]
-        fatal = [failure for failure in failures if _goes_on(step, failure) == "fail"]
-        if of_the_run or fatal or len(failures) == count:
-            raise (of_the_run or fatal or failures)[0]
-        results = [
-            step.fallback if isinstance(result, RunFailure) and _goes_on(step, result) == "default" else result
-            for result in results
-        ]
-        good = [result for result in results if isinstance(result, dict)]
-        return {port: [result[port] for result in good] for port in step.definition.outputs}
-
-
-def _goes_on(step: Step, failure: RunFailure) -> str:
-    """What is done where a node fails in this way: fail, skip or default."""
-    skipped = isinstance(failure, InvalidFailure) and failure.on_invalid == "skip"
-    return "skip" if skipped else step.on_error

@@ -40,12 +40,22 @@ _DEATHS: dict[str, tuple[Outcome, str]] = {
 }
 
 
+def guest_source(name: str) -> str:
+    """The source of a module of the guest's."""
+    return Path(__file__).with_name("guest").joinpath(f"{name}.py").read_text(encoding="utf-8")
+
+
+def guest_modules() -> list[str]:
+    """The names of all modules that a guest may be sent."""
+    return [*_SHARED_MODULES, *dict.fromkeys(name for names in _MODULES.values() for name in names), "main"]
+
+
 @cache
 def _program(work: str, as_source: bool) -> bytes:
     """The guest's modules for some work, to be sent ahead of the job."""
     modules: list[tuple[str, str | CodeType]] = []
     for name in (*_SHARED_MODULES, *_MODULES[work], "main"):
-        source = Path(__file__).with_name("guest").joinpath(f"{name}.py").read_text(encoding="utf-8")
+        source = guest_source(name)
         full = f"merrow_runtime.sandbox.guest.{name}"
         modules.append((full, source if as_source else compile(source, full, "exec", dont_inherit=True, optimize=0)))
     return marshal.dumps(modules, 4)

@@ -63,6 +63,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "new": "Write a workflow file that starts from a known pattern.",
         "plan": "Plan a workflow from a task in words: several plans, ranked and judged.",
         "import": "Make a workflow of LangGraph's drawing, of any flowchart, or of a task graph of Flow.",
+        "compile": "Make a Python program of a workflow, which runs without Merrow.",
         "doctor": "Say what is installed, which endpoint is reached, what the sandbox can do.",
         "completion": "Print what makes a shell complete merrow's commands, files, nodes and runs.",
         "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",

@@ -12,6 +12,7 @@ from merrow_analysis.langgraph import is_langgraph, plain_steps
 from merrow_analysis.rules.write_out import write_out
 from merrow_analysis.text import apply_edits, split_lines
 from merrow_optimizer.planning.writing import workflow_text
+from merrow_runtime.program.workspace import Surroundings
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options import diagram_argument
 from merrow_server.cli.output import complain
@@ -33,6 +34,7 @@ from merrow_server.report import FileReport
     merrow import graph.mmd -o flow.mmd          write it to a new file
     merrow import --operators graph.mmd          with an operator at each step
     merrow import plan.json -o flow.mmd          a task graph of Flow
+    merrow import flow.py -o flow.mmd            a program of merrow compile, or a published Workflow class
     python agent.py | merrow import -            what print(graph.get_graph().draw_mermaid()) printed
     """,
 )
@@ -42,12 +44,25 @@ from merrow_server.report import FileReport
 @click.pass_context
 def command(ctx: click.Context, file: str, output: str | None, operators: bool) -> None:
     """Make a workflow of the Mermaid flowchart in FILE: one that LangGraph drew (`draw_mermaid()`), or any other. FILE.json is a
-    task graph as Flow writes it, and FILE.json#2 the second of several.
+    task graph as Flow writes it, and FILE.json#2 the second of several. FILE.py is a program that `merrow compile` made, or
+    a `Workflow` class as AFlow and MermaidFlow publish them; it is read and never run.
 
     Each box becomes a model call that is asked its text, and each choice a diamond at which a model chooses. The exit code
     is 1 when the workflow has errors that you need to fix; it is written all the same.
     """
-    if is_plan_file(file):
+    if file.endswith(".py"):
+        from merrow_server.importing import imported
+
+        found = imported(Path(file))
+        for note in found.notes:
+            echo(f"{style('Note:', fg='yellow')} {visible(note)}", err=True)
+        if found.called and output is None:
+            raise InputError(f"{file} calls other workflows, which get files of their own: name the file with -o.")
+        text = found.text
+        for name, called in found.called.items():
+            create(Path(output or "").with_name(name), called)
+            echo(f"{Path(output or '').with_name(name)} is written.")
+    elif is_plan_file(file):
         text = _planned(file)
     else:
         text = _workflow(open_diagram(file, None, use_files=False))
@@ -58,7 +73,8 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
     else:
         create(Path(output), text)
         echo(f"{output} is written.")
-    analysis = analyse(text)
+    beside = None if output is None else Surroundings().provider(Path(output).absolute().parent)
+    analysis = analyse(text, provider=beside)
     if analysis.errors:
         report = FileReport(output or "workflow", split_lines(text), list(analysis.errors))
         echo(render_file(report), err=True)

@@ -1,0 +1,396 @@
+"""The part of a program that a person reads, of one file: its prompts, its table of nodes, and its function."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_analysis.definitions.settings import Agent
+from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.types import BUILT_IN, TypeTable, item_of, list_of
+from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.liveness.plan import is_gate, order_of
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.placement import PortFeed
+from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.graph.words import EACH
+from merrow_runtime.compiling.plain import type_of_output
+from merrow_runtime.compiling.writing import Code, Names, in_lines, in_quotes, value
+from merrow_runtime.frontier.layout import Layout, layout_of
+from merrow_runtime.frontier.parts import Part
+from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import Step, make_steps, objective_of
+from merrow_runtime.workflow import Workflow
+
+OF_THE_WORKFLOW = "\0"
+"""Stands for the model of nodes that name none."""
+UNTITLED = "The workflow of"
+"""How the docstring of a function begins whose file has no title."""
+_INDENT = "    "
+_LOOP_KEYS = ("max", "until", "best", "budget", "on_error")
+_MAP_KEYS = ("parallel", "max", "min", "on_error")
+_ORDER = frozenset({"only_if", "after", "or_if"})
+
+
+@dataclass(slots=True)
+class Written:
+    """The lines of a program for one file: ``constants``, ``table`` and ``function``; ``operators`` are those that its table
+    names, and ``words`` what its function calls.
+    """
+
+    constants: list[str] = field(default_factory=list)
+    table: list[str] = field(default_factory=list)
+    function: list[str] = field(default_factory=list)
+    operators: dict[str, None] = field(default_factory=dict)
+    words: dict[str, None] = field(default_factory=dict)
+
+
+class FileLines:
+    """Writes the lines of one file."""
+
+    def __init__(self, workflow: Workflow, functions: Mapping[str, str], names: Names) -> None:
+        """``functions`` are those of all files by their places; ``names`` are those of the module."""
+        self._workflow, self._functions, self._module = workflow, functions, names
+        self._graph = workflow.graph
+        self._layout: Layout = layout_of(workflow.graph)
+        self._steps = make_steps(workflow, RunOptions(model=OF_THE_WORKFLOW))
+        self._own = functions[workflow.place]
+        self._is_main = not workflow.place
+        self._locals = Names([*names.given, *functions.values(), "flow", *_SUPPORT])
+        self._prompts: dict[str, str] = {}
+        self._agents: dict[str, dict[str, Any]] = {}
+        self._variables: dict[int, str] = {}
+        self._written = Written()
+        self._nodes = "NODES" if self._is_main else names.of(f"{self._own}_nodes", constant=True)
+        self._types = "TYPES" if self._is_main else names.of(f"{self._own}_types", constant=True)
+        self._agents_name = "AGENTS" if self._is_main else names.of(f"{self._own}_agents", constant=True)
+
+    def write(self) -> Written:
+        """All lines of the file."""
+        written, graph = self._written, self._graph
+        types = _declared(graph.types)
+        for node in graph.inputs:
+            self._variables[node.index] = self._locals.of(node.id)
+        body = list(self._part(self._layout.whole, 1))
+        entries = [(node.id, self._entry(node)) for node in map(graph.node, self._order(self._layout.whole))]
+        if types:
+            written.constants.append(f"{self._types} = {value(types)}")
+        if self._agents:
+            written.constants.append(f"{self._agents_name} = {value(self._agents)}")
+        written.table += [f"{self._nodes} = {{"]
+        written.table += [f"{_INDENT}{in_quotes(name)}: {value(said)}," for name, said in entries if said]
+        written.table += ["}"]
+        inputs = ", ".join(map(self._parameter, graph.inputs))
+        if self._is_main:
+            head = [f"async def {self._own}({inputs}) -> Result:"]
+        else:
+            head = [f"def {self._own}({inputs}) -> Flow:"]
+        title = self._title
+        head.append(f'{_INDENT}"""{_in_docstring(title)}"""')
+        head.append(f"{_INDENT}flow = {self._flow(bool(types))}")
+        tail = f"{_INDENT}return await flow.run()" if self._is_main else f"{_INDENT}return flow"
+        written.function = [*head, *body, tail]
+        return written
+
+    @property
+    def _title(self) -> str:
+        """What the file is called, in one line."""
+        said = self._workflow.analysis.settings.document.values.get("title")
+        text = " ".join(str(said).split()) if isinstance(said, str) else ""
+        return text or f"{UNTITLED} {file_name(self._workflow)}"
+
+    def _flow(self, types: bool) -> str:
+        settings = self._workflow.analysis.settings
+        said: dict[str, object] = {"types": Code(self._types)} if types else {}
+        said |= {"agents": Code(self._agents_name)} if self._agents else {}
+        said |= {} if settings.model is None else {"model": settings.model}
+        if self._is_main:
+            budget = settings.budget
+            limits = {"tokens": budget.tokens, "seconds": budget.seconds, "usd": budget.usd}
+            said |= {name: limit for name, limit in limits.items() if limit is not None}
+        said |= {"drawn": True} if self._graph.core.reading.drawn else {}
+        more = "".join(f", {name}={value(one)}" for name, one in said.items())
+        return f"Flow({in_quotes(file_name(self._workflow))}, {self._nodes}{more})"
+
+    def _parameter(self, node: TypedNode) -> str:
+        type_ = node.outputs.get(INPUT_OUTPUT) or "Any"
+        default = node.resolution.parameters.get("default")
+        text = f"{self._variables[node.index]}: {_PYTHON.get(type_, 'object' if item_of(type_) is None else 'list')}"
+        return text if default is None or default.value is None else f"{text} = {value(default.value)}"
+
+    def _order(self, part: Part) -> Iterator[int]:
+        for unit in part.order:
+            if isinstance(unit, int):
+                yield unit
+            else:
+                yield from self._order(self._layout.boxes[unit].part)
+
+    # The function
+
+    def _part(self, part: Part, depth: int) -> Iterator[str]:
+        """The lines of the whole, or of the inside of a composite."""
+        indent = _INDENT * depth
+        for unit in part.order:
+            if isinstance(unit, str):
+                box = self._layout.boxes[unit]
+                yield f"{indent}with flow.{box.composite.kind}({self._box(box.composite)}):"
+                yield from self._part(box.part, depth + 1)
+            else:
+                yield indent + self._line(self._graph.node(unit))
+        for handle in self._order(part):
+            node = self._graph.node(handle)
+            for edge in node.again_in:
+                if self._graph.composites.scope(edge.source.id, node.id) == part.box:
+                    yield from (indent + line for line in self._back(edge))
+
+    def _box(self, box: Composite) -> str:
+        keys = _LOOP_KEYS if box.kind == "loop" else _MAP_KEYS
+        said = {key: box.parameters[key].value for key in keys if key in box.parameters}
+        if box.implied:
+            said["implied"] = True
+        return ", ".join([in_quotes(box.id), *(f"{key}={value(one)}" for key, one in said.items())])
+
+    def _line(self, node: TypedNode) -> str:
+        name = in_quotes(node.id)
+        if node.kind == "input":
+            variable = self._variables[node.index]
+            return f"{variable} = flow.input({name}, {variable})"
+        ports, order = self._given(node)
+        if node.kind == "output":
+            sources = [one for ones in ports.values() for one in ones]
+            return f"flow.output({', '.join([name, *sources, *_as_arguments(order)])})"
+        many = {port.name for port in node.input_ports if port.many}
+        arguments = {
+            port: f"[{', '.join(ones)}]" if port in many else self._one_of(ones) for port, ones in ports.items()
+        }
+        self._variables[node.index] = variable = self._locals.of(node.id)
+        step = self._steps.get(node.index)
+        if step is not None and step.called is not None:
+            call = f"flow.call({name}, {self._functions[step.called.place]}"
+        else:
+            call = f"flow({name}"
+        return f"{variable} = {', '.join([call, *_as_arguments(arguments), *_as_arguments(order)])})"
+
+    def _one_of(self, ones: list[str]) -> str:
+        return ones[0] if len(ones) == 1 else self._call("either", *ones)
+
+    def _call(self, function: str, *arguments: str) -> str:
+        self._written.words[function] = None
+        return f"{function}({', '.join(arguments)})"
+
+    def _given(self, node: TypedNode) -> tuple[dict[str, list[str]], dict[str, str]]:
+        """What each port of a node is given, and what says when it runs."""
+        ports: dict[str, list[str]] = {}
+        only_if: list[str] = []
+        after: list[str] = []
+        for edge in node.incoming:
+            for port, expression in self._feeds(edge):
+                ports.setdefault(port, []).append(expression)
+            if not edge.feeds:
+                (only_if if is_gate(edge) else after).append(self._handle(edge, None))
+        others = self._graph.combinations.waiting.get(node.index)
+        or_if: list[str] = []
+        if others is not None and others.others:
+            free = [edge for edge in node.incoming if not is_gate(edge) and order_of(edge) in others.others]
+            or_if = [self._handle(edge, None) for edge in free]
+        order = {"only_if": only_if, "after": after, "or_if": or_if}
+        said = {key: ones[0] if len(ones) == 1 else f"[{', '.join(ones)}]" for key, ones in order.items() if ones}
+        return ports, said
+
+    def _feeds(self, edge: TypedEdge) -> Iterator[tuple[str, str]]:
+        if not edge.source.asks:
+            yield from ((feed.port, self._handle(edge, feed)) for feed in edge.feeds)
+            return
+        by_port: dict[str, list[PortFeed]] = {}
+        for feed in edge.feeds:
+            by_port.setdefault(feed.port, []).append(feed)
+        for port, feeds in by_port.items():
+            numbers = [feed.passed for feed in feeds]
+            expression = self._handle(edge, feeds[0])
+            if numbers != list(range(len(edge.source.passes))):
+                expression = self._call("passed", expression, *(str(number) for number in numbers))
+            yield port, expression
+
+    def _handle(self, edge: TypedEdge, feed: PortFeed | None) -> str:
+        """What an edge brings to a port, or its order alone."""
+        source = edge.source
+        text = self._variables[source.index]
+        if source.cases is not None and edge.case is not None:
+            text += f"[{in_quotes(source.cases.labels[edge.case])}]"
+        if feed is not None:
+            own = source.own_outputs
+            if feed.output is not None and (source.kind == "decision" or feed.output != next(iter(own), None)):
+                text += f"[{in_quotes(feed.output)}]"
+            if self._is_told(edge, feed) and feed.type is not None:
+                text = self._call("typed", text, in_quotes(feed.type))
+        word = edge.word
+        return text if word is None or word == "again" else self._call(word, text)
+
+    def _is_told(self, edge: TypedEdge, feed: PortFeed) -> bool:
+        """Whether the type of what an edge brings must be said."""
+        source = edge.source
+        if edge.target.kind == "output":
+            return False
+        if source.kind == "decision":
+            signature = source.placement.signature
+            return not source.asks and bool(signature.kinds or feed.output or edge.raised or edge.lowered)
+        outputs = {name: type_ or "Any" for name, type_ in source.own_outputs.items()}
+        usual = type_of_output(outputs, feed.output, self._graph.types)
+        for _ in range(edge.raised):
+            usual = None if usual is None else list_of(usual)
+        if edge.word == EACH and usual is not None:
+            usual = item_of(usual)
+        return usual != feed.type
+
+    def _back(self, edge: TypedEdge) -> Iterator[str]:
+        target = self._variables[edge.target.index]
+        if not edge.feeds:
+            yield f"flow.again({self._handle(edge, None)}, {target})"
+        many = {port.name for port in edge.target.input_ports if port.many}
+        flat = {feed.port for one in edge.target.incoming for feed in one.feeds}
+        for port, expression in self._feeds(edge):
+            more = ", many=True" if port in many and port not in flat else ""
+            yield f"flow.again({expression}, {target}, {in_quotes(port)}{more})"
+
+    # The table
+
+    def _entry(self, node: TypedNode) -> dict[str, Any]:
+        """What the table says of a node; nothing where all is as usual."""
+        said: dict[str, Any] = {}
+        title = self._layout.titles[node.index]
+        if node.kind == "input":
+            type_ = node.outputs.get(INPUT_OUTPUT) or "Any"
+            said |= {} if type_ == "Problem" else {"type": type_}
+        elif node.kind == "decision":
+            said |= self._of_decision(node)
+        elif node.kind == "output" and node.resolution.declared is not None:
+            said["type"] = node.resolution.declared
+        step = self._steps.get(node.index)
+        if step is not None:
+            said = {**self._of_step(node, step), **said}
+        if node.kind != "output" and title != (node.id if node.spec is None else node.spec.name):
+            said["title"] = title
+        fed = {feed.port for edge in node.incoming for feed in edge.feeds}
+        optional = sorted(fed.difference(node.placement.required))
+        if optional:
+            said["optional"] = optional
+        return said
+
+    def _of_decision(self, node: TypedNode) -> dict[str, Any]:
+        cases, parameters = node.cases, node.resolution.parameters
+        assert cases is not None  # noqa: S101 (it is a Decision)
+        said: dict[str, Any] = {"by": cases.decided_by, "cases": list(cases.labels)}
+        if node.resolution.expression is not None:
+            said["if"] = node.resolution.expression
+        signature = node.placement.signature
+        if signature.kinds:
+            names = {label.strip().casefold(): label for label in cases.labels}
+            said["kinds"] = {names.get(name, name): type_ for name, type_ in signature.kinds}
+        fed = any(feed.port == "value" for edge in node.incoming for feed in edge.feeds)
+        if signature.has_value != fed:
+            said["value"] = signature.has_value
+        if not node.asks:
+            on_error = parameters.get("on_error")
+            usual = self._workflow.analysis.settings.on_error or "fail"
+            chosen = usual if on_error is None else str(on_error.value)
+            said |= {} if chosen == "fail" else {"on_error": chosen}
+        default = parameters.get("default")
+        if default is not None and default.value is not None:
+            said["default"] = default.value
+        return said
+
+    def _of_step(self, node: TypedNode, step: Step) -> dict[str, Any]:
+        definition, memory = step.definition, step.memory
+        own = objective_of(self._workflow, node)
+        self._written.operators["*" if definition.spec is not None else definition.operator] = None
+        parameters = {name: one for name, one in definition.parameters.items() if name not in ("file", "text")}
+        spec = None if definition.spec is None else dict(definition.spec)
+        default = node.resolution.parameters.get("default")
+        said: dict[str, Any] = {
+            "operator": definition.operator,
+            "agent": None if step.agent is None else self._agent(step.agent),
+            "prompt": self._prompt(node, own),
+            "template": isinstance(own, Template) or None,
+            "outputs": None if node.asks else dict(definition.outputs),
+            "parameters": parameters or None,
+            "spec": spec,
+            "spec_template": (spec is not None and isinstance(spec["prompt"], Template)) or None,
+            "model": None if definition.model == OF_THE_WORKFLOW else definition.model,
+            "temperature": definition.temperature or None,
+            "max_tokens": definition.max_tokens,
+            "seed": definition.seed,
+            "memory": None
+            if memory.kind == "none"
+            else memory.kind
+            if memory.amount is None
+            else (memory.kind, memory.amount),
+            "timeout": step.timeout,
+            "retries": step.retries,
+            "samples": step.samples,
+            "on_error": None if step.on_error == "fail" else step.on_error,
+            "default": None if default is None or node.asks else default.value,
+            "aims": step.aims,
+        }
+        return {key: one for key, one in said.items() if one is not None}
+
+    def _agent(self, agent: Agent) -> str:
+        said = {"role": agent.role, "prompt": agent.prompt or None, "instances": agent.instances}
+        self._agents[agent.name] = {key: one for key, one in said.items() if one is not None}
+        return agent.name
+
+    def _prompt(self, node: TypedNode, prompt: str | None) -> Code | None:
+        if prompt is None:
+            return None
+        known = self._prompts.get(prompt)
+        if known is None:
+            known = self._prompts[prompt] = self._module.of(node.id, constant=True)
+            self._written.constants.append(f"{known} = {in_lines(prompt)}")
+        return Code(known)
+
+
+_SUPPORT = ("Flow", "Result", "each", "either", "first", "main", "over", "passed", "run_program", "typed", "workflow")
+_PYTHON = {
+    "Any": "object",
+    "Bool": "bool",
+    "Json": "object",
+    "Number": "float",
+    **dict.fromkeys(("Answer", "Analysis", "Code", "EntryPoint", "Feedback", "Plan", "Problem", "Text"), "str"),
+}
+
+
+def file_name(workflow: Workflow) -> str:
+    """What a program calls the file that it was made of: the last part of its path."""
+    return workflow.place or workflow.name.replace("\\", "/").rpartition("/")[2]
+
+
+def _as_arguments(given: Mapping[str, str]) -> list[str]:
+    named = [f"{name}={text}" for name, text in given.items() if _is_plain(name)]
+    others = [f"{in_quotes(name)}: {text}" for name, text in given.items() if not _is_plain(name)]
+    return [*named, "**{" + ", ".join(others) + "}"] if others else named
+
+
+def _is_plain(name: str) -> bool:
+    return name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+
+
+def _in_docstring(text: str) -> str:
+    return in_quotes(text)[1:-1]
+
+
+def _declared(types: TypeTable) -> dict[str, Any]:
+    """The types that the file declares, as `merrow_runtime.compiling.tracing.type_table` reads them."""
+    found: dict[str, Any] = {}
+    for name, parent in types.parents.items():
+        if name in BUILT_IN:
+            continue
+        if name in types.words:
+            found[name] = tuple(types.words[name])
+        elif name in types.records:
+            found[name] = dict(types.records[name])
+        elif name in types.unions:
+            found[name] = list(types.unions[name])
+        elif parent is not None:
+            found[name] = parent
+    return found

@@ -1,0 +1,260 @@
+"""A workflow of a program written as a Mermaid file: what was compiled, without its layout and comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE
+from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
+from merrow_runtime.compiling.lines import UNTITLED
+from merrow_runtime.compiling.plain import Handle, PlainEdge, PlainNode
+from merrow_runtime.compiling.reading import ReadFunction
+
+_STEP = "  "
+_KEYS = (
+    "model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error", "samples", "default", "if", "agent",
+)  # fmt: skip
+
+
+def mermaid_text(function: ReadFunction, files: Mapping[str, str]) -> str:
+    """The file of a function. ``files`` has for each function the file that it is written to."""
+    return _Writer(function, files).text()
+
+
+class _Writer:
+    def __init__(self, function: ReadFunction, files: Mapping[str, str]) -> None:
+        self._read, self._flow, self._files = function, function.flow, files
+        self._graph = function.flow.graph
+        self._prompts: dict[str, str] = {}
+        self._own_prompts: set[str] = set()
+        for node in self._graph.nodes:
+            self._note_prompt(node)
+
+    def text(self) -> str:
+        """All of it."""
+        return "".join(f"{line}\n" for line in (*self._header(), "flowchart TD", *self._nodes(None, 1), *self._edges()))
+
+    def _note_prompt(self, node: PlainNode) -> None:
+        """A prompt that goes by a role is among the prompts of the header, any other stands at its node."""
+        said = node.said
+        role, prompt = said.get("title"), said.get("prompt")
+        if role is None or prompt is None:
+            return
+        key = role.strip().casefold()
+        if self._prompts.setdefault(role if key not in map(str.casefold, self._prompts) else key, prompt) == prompt:
+            self._own_prompts.add(node.id)
+
+    # The header
+
+    def _header(self) -> Iterator[str]:
+        made = self._flow
+        yield "---"
+        if not self._read.title.startswith(UNTITLED):
+            yield f"title: {_written(self._read.title)}"
+        yield "workflow:"
+        if made.model is not None:
+            yield f"{_STEP}model: {_written(made.model)}"
+        limits = {"usd": made.usd, "tokens": made.tokens, "seconds": made.seconds}
+        budget = {key: limit for key, limit in limits.items() if limit is not None}
+        if budget:
+            yield f"{_STEP}budget: {flow(budget)}"
+        yield f"{_STEP}inputs: {flow([node.id for node in self._graph.inputs])}"
+        yield f"{_STEP}outputs: {flow([node.id for node in self._graph.outputs])}"
+        if made.types:
+            yield f"{_STEP}types:"
+            for name, said in made.types.items():
+                shown = list(said) if isinstance(said, tuple) else " | ".join(said) if isinstance(said, list) else said
+                yield f"{_STEP * 2}{_written(name)}: {flow(shown)}"
+        yield from self._agents()
+        yield from self._operators()
+        if self._prompts:
+            yield f"{_STEP}prompts:"
+            for role, prompt in self._prompts.items():
+                yield f"{_STEP * 2}{_written(role)}: {text_of_prompt(prompt, _STEP * 3)}"
+        yield "---"
+
+    def _agents(self) -> Iterator[str]:
+        if self._flow.agents:
+            yield f"{_STEP}agents:"
+        for name, said in self._flow.agents.items():
+            yield f"{_STEP * 2}{_written(name)}:"
+            for key, value in said.items():
+                shown = text_of_prompt(value, _STEP * 4) if isinstance(value, str) else flow(value)
+                yield f"{_STEP * 3}{key}: {shown}"
+
+    def _operators(self) -> Iterator[str]:
+        declared = {node.said["operator"]: node for node in self._graph.nodes if node.said.get("spec") is not None}
+        if declared:
+            yield f"{_STEP}operators:"
+        for name, node in declared.items():
+            spec = node.said["spec"]
+            yield f"{_STEP * 2}{_written(name)}:"
+            inputs = {port + ("" if one["required"] else "?"): one["type"] for port, one in spec["inputs"].items()}
+            yield f"{_STEP * 3}inputs: {flow(inputs)}"
+            yield f"{_STEP * 3}outputs: {flow(dict(spec['outputs']))}"
+            if spec["prompt"] is not None:
+                yield f"{_STEP * 3}prompt: {text_of_prompt(spec['prompt'], _STEP * 4)}"
+                if node.said.get("spec_template"):
+                    yield f"{_STEP * 3}template: true"
+
+    # The nodes
+
+    def _nodes(self, box: str | None, depth: int) -> Iterator[str]:
+        """The nodes directly in a composite, with the composites in it where their first node stands."""
+        indent, boxes, inside = "    " * depth, self._graph.boxes, self._graph.inside
+        seen: set[str] = set()
+        for node in self._graph.nodes:
+            own = inside.get(node.id)
+            if own == box:
+                yield f"{indent}{self._node(node)}"
+                continue
+            while own is not None and boxes[own].parent != box:
+                own = boxes[own].parent
+            if own is not None and own not in seen:
+                seen.add(own)
+                kind = "Loop" if boxes[own].kind == "loop" else "Map"
+                yield f"{indent}subgraph {own}"
+                yield from self._nodes(own, depth + 1)
+                yield f"{indent}end"
+                said = {"op": kind, **{key: one.value for key, one in boxes[own].parameters.items()}}
+                yield f"{indent}{own}@{{ {_entries(said)} }}"
+
+    def _node(self, node: PlainNode) -> str:
+        said, name = node.said, node.id
+        if node.kind == "input":
+            more = {key: said[key] for key in ("type",) if key in said}
+            more |= {} if name not in self._flow.inputs else {"default": self._flow.inputs[name]}
+            return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
+        if node.kind == "output":
+            more = {key: said[key] for key in ("type",) if key in said}
+            return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
+        asks = node.asks
+        decides = node.kind == "decision"
+        entries: dict[str, Any] = {"op": "Decision" if decides else said["operator"]}
+        entries |= {"shape": "diam", "label": name} if decides else {}
+        entries |= {key: said[key] for key in _KEYS if key in said}
+        entries |= dict(said.get("parameters", {}))
+        if "memory" in said:
+            memory = said["memory"]
+            entries["memory"] = memory if isinstance(memory, str) else {memory[0]: memory[1]}
+        prompt = said.get("prompt")
+        if asks and prompt is not None:
+            entries["ask"] = prompt
+        elif (
+            prompt is not None and node.id not in self._own_prompts and prompt != (said.get("spec") or {}).get("prompt")
+        ):
+            entries["prompt"] = prompt
+        if said.get("title") is not None and not decides:
+            entries["role"] = said["title"]
+        if said.get("template"):
+            entries["template"] = True
+        if "aims" in said:
+            entries["aims"] = True
+        entries |= self._returns(node)
+        if node.id in self._flow.functions:
+            entries["workflow"] = f"./{self._files[self._flow.functions[node.id].__name__]}"
+        return f"{name}@{{ {_entries(entries)} }}"
+
+    def _returns(self, node: PlainNode) -> dict[str, str]:
+        """The type that a node's answer is promised to be, where it is one that the file declares or a list."""
+        outputs = node.said.get("outputs") or {}
+        if not outputs or node.said.get("spec") is not None or node.id in self._flow.functions:
+            return {}
+        usual = _usual(node.said["operator"])
+        first = next(iter(outputs.values()))
+        return {} if usual is None or first == usual else {"returns": first}
+
+    # The edges
+
+    def _edges(self) -> Iterator[str]:
+        yield from (f"    {self._edge(edge)}" for edge in _in_order(self._every()))
+
+    def _every(self) -> Iterator[PlainEdge]:
+        for node in self._graph.nodes:
+            whole = self._deciding(node)
+            yield from (edge for edge in node.incoming if edge.handle not in whole or edge.port != "value")
+            yield from node.again_in
+
+    def _deciding(self, node: PlainNode) -> list[Handle]:
+        """What a Decision on a union both goes by and passes on: one edge without a label does both."""
+        if node.said.get("by") != "kinds":
+            return []
+        passed = [edge.handle for edge in node.incoming if edge.port == "value"]
+        return [edge.handle for edge in node.incoming if edge.port == "when" and edge.handle in passed]
+
+    def _edge(self, edge: PlainEdge) -> str:
+        handle, again = edge.handle, edge in edge.target.again_in
+        parts: list[str] = []
+        if edge.source.kind == "decision" and handle.case is not None:
+            parts.append(handle.case)
+        word_ = "again" if again else handle.word
+        if word_ is not None:
+            parts.append(word_)
+        if handle.output is not None:
+            parts.append(handle.output)
+        if edge.port is None:
+            parts.append("after")
+        elif handle in self._deciding(edge.target):
+            pass
+        elif edge.target.kind != "output":
+            parts.append(edge.port)
+        elif handle.output is not None:
+            parts.append("")
+        label = ":".join(parts)
+        shown = f"|{_label(label)}|" if label else ""
+        return f"{edge.source.id} -->{shown} {edge.target.id}"
+
+
+def _in_order(edges: Iterator[PlainEdge]) -> list[PlainEdge]:
+    """The edges in an order in which those into each node are as they were, and the cases of each Decision, too."""
+    every = list(edges)
+    number = {id(edge): place for place, edge in enumerate(every)}
+    before: dict[int, list[int]] = {place: [] for place in range(len(every))}
+    last: dict[tuple[str, bool], int] = {}
+    first_of: dict[tuple[str, int], int] = {}
+    for place, edge in enumerate(every):
+        key = (edge.target.id, edge in edge.target.again_in)
+        if key in last:
+            before[place].append(last[key])
+        last[key] = place
+        if edge.source.kind == "decision" and edge.case is not None:
+            first_of.setdefault((edge.source.id, edge.case), number[id(edge)])
+    for (source, case), place in first_of.items():
+        earlier = first_of.get((source, case - 1))
+        if earlier is not None:
+            before[place].append(earlier)
+    done: dict[int, None] = {}
+    waiting = list(range(len(every)))
+    while waiting:
+        ready = next((place for place in waiting if all(one in done for one in before[place])), waiting[0])
+        waiting.remove(ready)
+        done[ready] = None
+    return [every[place] for place in done]
+
+
+def _usual(operator: str) -> str | None:
+    """The type of the first output of a built-in operator where nothing is said; None where that follows from its inputs."""
+    spec = BUILT_IN_TABLE.named(operator)
+    if spec is None or not spec.outputs:
+        return None
+    type_ = spec.outputs[0].type
+    return None if type_ is None or (len(type_) == 1 and type_.isupper()) else type_
+
+
+def _entries(said: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}: {_written(value)}" for key, value in said.items())
+
+
+def _written(value: object) -> str:
+    return flow(value) or quoted(str(value), in_statement=True)
+
+
+def _label(text: str) -> str:
+    return '"' + text.replace("#", "#35;").replace('"', "#quot;") + '"'
+
+
+def text_of_prompt(text: str, indent: str) -> str:
+    """A prompt in the header, behind its name."""
+    block = block_text(text, indent)
+    return word(text) or quoted(text, in_statement=True) if block is None or "<" in text or "%%" in text else block

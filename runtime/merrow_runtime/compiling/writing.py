@@ -1,0 +1,80 @@
+"""How a program writes names and values: always the same text for the same thing, and one that Python reads back exactly."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+_ESCAPED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"'}
+
+
+class Code(str):
+    """Text that stands in a program as it is: a name, or a call."""
+
+    __slots__ = ()
+
+
+def in_quotes(text: str) -> str:
+    """A text as a literal on one line."""
+    return '"' + "".join(_ESCAPED.get(one) or _shown(one) for one in text) + '"'
+
+
+def in_lines(text: str) -> str:
+    """A text as a literal, over several lines where it has some."""
+    if "\n" not in text:
+        return in_quotes(text)
+    lines = "".join(one if one == "\n" else _ESCAPED[one] if one == "\\" else _shown(one) for one in text)
+    lines = lines.replace('"""', '\\"\\"\\"')
+    if lines.endswith('"'):
+        lines = lines[:-1] + '\\"'
+    # A blank at the end of a line is seen, and no editor takes it away.
+    lines = re.sub(r"[ ](?=\n)", "\\\\x20", lines)
+    return f'"""\\\n{lines}"""'
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def value(given: object) -> str:
+    """A value as a literal on one line."""
+    if isinstance(given, Code):
+        return given
+    if isinstance(given, str):
+        return in_quotes(given)
+    if isinstance(given, Mapping):
+        return "{" + ", ".join(f"{value(key)}: {value(one)}" for key, one in given.items()) + "}"
+    if isinstance(given, tuple):
+        return "(" + ", ".join(map(value, given)) + ("," if len(given) == 1 else "") + ")"
+    if isinstance(given, Sequence):
+        return "[" + ", ".join(map(value, given)) + "]"
+    return repr(given)
+
+
+class Names:
+    """Names of Python for things, each once: in snake case, or in capitals for constants."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = {*taken, *keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
+        self.given: set[str] = set()
+
+    def of(self, text: str, *, constant: bool = False) -> str:
+        """A name for what is called ``text``, which no other has."""
+        plain = unicodedata.normalize("NFKC", text)
+        name = re.sub(r"\W+", "_", plain).strip("_")
+        name = unicodedata.normalize("NFKC", name.upper() if constant else name.lower())
+        if not name.isidentifier():
+            name = re.sub(r"[^0-9A-Za-z_]", "_", name).strip("_")
+            name = name if name.isidentifier() else f"{'N' if constant else 'n'}_{name}".rstrip("_")
+        found, number = name, 1
+        while found in self._taken or found in self.given:
+            number += 1
+            found = f"{name}_{number}"
+        self.given.add(found)
+        return found

@@ -1,0 +1,43 @@
+"""Workflows of Python files: programs that `merrow compile` made, and classes as they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from merrow_runtime.compiling.mermaid import mermaid_text
+from merrow_runtime.compiling.published import read_published
+from merrow_runtime.compiling.reading import NotReadError, is_compiled, parse, read_program
+from merrow_runtime.program.files import read_path
+from merrow_server.errors import InputError
+
+
+class Imported(NamedTuple):
+    """The text of a workflow, the files that it calls by name, and notes for the user."""
+
+    text: str
+    called: Mapping[str, str]
+    notes: Sequence[str] = ()
+
+
+def imported(path: Path) -> Imported:
+    """The workflow in a Python file, which is read and never run. Raises `InputError` that names the line."""
+    text = read_path(path, str(path), 10_000_000).text
+    try:
+        tree = parse(text)
+        if not is_compiled(tree):
+            return _published(path, text)
+        functions = read_program(text)
+    except NotReadError as problem:
+        raise InputError(f"{path} can't be imported. {problem}") from None
+    files = {one.name: Path(one.flow.name).name for one in functions[1:]}
+    texts = {one.name: mermaid_text(one, files) for one in functions}
+    return Imported(texts[functions[0].name], {files[name]: texts[name] for name in files})
+
+
+def _published(path: Path, text: str) -> Imported:
+    beside = path.with_name("prompt.py")
+    prompts = read_path(beside, str(beside), 10_000_000).text if beside.is_file() and beside != path else None
+    written, notes = read_published(text, prompts)
+    return Imported(written, {}, notes)

@@ -1,0 +1,138 @@
+"""A compiled program can't be told from `merrow run`: with a recording it asks the same, prints the same and fails the same."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.examples import TIMES, examples
+from tests.runtime.compiling.programs import check_same, run_program
+from tests.runtime.frontier.nested_workflows import nested_workflow
+from tests.workflows import workflows
+
+from merrow_runtime import UsageFailure, check_workflow
+from merrow_runtime.compiling.compiler import compile_workflow
+from merrow_runtime.program.loading import load
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = sorted(
+    path for ending in ("mmd", "md") for path in (ROOT / "examples").rglob(f"*.{ending}") if path.name != "broken.mmd"
+)
+ONLY_FOR_THE_RUNTIME = {"website.mmd"}
+NESTED = int(os.environ.get("MERROW_COMPILED", 300 if TIMES > 1 else 12))
+"""How many generated workflows with Loops and Maps are compiled and run."""
+FIRST = 0 if os.environ.get("CI") and TIMES == 1 else int(os.environ["MERROW_SEED"]) * 100_000
+
+
+@pytest.mark.thinned(4)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_runs_alike(path: Path, tmp_path: Path) -> None:
+    workflow = load(path)
+    if path.name in ONLY_FOR_THE_RUNTIME:
+        with pytest.raises(UsageFailure, match="planned"):
+            compile_workflow(workflow)
+        return
+    program = compile_workflow(workflow).text
+    for seed, bad in ((1, 0.0), (2, 0.1), (3, 0.3)):
+        check_same(workflow, program, tmp_path, seed, bad)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_loops_and_maps_in_each_other_run_alike(part: int, tmp_path: Path) -> None:
+    seen: Counter[str] = Counter()
+    seed = FIRST + part
+    while seen["workflows"] < NESTED // 2:
+        seed += 2
+        try:
+            workflow = check_workflow(nested_workflow(seed), name="nested.mmd")
+        except UsageFailure:
+            continue
+        seen["workflows"] += 1
+        program = compile_workflow(workflow).text
+        for number, bad in enumerate((0.0, 0.05, 0.3)):
+            try:
+                seen[check_same(workflow, program, tmp_path, number, bad).status] += 1
+            except AssertionError as wrong:
+                raise AssertionError(f"workflow {seed}, answers {number}: {wrong}\n{nested_workflow(seed)}") from wrong
+    assert seen["finished"]
+
+
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
+@given(workflows(), st.integers(0, 1000))
+def test_workflows_of_all_operators_run_alike(tmp_path_factory: pytest.TempPathFactory, text: str, seed: int) -> None:
+    workflow = check_workflow(text, name="made.mmd")
+    program = compile_workflow(workflow).text
+    check_same(workflow, program, tmp_path_factory.mktemp("made"), seed, Random(seed).choice([0.0, 0.1, 0.3]))
+
+
+def everything(extra: str = "", header: str = "", nodes: str = "") -> str:
+    return f"""---
+workflow:
+  model: m
+{header}---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    STYLE@{{ shape: stadium, type: Text, default: "plain \\"style\\"" }}
+    A@{{ op: Custom, prompt: "first" {extra} }}
+    B@{{ op: Custom, prompt: "second", samples: 3, temperature: 0.5 }}
+    VOTE@{{ op: ScEnsemble, memory: all }}
+{nodes}    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A
+    STYLE -->|input| A
+    PROBLEM -->|input| B
+    A --> VOTE
+    B --> VOTE
+    VOTE --> RETURN
+    classDef Interface fill:#eee
+    class STYLE Interface
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        everything(header="  inputs: [PROBLEM, STYLE]\n"),
+        everything(", on_error: skip", "  inputs: [PROBLEM, STYLE]\n"),
+        everything(", on_error: default, default: none", "  inputs: [PROBLEM, STYLE]\n"),
+        everything(", memory: summary", "  inputs: [PROBLEM, STYLE]\n  memory: {last: 2}\n"),
+        everything(
+            ", agent: critic",
+            "  inputs: [PROBLEM, STYLE]\n  aims: true\n"
+            "  agents:\n    critic: {role: a critic, prompt: Be strict., instances: 1}\n",
+        ),
+        everything(
+            header="  inputs: [PROBLEM, STYLE]\n  outputs: [RETURN, SECOND]\n",
+            nodes="    SECOND([Second]):::Interface\n    A --> SECOND\n",
+        ),
+        everything(header="  inputs: [PROBLEM, STYLE]\n  budget: {tokens: 12}\n"),
+        "flowchart TD\n    Start([Start]) --> Write[Write a line]\n    Write --> Good{Is it good?}\n"
+        "    Good -->|no: dull| Write\n    Good -->|yes| Stop([Stop])\n",
+    ],
+    ids=["samples", "skip", "default", "summary", "agents", "outputs", "budget", "drawing"],
+)
+def test_what_nodes_say_is_kept(text: str, tmp_path: Path) -> None:
+    workflow = check_workflow(text, name="all.mmd")
+    program = compile_workflow(workflow).text
+    for seed in range(4):
+        check_same(workflow, program, tmp_path, seed, (0.0, 0.2, 0.4, 0.6)[seed])
+
+
+def test_shuffles_follow_the_seed(tmp_path: Path) -> None:
+    text = everything(header="  inputs: [PROBLEM, STYLE]\n").replace("op: ScEnsemble", "op: MdEnsemble")
+    workflow = check_workflow(text, name="all.mmd")
+    check_same(workflow, compile_workflow(workflow).text, tmp_path, 5, 0.0)
+
+
+def test_a_recording_of_another_workflow_is_a_sentence(tmp_path: Path) -> None:
+    workflow = check_workflow(everything(header="  inputs: [PROBLEM, STYLE]\n"), name="all.mmd")
+    other = check_workflow(everything(header="  inputs: [PROBLEM, STYLE]\n").replace("first", "third"), name="all.mmd")
+    check_same(workflow, compile_workflow(workflow).text, tmp_path, 1, 0.0)
+    program = compile_workflow(other).text
+    done = run_program(program, "--input", "problem=def f(x): pass", "--replay", str(tmp_path / "recorded.jsonl"))
+    assert done.code == 1
+    assert "has another request at node A" in done.err

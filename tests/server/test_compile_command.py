@@ -1,0 +1,267 @@
+"""``merrow compile``: a program, checked later, and refused in a sentence."""
+
+from __future__ import annotations
+
+import ast
+import compileall
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.server.program import GOOD, Outcome, merrow, write
+
+from merrow_analysis.edits.yaml_write import quoted
+from merrow_runtime.compiling.compiler import MARK
+
+BLOCKING = """\
+import runpy, sys
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0].startswith({blocked!r}):
+            raise ImportError("blocked: " + name, name=name)
+
+sys.meta_path.insert(0, Block())
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    write("flow.mmd", GOOD)
+
+
+def run(program: str, *arguments: str, blocked: str = "merrow", **env: str) -> Outcome:
+    write("blocking.py", BLOCKING.format(blocked=blocked))
+    done = subprocess.run(
+        [sys.executable, "blocking.py", program, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **env},
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("form", [[], ["--support", "shared.py"], ["--runtime"]])
+def test_a_program_answers_as_the_workflow_does(form: list[str]) -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
+    ran = merrow("run", "flow.mmd", "--input", "problem=hello", "--record", "run.jsonl")
+    blocked = "nothing" if form == ["--runtime"] else "merrow"
+    done = run(
+        "flow.py", "--input", "problem=hello", "--replay", "run.jsonl", "--record", "again.jsonl", blocked=blocked
+    )
+    assert (done.code, done.out, done.err) == (0, ran.out, "")
+    again = merrow("run", "flow.mmd", "--input", "problem=hello", "--replay", "again.jsonl")
+    assert (again.code, again.out) == (0, ran.out)
+
+
+@pytest.mark.parametrize("form", [[], ["--support", "shared.py"], ["--runtime"]])
+def test_a_program_is_checked(form: list[str]) -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
+    assert merrow("compile", "--check", "flow.py").code == 0
+    assert merrow("compile", "flow.mmd", "--check", "flow.py").code == 0
+    program = Path("flow.py").read_text()
+
+    Path("flow.py").write_text(program.replace("def main()", "def  main()"))
+    changed = merrow("compile", "--check", "flow.py")
+    assert changed.code == 1
+    assert "flow.py was changed by hand since it was compiled, first in line" in changed.err
+    Path("flow.py").write_text(program.replace("raise SystemExit", "raise  SystemExit"))
+    assert "not that of this version of Merrow" in merrow("compile", "--check", "flow.py").err
+
+    Path("flow.py").write_text(program)
+    write("flow.mmd", GOOD + "%% a comment\n")
+    outdated = merrow("compile", "--check", "flow.py")
+    assert outdated.code == 1
+    assert "flow.py is out of date: flow.mmd has changed since it was compiled." in outdated.err
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
+    different = [
+        (old, new)
+        for old, new in zip(program.splitlines(), Path("flow.py").read_text().splitlines(), strict=True)
+        if old != new
+    ]
+    assert len(different) == 1  # the line with the hash
+    assert merrow("compile", "--check", "flow.py", "flow.py").code == 0
+
+
+def test_it_is_the_same_each_time_and_clean_python() -> None:
+    first, second = merrow("compile", "flow.mmd"), merrow("compile", "flow.mmd")
+    assert first.out == second.out
+    write("flow.py", first.out)
+    assert (
+        subprocess.run(
+            [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E9,F", "flow.py"], check=False
+        ).returncode
+        == 0
+    )
+    assert compileall.compile_file("flow.py", quiet=1)
+    above, _, below = first.out.partition(MARK)
+    nodes = 3
+    prompts = 1
+    assert len([line for line in above.partition("NODES")[2].splitlines() if line.strip()]) <= 3 * nodes + prompts + 6
+    allowed = {*sys.stdlib_module_names, "openai", "aiohttp", "httpx2", "json_repair"}
+    for node in ast.parse(below).body:
+        named = (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [one.name for one in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+        assert {name.partition(".")[0] for name in named} <= allowed
+
+
+HOSTILE = [
+    'quotes " and """ and \' \\ backslash\nover """" lines\\',
+    "{braces} {{}} %s {0}",
+    "tab\t nul\0 bell\a\r\n \n blanks  \n",
+    'ends with a quote "',
+    "é 漢字 🎉 \u2028 \u202e\nsecond",
+    "lone \ud800 half",
+]
+
+
+@pytest.mark.parametrize("prompt", HOSTILE, ids=range(len(HOSTILE)))
+def test_any_prompt_is_kept(prompt: str) -> None:
+    header = f"---\nworkflow:\n  prompts:\n    solver: {quoted(prompt)}\n---\nflowchart TD\n"
+    write("flow.mmd", GOOD.replace("flowchart TD\n", header, 1))
+    made = merrow("compile", "flow.mmd", "-o", "flow.py")
+    assert made.code == 0, made.err
+    ran = merrow("run", "flow.mmd", "--input", "problem=x", "--record", "run.jsonl")
+    done = run("flow.py", "--input", "problem=x", "--replay", "run.jsonl")
+    assert (done.code, done.out, done.err) == (0, ran.out, "")
+
+
+def test_any_name_becomes_one_of_python() -> None:
+    names = [
+        "lambda",
+        "None",
+        "é",
+        "a-b",
+        "a_b",
+        "A_B",
+        "flow",
+        "Flow",
+        "workflow",
+        "input",
+        "self",
+        "ﬁ",
+        "fi",
+        "match",
+        "NODES",
+    ]
+    lines = [f'    {name}@{{ op: Custom, prompt: "do {number}" }}' for number, name in enumerate(names)]
+    edges = [f"    PROBLEM -->|input| {name}\n    {name} --> ALL" for name in names]
+    text = "\n".join(
+        ["flowchart TD", "    PROBLEM([P]):::Interface", *lines, "    ALL@{ op: Assemble, how: concat }", *edges]
+    )
+    write("flow.mmd", text + "\n    ALL --> RETURN([R]):::Interface\n    classDef Interface fill:#eee\n")
+    made = merrow("compile", "flow.mmd", "-o", "flow.py")
+    assert made.code == 0, made.err
+    ran = merrow("run", "flow.mmd", "--input", "problem=x", "--record", "run.jsonl")
+    done = run("flow.py", "--input", "problem=x", "--replay", "run.jsonl")
+    assert (done.code, done.out, done.err) == (0, ran.out, "")
+    imported = merrow("import", "flow.py", "-o", "back.mmd")
+    assert imported.code == 0, imported.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--input", "problem=x"], "There is no model to ask: set OPENAI_API_KEY"),
+        (["--input", "problme=x"], "The workflow has no input problme. Did you mean PROBLEM?"),
+        ([], "The input PROBLEM has no value; give it one with: --input problem=..."),
+        (["--input", "problem"], "lacks its value"),
+        (["--input", "problem=@gone.txt"], "gone.txt can't be read"),
+        (["--input", "problem=x", "--replay", "gone.jsonl"], "The recording gone.jsonl can't be read"),
+        (["--input", "problem=x", "--replay", "a", "--record", "a"], "can't name the same file"),
+        (["--input", "problem=x", "--base-url", "nonsense"], "is not an address"),
+    ],
+)
+def test_a_program_says_what_is_wrong_in_a_sentence(arguments: list[str], sentence: str) -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
+    done = run("flow.py", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert sentence in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_program_without_the_package_that_reaches_endpoints() -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
+    done = run("flow.py", "--input", "problem=x", blocked=("merrow", "openai"), OPENAI_API_KEY="k")  # type: ignore[arg-type]
+    assert done.code == 1
+    assert done.err == (
+        "flow.py: Node A: Real endpoints need the package openai, which is not installed; install it with: pip install"
+        " 'openai[aiohttp]'\n"
+    )
+
+
+BUDGET = GOOD.replace("flowchart TD\n", "---\nworkflow:\n  budget: {usd: 1}\n---\nflowchart TD\n", 1)
+
+
+def test_what_a_program_cannot_hold_is_refused_by_name() -> None:
+    write("flow.mmd", BUDGET)
+    refused = merrow("compile", "flow.mmd", "-o", "flow.py")
+    assert refused.code == 2
+    assert "`budget: usd` needs prices" in refused.err
+    assert not Path("flow.py").exists()
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+
+
+def test_nothing_is_half_written() -> None:
+    write("flow.mmd", GOOD.replace("--> RETURN", "--> NOWHERE"))
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 2
+    assert not Path("flow.py").exists()
+    write("flow.mmd", GOOD)
+    write("mine.py", "print('mine')\n")
+    refused = merrow("compile", "flow.mmd", "-o", "mine.py")
+    assert refused.code == 2
+    assert "was not made by `merrow compile`" in refused.err
+    assert Path("mine.py").read_text() == "print('mine')\n"
+    for wrong in (["--support", "other/shared.py"], ["--support", "not a name.py"], ["--support", "x.py", "--runtime"]):
+        assert merrow("compile", "flow.mmd", "-o", "flow.py", *wrong).code == 2
+    assert merrow("compile", "--check", "mine.py").code == 2
+
+
+def test_files_that_call_each_other_become_functions() -> None:
+    called = (
+        "flowchart TD\n    PROBLEM([P]):::Interface\n"
+        "    Q@{ op: Custom, prompt: again?, returns: Bool }\n    WHERE{more?}:::DecisionOp\n"
+        "    DEEP@{ op: Call, workflow: ./part.mmd, depth: 2, on_error: skip }\n    RETURN([R]):::Interface\n"
+        "    RETURN@{ type: Text }\n"
+        "    PROBLEM -->|input| Q\n    Q -->|when| WHERE\n    PROBLEM -->|value| WHERE\n    WHERE -->|no| RETURN\n"
+        "    WHERE -->|yes:PROBLEM| DEEP\n    DEEP --> RETURN\n"
+        "    classDef Interface fill:#eee\n    classDef DecisionOp fill:#fff\n"
+    )
+    write("part.mmd", called)
+    write("flow.mmd", called.replace("DEEP", "PART").replace("depth: 2, ", ""))
+    made = merrow("compile", "flow.mmd", "-o", "flow.py")
+    assert made.code == 0, made.err
+    ran = merrow("run", "flow.mmd", "--input", "problem=x", "--record", "run.jsonl")
+    done = run("flow.py", "--input", "problem=x", "--replay", "run.jsonl")
+    assert (done.code, done.out) == (ran.code, ran.out)
+    Path("back").mkdir()
+    assert merrow("import", "flow.py", "-o", "back/flow.mmd").code == 0
+    assert sorted(path.name for path in Path("back").iterdir()) == ["flow.mmd", "part.mmd"]
+    assert "name the file with -o" in merrow("import", "flow.py").err
+
+
+def test_a_function_in_another_program() -> None:
+    assert merrow("compile", "flow.mmd", "-o", "out.py").code == 0
+    assert merrow("run", "flow.mmd", "--input", "problem=hello", "--record", "run.jsonl").code == 0
+    write(
+        "user.py",
+        "import asyncio\nfrom out import workflow\n"
+        "async def go():\n    try:\n        await workflow('hello')\n    except Exception as failure:\n        print(failure)\n"
+        "asyncio.run(go())\n",
+    )
+    done = run("user.py")
+    assert done.code == 0
+    assert done.out.startswith("There is no model to ask")
