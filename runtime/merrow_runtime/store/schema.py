@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 8
+VERSION = 9
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -108,6 +108,20 @@ CREATE TABLE proposals (
 ) WITHOUT ROWID;
 """
 
+_EXTRACTIONS = """
+CREATE TABLE extractions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE, cases TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
+    seconds REAL NOT NULL, error TEXT, dataset TEXT NOT NULL, part TEXT NOT NULL, metric TEXT NOT NULL,
+    model TEXT NOT NULL, generator TEXT NOT NULL, seed INTEGER NOT NULL, plan TEXT NOT NULL
+);
+CREATE TABLE extracted (
+    extraction INTEGER NOT NULL REFERENCES extractions ON DELETE CASCADE, key TEXT NOT NULL, said TEXT NOT NULL,
+    PRIMARY KEY (extraction, key)
+) WITHOUT ROWID;
+"""
+_SINCE_9 = _EXTRACTIONS
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -147,7 +161,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -157,7 +171,8 @@ have the workflow in their ``snapshot`` and their nodes' definitions in ``defini
 NULL where an older version did not record them. ``scores`` has the answers of evaluations and what they are worth, by keys of
 what decides an answer (``work``) and its score (``scored``); ``trials`` has those of searches, each of a draw, or of the
 reading of the held-out items where ``draw`` is 0, or only to be shown to a model where it is -1. ``proposals`` has what a
-model proposed before a draw of a search. ``readings`` says who read which
+model proposed before a draw of a search. ``extracted`` has what an extraction has come by, its model's answers and the scores
+of cases, by ``key``. ``readings`` says who read which
 part of what data, also where that was deleted since. ``openings`` has the processes that have the journal open as one
 of their own, see `Store.open`.
 """
@@ -186,6 +201,7 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     5: _SINCE_6,
     6: _SINCE_7,
     7: _SINCE_8,
+    8: _SINCE_9,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 
