@@ -32,14 +32,15 @@ GROUPS: dict[str, dict[str, str]] = {
     "Run": {
         "run": "Run a workflow.",
         "runs": "List the runs in the journal.",
-        "show": "Show one run, evaluation or search of the journal: nodes, prompts, answers, costs.",
-        "resume": "Continue a run, an evaluation or a search that stopped before it finished.",
-        "cancel": "End a run, an evaluation or a search that another process works on.",
+        "show": "Show one run, evaluation, search or extraction of the journal.",
+        "resume": "Continue a run, an evaluation, a search or an extraction that stopped before it finished.",
+        "cancel": "End a run, an evaluation, a search or an extraction that another process works on.",
         "costs": "Say what calls to models cost, by day, workflow or model.",
     },
     "Improve": {
         "optimize": "Search for a better workflow, and test the best one on held-out items.",
         "optimizations": "List the searches in the journal.",
+        "extract": "Draw operators from solved cases, checked, proved and put into a library.",
         "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
         "crossover": "Make safe children of two workflows.",
         "suggest": "Have a model suggest improvements, checked and judged.",

@@ -74,9 +74,10 @@ async def prepare_extraction(wanted: ExtractionAsked, user: Store, choosing: Cho
     asked = replace(wanted.asked, solved=True, fresh=wanted.replay is not None)
     file = data_file(asked.dataset)
     try:
-        if asked.solution is not None and asked.gold is None and asked.reader in (None, OWN):
-            asked = replace(asked, gold=_gold(asked))
         data = asked.read(asked.part)
+        if data.reader == OWN and all(item.gold is None for item in data.items):
+            asked = replace(asked, gold=asked.solution)  # the right answer where no other field is named
+            data = asked.read(asked.part)
         if asked.part is None and part_in_name(file) is None:
             everything = replace(asked, limit=None, items=()).read("all")
             asked = replace(asked, part="all" if len(everything.items) < FEW else "validate")
@@ -134,15 +135,6 @@ async def prepare_extraction_again(
     settings = Settings(**{**said, "without": tuple(said["without"])})
     plan = _plan(base, settings, record.generator, record.seed)
     return PreparedExtraction(plan, base.data, base, Path(record.plan["out"]), dict(record.plan))
-
-
-def _gold(asked: Asked) -> str | None:
-    """The field with right answers where only that with solutions is named: the same for data of the user's own."""
-    try:
-        asked.read("all")
-    except DataError:
-        return asked.solution
-    return None
 
 
 def _recorded(record: str | None, replay: str | None, choosing: Choosing) -> Choosing:
