@@ -266,23 +266,29 @@ class Extractor:
         outcome = self.outcome
         operators = _operators(outcome.pool, outcome.named)
         able: dict[str, dict[str, int]] = {}
-        wanted: list[tuple[str, str, str, Trial | None]] = []
-        of: list[tuple[str, int, list[str]]] = []
+        wanted: list[tuple[str, int, list[str]]] = []
         for name in sorted(self._extracted & typed.keys()):
             case = typed[name]
             able[name] = {step.name: 0 for step in case.steps if step.built_in is None}
             groups = _groups_of(name, outcome.named)
             for number, candidate in enumerate(outcome.pool):
                 steps = [case.steps[at].name for at, group in groups.items() if group in candidate.sources]
-                text = swapped(case, dict.fromkeys(steps, operators[number])) if steps else None
-                if text is not None:
-                    wanted.append((name, text, "swap", own[name]))
-                    of.append((name, number, steps))
-        trials = await self._run_all("trying operators in cases", wanted) if is_run else [None] * len(wanted)
-        for (name, number, steps), trial in zip(of, trials, strict=True):
-            if trial is None or trial.value >= own[name].value:
-                for step in steps:
-                    able[name][step] |= 1 << number
+                if steps:
+                    wanted.append((name, number, steps))
+        done = 0
+
+        async def try_one(name: str, number: int, steps: Sequence[str]) -> bool:
+            nonlocal done
+            mapped = dict.fromkeys(steps, operators[number])
+            value = await self.trials.swap(self._cases[name], typed[name], mapped, own[name], is_run=is_run)
+            done += 1
+            self._told("trying operators in cases", done, len(wanted))
+            return value
+
+        does = await together([try_one(*each) for each in wanted])
+        for (name, number, steps), can in zip(wanted, does, strict=True):
+            for step in steps:
+                able[name][step] |= can << number
         return able
 
     def _choose(self, able: Mapping[str, Mapping[str, int]]) -> Choice:
@@ -334,7 +340,7 @@ class Extractor:
                 }
             else:
                 offers = fitting(case, outcome.operators)
-            found = rewritten(case, offers, f"Case {name}, with extracted operators")
+            found = rewritten(case, offers)
             if found is not None:
                 made[name] = found
         whole = [name for name, one in made.items() if one.is_whole]

@@ -38,14 +38,19 @@ class Operator:
         yield f"{indent}{front_key(self.name)}:"
         inputs = ", ".join(
             f"{port_of(one.kind)}{'?' * one.is_optional}: "
-            + (f"{{type: {one.kind}, many: true}}" if one.kind in self.many else one.kind)
+            + (f"{{type: {_written(one.kind)}, many: true}}" if one.kind in self.many else _written(one.kind))
             for one in self.signature.inputs
         )
         yield f"{indent}  inputs: {{{inputs}}}"
-        yield f"{indent}  outputs: {{{port_of(self.signature.output)}: {self.signature.output}}}"
+        yield f"{indent}  outputs: {{{port_of(self.signature.output)}: {_written(self.signature.output)}}}"
         yield f"{indent}  prompt: {front_text(self.prompt, indent + '    ')}"
         if self.note:
             yield f"{indent}  note: {quoted(self.note)}"
+
+
+def _written(kind: Type) -> str:
+    """A kind between YAML's braces."""
+    return quoted(kind) if "[" in kind else kind
 
 
 def own_operator(step: Step, kinds: Mapping[str, Type]) -> Operator:

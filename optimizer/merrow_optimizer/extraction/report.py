@@ -217,15 +217,17 @@ def files(extractor: Extractor) -> dict[str, str]:
     names = FreshIds((), str.casefold)
     for name, one in sorted(outcome.proved.items()):
         file = names.new(_NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME], "case")
-        found[f"{CASES}/{file}.mmd"] = one.rewritten.text
+        found[f"{CASES}/{file}.mmd"] = titled(one.rewritten.text, f"Case {name}, with extracted operators")
     whole = sum(count for _, count in shapes(outcome))
     for number, (one, count) in enumerate(_shown_shapes(outcome), 1):
-        said = f"%% A shape of workflow that {count} of {whole} cases have"
-        lines = one.rewritten.text.split("\n")
-        at = next(index for index, line in enumerate(lines) if line.startswith("%% Case "))
-        lines[at] = said
-        found[f"{START}/{number}.mmd"] = "\n".join(lines)
+        said = f"A shape of workflow that {count} of {whole} cases have"
+        found[f"{START}/{number}.mmd"] = titled(one.rewritten.text, said)
     return found
+
+
+def titled(text: str, title: str) -> str:
+    """A file with a comment before its diagram."""
+    return text.replace("\nflowchart TD\n", f"\n%% {' '.join(title.split())}\nflowchart TD\n", 1)
 
 
 def library(extractor: Extractor) -> str:

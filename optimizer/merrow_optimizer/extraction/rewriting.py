@@ -29,25 +29,25 @@ def swapped(case: Typed, mapped: Mapping[str, Operator]) -> str | None:
     return None if text is None or problems_of(text) else text
 
 
-def rewritten(case: Typed, offers: Offers, title: str) -> Rewritten | None:
+def rewritten(case: Typed, offers: Offers) -> Rewritten | None:
     """A case with as many of its steps replaced as fit together; None where not even its own steps fit, which is not so for what
     stage 1 accepted.
     """
     wanted = {name: found[0] for name, found in offers.items() if found}
     own = [step.name for step in case.steps if step.built_in is None]
     mapped: dict[str, Operator] = {}
-    text = case_text(case, wanted, title)
+    text = case_text(case, wanted)
     if text is not None and not problems_of(text):
         mapped = wanted
     else:
         text = None
         for name in own:
             for operator in offers.get(name, ()):
-                tried = case_text(case, {**mapped, name: operator}, title)
+                tried = case_text(case, {**mapped, name: operator})
                 if tried is not None and not problems_of(tried):
                     mapped, text = {**mapped, name: operator}, tried
                     break
-        text = text or case_text(case, {}, title)
+        text = text or case_text(case, {})
     return None if text is None else Rewritten(text, mapped, all(name in mapped for name in own))
 
 

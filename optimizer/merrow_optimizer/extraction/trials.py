@@ -13,7 +13,10 @@ from typing import Any
 from merrow_optimizer.evaluation.answering import Answering, run_name
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.extraction.cases import Case
+from merrow_optimizer.extraction.operators import Operator
 from merrow_optimizer.extraction.plan import ExtractionPlan
+from merrow_optimizer.extraction.rewriting import swapped
+from merrow_optimizer.extraction.writing import Typed, analysed
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.store.database import Store
@@ -61,6 +64,8 @@ class Trials:
         if base.asking is not None:
             base.asking.begin(endpoint, base.concurrency, user.cache)
         self._gate = asyncio.Semaphore(base.concurrency + base.concurrency // 4)
+        # So that a file is still known from being checked when it is run.
+        self._swapping = asyncio.Semaphore(2 * base.concurrency)
         self._is_resumed = own.has_runs
 
     async def score(self, case: Case, text: str, what: str, after: Trial | None = None) -> Trial:
@@ -72,12 +77,23 @@ class Trials:
         known = self._known.get(key)
         if known is None:
             async with self._gate:
-                known = await self._run(case, check_workflow(text, name=f"case {case.id}"), f"{what}_{digest}", after)
+                workflow = check_workflow(text, name=f"case {case.id}", analysis=analysed(text))
+                known = await self._run(case, workflow, f"{what}_{digest}", after)
             if known["status"] != Status.UNANSWERED:
                 await self._user.extractions.keep(self._id, key, known)
         self.used += Usage.from_json(known["usage"])
         self.count += 1
         return Trial(known["status"], known["value"], known["semantic"], known["run"])
+
+    async def swap(self, case: Case, typed: Typed, mapped: Mapping[str, Operator], own: Trial, *, is_run: bool) -> bool:
+        """Whether steps of a case can have these operators: the file has no error, and where it ``is_run``, the case is
+        answered no worse than by its own workflow.
+        """
+        async with self._swapping:
+            text = swapped(typed, mapped)
+            if text is None or not is_run:
+                return text is not None
+            return (await self.score(case, text, "swap", own)).value >= own.value
 
     async def _run(self, case: Case, workflow: Workflow, name: str, after: Trial | None) -> dict[str, Any]:
         base = self._plan.base

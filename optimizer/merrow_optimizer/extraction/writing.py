@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from merrow_analysis.check import analyse
+from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
 from merrow_analysis.definitions.types import Type
-from merrow_analysis.formatting import format_text
 from merrow_analysis.fresh_ids import FreshIds
 from merrow_optimizer.extraction.kinds import INPUTS, port_of
 from merrow_optimizer.extraction.operators import Operator, own_operator
 from merrow_optimizer.extraction.steps import Step, Steps, output_port, ports_of, spec_of
 
 _SHAPES = {"PROBLEM": "Problem", "ENTRY_POINT": "entry_point", "TESTS": "tests"}
-_SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +86,8 @@ def _output(step: Step | None) -> str:
     return "" if name == spec.outputs[0].name else name
 
 
-def case_text(case: Typed, mapped: Mapping[str, Operator], title: str = "") -> str | None:
-    """The formatted file of a case whose steps have these operators; None where one of them doesn't fit. Nothing of the problem
+def case_text(case: Typed, mapped: Mapping[str, Operator]) -> str | None:
+    """The file of a case whose steps have these operators; None where one of them doesn't fit. Nothing of the problem
     or its solution is in it. Operators are declared in the front matter, so that the file can be run wherever it is.
     """
     wires = edges(case, mapped)
@@ -102,10 +100,10 @@ def case_text(case: Typed, mapped: Mapping[str, Operator], title: str = "") -> s
             operator = own_operator(step, case.kinds)
             own[step.name] = replace(operator, name=names.new(operator.name))
     operators = {**mapped, **own}
-    return format_text("".join(f"{line}\n" for line in _lines(case, operators, wires, title)))
+    return "".join(f"{line}\n" for line in _lines(case, operators, wires))
 
 
-def _lines(case: Typed, operators: Mapping[str, Operator], wires: list[Edge], title: str) -> Iterator[str]:
+def _lines(case: Typed, operators: Mapping[str, Operator], wires: list[Edge]) -> Iterator[str]:
     ids = {step.name: f"S{number}" for number, step in enumerate(case.steps, 1)}
     declared = {one.name: one for step in case.steps if (one := operators.get(step.name)) is not None}
     yield from ("---", "workflow:")
@@ -116,24 +114,28 @@ def _lines(case: Typed, operators: Mapping[str, Operator], wires: list[Edge], ti
     else:
         yield "  version: 1"
     yield "---"
-    if title:
-        yield f"%% {_SPACES.sub(' ', title)}"
     yield "flowchart TD"
     used = [name for name in case.inputs if any(wire.source == name for wire in wires)]
     for name in used:
-        yield f"{name}([{_SHAPES[name]}])"
+        yield f"    {name}([{_SHAPES[name]}])"
     for step in case.steps:
         name = operators[step.name].name if step.built_in is None else step.built_in
-        yield f'{ids[step.name]}["{name}<br/>"]'
-    yield "RETURN([Answer])"
+        yield f'    {ids[step.name]}["{name}<br/>"]'
+    yield "    RETURN([Answer])"
     for wire in wires:
         target = "RETURN" if wire.step is None else ids[wire.step]
         label = f"{wire.output}:{wire.port}" if wire.output else wire.port
-        yield f"{ids.get(wire.source, wire.source)} -->{f'|{label}|' if label else ''} {target}"
-    yield f"classDef {INTERFACE_CLASS} {INTERFACE_STYLE}"
-    yield f"class {','.join([*used, 'RETURN'])} {INTERFACE_CLASS}"
+        yield f"    {ids.get(wire.source, wire.source)} -->{f'|{label}|' if label else ''} {target}"
+    yield f"    classDef {INTERFACE_CLASS} {INTERFACE_STYLE}"
+    yield f"    class {','.join([*used, 'RETURN'])} {INTERFACE_CLASS}"
+
+
+@lru_cache(maxsize=512)
+def analysed(text: str) -> Analysis:
+    """What the checker says of a file. Many cases have the same one, and each is checked and then run."""
+    return analyse(text, as_workflow=True)
 
 
 def problems_of(text: str) -> list[str]:
     """What the checker says is wrong with a file, each a sentence."""
-    return [one.message for one in analyse(text).errors]
+    return [one.message for one in analysed(text).errors]

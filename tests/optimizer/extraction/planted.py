@@ -1,7 +1,8 @@
-"""A model that extracts, scripted: it plants operators and names them otherwise in each case, so that what is recovered can be compared.
+"""A model that extracts, scripted: it plants operators and names them otherwise in each case, so that what is recovered can be
+compared.
 
-It knows the truth of each step by a mark in what the step ``does``, and answers truthfully where it is asked to choose. It says nothing of a
-real model.
+It knows the truth of each step by a mark in what the step ``does``, and answers truthfully where it is asked to choose. It
+says nothing of a real model.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from random import Random
 from typing import Any
 
 KINDS = ("Plan", "Analysis", "Feedback", "Code", "Number", "Json", "Bool", "list[Text]")
-VERBS = "read sort weigh list split bind trace rank check draw match sum fold test join lift map plan".split()
-NOUNS = "facts terms cases parts goals rules steps data units marks forms links roots nodes".split()
+_VERBS = ("read", "sort", "weigh", "list", "split", "bind", "trace", "rank", "check", "draw", "match", "sum", "fold")
+VERBS = (*_VERBS, "test", "join", "lift", "map", "plan")
+NOUNS = ("facts", "terms", "cases", "parts", "goals", "rules", "steps", "data", "units", "marks", "forms", "links")
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class World:
         ]
 
     def steps(self, case: int) -> list[dict[str, Any]]:
-        """The steps of a case, named and worded otherwise than in other cases. One of the operators is in it in any case, so that each is in
-        some.
+        """The steps of a case, named and worded otherwise than in other cases. One of the operators is in it in any case, so
+        that each is in some.
         """
         chance = Random(f"case {self.seed} {case}")
         wanted = self.planted[case % len(self.planted)]
@@ -128,7 +130,10 @@ class World:
         elif "may belong to several groups" in system:
             stage, said = "placing", {"group": self._placed(shown)}
         elif "become one operator" in system:
-            stage, said = "groups", {"name": f"Op{self._number(shown['Its steps'])}", "prompt": "Do what this kind of step does."}
+            stage, said = (
+                "groups",
+                {"name": f"Op{self._number(shown['Its steps'])}", "prompt": "Do what this kind of step does."},
+            )
         elif "put together from steps" in system:
             stage, said = "wording", {"prompt": "Do the work of these steps with what is given, whatever the problem."}
         elif "Several people" in system:
