@@ -198,12 +198,10 @@ def _compression(outcome: Outcome) -> dict[str, Any]:
 
 
 def _cost(generator: Generator, trials: Trials) -> dict[str, Any]:
-    total = generator.used + trials.used
-    return {
-        "generator": generator.used.to_json(),
-        "runs": {"cases": trials.count, **trials.used.to_json()},
-        "total": total.to_json(),
-    }
+    """What the answers of the generator took, whether they were paid by this extraction or known, and how many cases were run. What was
+    paid in all is in the journal: it depends on what was known before.
+    """
+    return {"generator": generator.used.to_json(), "runs_of_cases": trials.count}
 
 
 def _shown_shapes(outcome: Outcome) -> list[tuple[Proved, int]]:

@@ -56,7 +56,6 @@ class Trials:
         endpoint: Endpoint,
         known: Mapping[str, Any],
     ) -> None:
-        self.used: Usage = NOTHING
         self.count = 0
         self._id, self._plan, self._user, self._own = extraction, plan, user, own
         self._endpoint, self._known = endpoint, known
@@ -81,7 +80,6 @@ class Trials:
                 known = await self._run(case, workflow, f"{what}_{digest}", after)
             if known["status"] != Status.UNANSWERED:
                 await self._user.extractions.keep(self._id, key, known)
-        self.used += Usage.from_json(known["usage"])
         self.count += 1
         return Trial(known["status"], known["value"], known["semantic"], known["run"])
 

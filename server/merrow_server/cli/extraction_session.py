@@ -83,6 +83,8 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
     else:
         for line in report_lines(report, style) if report["why_nothing"] is None else ():
             echo(line)
+        usage = shown["usage"]
+        echo(f"Paid by this extraction: {usage['calls']:,} calls, {cost_text(usage)}.", err=True)
     if report["why_nothing"] is not None:
         complain(report["why_nothing"])
         return NOT_WELL

@@ -93,7 +93,10 @@ def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str
     for note in report["notes"]:
         yield visible(note)
     cost = report["cost"]
-    yield f"{_many(cost['total']['calls'], 'call')}, {cost_text(cost['total'])}."
+    yield (
+        f"{_many(cost['generator']['calls'], 'answer')} of the model that names operators ({cost_text(cost['generator'])}),"
+        f" {_many(cost['runs_of_cases'], 'run')} of cases."
+    )
 
 
 def _compression(said: Mapping[str, Any]) -> str:

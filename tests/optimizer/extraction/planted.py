@@ -49,7 +49,7 @@ class World:
 
     def __post_init__(self) -> None:
         chance = Random(f"planted {self.seed}")
-        kinds = chance.sample(KINDS, min(len(KINDS), max(1, (self.operators - 1) * 2 // 3)))
+        kinds = chance.sample(KINDS, min(len(KINDS), (self.operators + 1) // 2))
         found = [Planted(0, (), kinds[0])]
         for at, kind in enumerate(kinds[1:], 1):
             more = [other for other in kinds[: at - 1] if chance.random() < 0.3]
