@@ -198,8 +198,8 @@ def _compression(outcome: Outcome) -> dict[str, Any]:
 
 
 def _cost(generator: Generator, trials: Trials) -> dict[str, Any]:
-    """What the answers of the generator took, whether they were paid by this extraction or known, and how many cases were run. What was
-    paid in all is in the journal: it depends on what was known before.
+    """What the answers of the generator took, whether they were paid by this extraction or known, and how many cases were run.
+    What was paid in all is in the journal: it depends on what was known before.
     """
     return {"generator": generator.used.to_json(), "runs_of_cases": trials.count}
 
