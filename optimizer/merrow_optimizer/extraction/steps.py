@@ -270,7 +270,8 @@ def ports_of(step: Step, spec: OperatorSpec, kinds: Mapping[str, Type]) -> list[
         fed += [(source, fitting[0])] if fitting else []
     for port in spec.inputs:
         source = port.name.upper()
-        if port.required and source in INPUTS and source in kinds and all(other is not port for _, other in fed):
+        is_wanted = port.required or source == "TESTS"
+        if is_wanted and source in INPUTS and source in kinds and all(other is not port for _, other in fed):
             fed.append((source, port))
     return fed
 

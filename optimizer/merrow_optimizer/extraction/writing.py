@@ -118,6 +118,8 @@ def _lines(case: Typed, operators: Mapping[str, Operator], wires: list[Edge]) ->
     used = [name for name in case.inputs if any(wire.source == name for wire in wires)]
     for name in used:
         yield f"    {name}([{_SHAPES[name]}])"
+        if "[" in INPUTS[name]:
+            yield f'    {name}@{{ type: "{INPUTS[name]}" }}'
     for step in case.steps:
         name = operators[step.name].name if step.built_in is None else step.built_in
         yield f'    {ids[step.name]}["{name}<br/>"]'

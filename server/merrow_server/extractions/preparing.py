@@ -90,7 +90,11 @@ async def prepare_extraction(wanted: ExtractionAsked, user: Store, choosing: Cho
             f"{data.unsolved:,} of {data.unsolved + len(data.items):,} cases have no solution, more than half; add their"
             " solutions, or name the field that has them with --solution."
         )
-    base = await prepare(_placeholder(data), asked, user, _recorded(wanted.record, wanted.replay, choosing))
+    # What the budget has to cover is not an answer to one item but stage 1, see `check`.
+    unbounded = replace(asked, limits=Limits())
+    base = await prepare(_placeholder(data), unbounded, user, _recorded(wanted.record, wanted.replay, choosing))
+    base = replace(base, plan=replace(base.plan, limits=asked.limits))
+    base.again["asked"]["limits"] = asdict(asked.limits)
     try:
         generator = wanted.generator or read_user_settings().models.optimizer or base.plan.model
         plan = _plan(base, wanted.settings, generator, asked.seed)
@@ -162,7 +166,9 @@ def _placeholder(data: DataSet) -> Workflow:
         lines += ["ENTRY_POINT([entry_point])", 'WRITE["CustomCodeGenerate<br/>"]', 'CHECK["Test<br/>"]']
         lines += ["PROBLEM -->|problem| WRITE & CHECK", "ENTRY_POINT -->|entry_point| WRITE & CHECK"]
         lines += ["WRITE -->|solution| CHECK", "CHECK --> RETURN"]
-        lines += ["TESTS([tests])", "TESTS -->|tests| CHECK"] if "TESTS" in names else []
+        lines += (
+            ["TESTS([tests])", 'TESTS@{ type: "list[Text]" }', "TESTS -->|tests| CHECK"] if "TESTS" in names else []
+        )
     else:
         lines += ['SOLVE["AnswerGenerate<br/>"]', "PROBLEM -->|input| SOLVE", "SOLVE --> RETURN"]
     lines += ["classDef Interface fill:#e2e2f2", f"class {','.join([*names, 'RETURN'])} Interface"]
