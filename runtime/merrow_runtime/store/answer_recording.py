@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class AnsweringRecorded:
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer. Raises `EndpointFailure` where the recording does not have the question."""
         del on_text
-        found = self._replies.get(request.hash)
+        found = self._replies.get(_hash(request))
         if found is None:
             asked = " ".join(request.messages[-1].content.split())[:60]
             raise EndpointFailure(
@@ -93,9 +94,14 @@ class RecordingAnswers:
             raise UsageFailure(f"The recording {self._path} can't be written ({problem.strerror}).") from None
 
 
+def _hash(request: ModelRequest) -> str:
+    """What a question is found by: all of it but the name of the model, which is another one for other users."""
+    return replace(request, model="").hash
+
+
 def answer_line(request: ModelRequest, reply: ModelReply) -> dict[str, Any]:
     """A question and its answer as a line of a recording has them."""
-    return {"hash": request.hash, "request": request.to_json(), "reply": {**reply.to_json(), "seconds": 0.0}}
+    return {"hash": _hash(request), "request": request.to_json(), "reply": {**reply.to_json(), "seconds": 0.0}}
 
 
 def _read(path: Path) -> dict[str, ModelReply]:
