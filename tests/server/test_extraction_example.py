@@ -35,5 +35,6 @@ def test_the_walk_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     flow = 'flowchart TD\nPROBLEM([P]):::Interface\nA["Analyze<br/>"]\nRETURN([R]):::Interface\n'
     Path("own.mmd").write_text(f"{library}{flow}PROBLEM -->|problem| A --> RETURN\nclassDef Interface fill:#eee\n")
     assert merrow("check", "own.mmd", "--format", "json").json == []
-    said = merrow("run", "math.mmd", "--replay", "operators.replay.jsonl")
+    said = merrow("run", "own.mmd", "--input", "PROBLEM=x", "--replay", "operators.replay.jsonl")
     assert said.code == 2
+    assert "is the recording of an extraction" in said.err

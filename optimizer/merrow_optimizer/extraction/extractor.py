@@ -86,7 +86,7 @@ class Extractor:
     """
 
     def __init__(self, record: ExtractionRecord, plan: ExtractionPlan, user: Store, own: Store) -> None:
-        self.id, self.plan = record.id, plan
+        self.id, self.plan, self.dataset = record.id, plan, record.dataset
         self.stopped_by: str | None = None
         self.outcome = Outcome()
         self._seconds = record.seconds

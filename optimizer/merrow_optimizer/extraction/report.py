@@ -33,6 +33,7 @@ def report(extractor: Extractor) -> dict[str, Any]:
     outcome, plan = extractor.outcome, extractor.plan
     found: dict[str, Any] = {
         "schema": SCHEMA,
+        "dataset": extractor.dataset,
         "cases": _cases(outcome, plan),
         "settings": {
             "paths": plan.settings.paths,
@@ -120,6 +121,7 @@ def _cases(outcome: Outcome, plan: ExtractionPlan) -> dict[str, Any]:
         "probe": len(plan.split.probe),
         "without_solution": plan.left_out,
         "unusable": sorted(outcome.unusable),
+        "extracted_from": [case.id for case in plan.split.extracted],
     }
 
 

@@ -70,6 +70,8 @@ class Asked:
     solved: bool = False
     """Whether only items with a worked solution are wanted; ``solution`` is the field that has it, None: as the reader knows."""
     solution: str | None = None
+    override_models: bool = False
+    """Whether ``model`` takes the place of models that nodes name, too."""
 
     def read(self, part: str | None) -> DataSet:
         """The data that is meant, of this part. Raises `DataError`."""
@@ -127,7 +129,12 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
         judging = {"said": user.labels.get, "edition": user.labels.edition}
     scored_by = metric(name, **{**own, **asked.metric_options, **judging})
     options = RunOptions(
-        model=asked.model, base_url=asked.base_url, concurrency=asked.concurrency, seed=asked.seed, fresh=asked.fresh
+        model=asked.model,
+        override_models=asked.override_models,
+        base_url=asked.base_url,
+        concurrency=asked.concurrency,
+        seed=asked.seed,
+        fresh=asked.fresh,
     )
     chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
     try:
