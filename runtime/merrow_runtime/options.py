@@ -24,6 +24,7 @@ class RunOptions:
     """Everything about a run that is not in its workflow or its inputs.
 
     - ``model``: takes precedence over the workflow's model, not before that of a node which names its own.
+    - ``override_models``: ``model`` takes precedence over that of nodes and agents, too.
     - ``default_model``: for workflows that name none (None: the user's settings).
     - ``base_url``: the endpoint, where none is handed to `merrow_runtime.start`.
     - ``concurrency``: how many calls to one endpoint may be on their way at the same time (None: the user's
@@ -53,6 +54,7 @@ class RunOptions:
 
     model: str | None = None
     default_model: str | None = None
+    override_models: bool = False
     base_url: str | None = None
     concurrency: int | None = None
     budget_usd: float | None = None

@@ -32,19 +32,22 @@ def declare_workflow(front: Front | None) -> TextEdit | None:
     return TextEdit(Range(end, end), added)
 
 
-def add_entry(front: Front | None, section: str, name: str, value: object) -> TextEdit | None:
-    """The edit that adds an entry to ``section`` of ``workflow``; None where the front matter has no place for it."""
+def add_entry(front: Front | None, section: str | None, name: str, value: object) -> TextEdit | None:
+    """The edit that adds an entry to ``section`` of ``workflow`` (None: to ``workflow`` itself); None where the front matter has
+    no place for it.
+    """
     written = flow(value)
     if written is None:
         return None
-    entry = Entries(("workflow", section), [(name, lambda _: iter((written,)))])
+    keys = ("workflow",) if section is None else ("workflow", section)
+    entry = Entries(keys, [(name, lambda _: iter((written,)))])
     if front is None:
         return next(new_front_matter(entry))
     document = read_front_matter(front[0].body, front[0].indent)
     if document.error is not None:
         return None
     if document.values.get("workflow") is True:
-        return write_value(front, ("workflow",), {section: {name: value}})
+        return write_value(front, ("workflow",), {name: value} if section is None else {section: {name: value}})
     wanted = deepcopy(document.values)
     inner: Any = wanted
     for key in entry.keys:

@@ -15,6 +15,7 @@ from merrow_optimizer.evaluation.plan import Plan
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.names import new_id
 from merrow_runtime.store.optimizations import OptimizationRecord
@@ -158,7 +159,7 @@ def is_open(user: Store, identity: str) -> bool:
         return own.is_open_elsewhere
 
 
-def state_of(user: Store, record: EvaluationRecord | OptimizationRecord) -> State:
+def state_of(user: Store, record: EvaluationRecord | OptimizationRecord | ExtractionRecord) -> State:
     """How it is now: one that no living process works on is not running, whatever was written down last."""
     if record.status != "running":
         return record.status

@@ -32,7 +32,7 @@ def workflow_text(plan: TaskGraph, task: str) -> str:
         for agent in plan.agents:
             lines += _agent(agents[agent.id], agent)
     lines.append(f"{_STEP}prompts:")
-    lines += [f"{_STEP * 2}{_key(ids[one.id])}: {_text(one.objective, _STEP * 3)}" for one in plan.tasks]
+    lines += [f"{_STEP * 2}{front_key(ids[one.id])}: {front_text(one.objective, _STEP * 3)}" for one in plan.tasks]
     lines += ["---", "flowchart TD", "PROBLEM([Problem])", f"PROBLEM@{{ default: {word(task)} }}"]
     for one in plan.tasks:
         name = ids[one.id]
@@ -63,17 +63,19 @@ def _names(reserved: Iterable[str], wanted: Iterable[tuple[str, str]], otherwise
 
 
 def _agent(name: str, agent: PlannedAgent) -> Iterator[str]:
-    yield f"{_STEP * 2}{_key(name)}:"
+    yield f"{_STEP * 2}{front_key(name)}:"
     yield f"{_STEP * 3}role: {_without_tags(word(agent.role) or '')}"
     if agent.prompt:
-        yield f"{_STEP * 3}prompt: {_text(agent.prompt, _STEP * 4)}"
+        yield f"{_STEP * 3}prompt: {front_text(agent.prompt, _STEP * 4)}"
 
 
-def _key(name: str) -> str:
+def front_key(name: str) -> str:
+    """A name as a key in a front matter."""
     return word(name) or quoted(name)
 
 
-def _text(text: str, indent: str) -> str:
+def front_text(text: str, indent: str) -> str:
+    """A text after a key in a front matter, such that Mermaid and YAML read it as the same; its lines are indented."""
     block = None if _READ_OTHERWISE.search(text) else block_text(text, indent)
     return _without_tags(quoted(text, in_statement=True)) if block is None else block
 

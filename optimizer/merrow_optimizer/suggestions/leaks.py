@@ -32,40 +32,42 @@ class Leaks:
         for item in items:
             count += 1
             for text in _texts([dict(item.inputs), item.gold, dict(item.extra)]):
-                self._runs.update(_runs(_words(text), RUN))
-            given = [word for text in _texts(dict(item.inputs)) for word in _words(text)]
-            for gold in dict.fromkeys(tuple(_words(text)) for text in _texts(item.gold)):
+                self._runs.update(runs(words(text), RUN))
+            given = [word for text in _texts(dict(item.inputs)) for word in words(text)]
+            for gold in dict.fromkeys(tuple(words(text)) for text in _texts(item.gold)):
                 if gold:
                     golds[gold] += 1
                     near.append((gold, given))
         labels = {gold for gold, times in golds.items() if count >= _LEAST_FOR_LABELS and times >= _LABEL * count}
         for gold, given in near:
             if gold in labels or len("".join(gold)) < _SHORT:
-                self._short.append((gold, set(_runs(given, _NEAR))))
+                self._short.append((gold, set(runs(given, _NEAR))))
             else:
                 self._golds.add(gold)
 
     def found_in(self, prompt: str) -> str | None:
         """What of the data a prompt repeats, as a sentence that doesn't repeat it again; None where it is free of them."""
-        words = _words(prompt)
-        if any(run in self._runs for run in _runs(words, RUN)):
+        said = words(prompt)
+        if any(run in self._runs for run in runs(said, RUN)):
             return f"A prompt repeats {RUN} or more words of the data; describe the kind of task instead."
         lengths = {len(gold) for gold in self._golds}
-        if any(run in self._golds for length in lengths for run in _runs(words, length)):
+        if any(run in self._golds for length in lengths for run in runs(said, length)):
             return "A prompt gives away the right answer of an item; describe how to find answers instead."
-        shared = set(_runs(words, _NEAR))
+        shared = set(runs(said, _NEAR))
         for gold, given in self._short:
-            if not shared.isdisjoint(given) and gold in set(_runs(words, len(gold))):
+            if not shared.isdisjoint(given) and gold in set(runs(said, len(gold))):
                 return "A prompt gives away an item with its right answer; describe the kind of task instead."
         return None
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """The words and numbers of a text, in small letters."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def _runs(words: list[str], length: int) -> Iterator[tuple[str, ...]]:
-    return (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
+def runs(said: list[str], length: int) -> Iterator[tuple[str, ...]]:
+    """Each row of so many words."""
+    return (tuple(said[at : at + length]) for at in range(len(said) - length + 1))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -164,23 +164,21 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
     """
     said = workflow.analysis.settings.model
     model = options.model or said or options.default_model or default_model or DEFAULT_MODEL
-    known: Steps | None = workflow.steps.get(model)
+    is_override = options.override_models and options.model is not None
+    key = f"{model}\0" if is_override else model
+    known: Steps | None = workflow.steps.get(key)
     if known is None:
-        settings = workflow.analysis.settings
-        steps = {
-            node.index: _step(workflow, node, model)
-            for node in workflow.graph.nodes
-            if node.kind == "operator" or node.asks
-        }
+        nodes = [node for node in workflow.graph.nodes if node.kind == "operator" or node.asks]
+        steps = {node.index: _step(workflow, node, model, is_override=is_override) for node in nodes}
         for node in workflow.graph.outputs:
-            validation = resolve_validation(node, settings)
+            validation = resolve_validation(node, workflow.analysis.settings)
             if validation is not None:
                 steps[node.index] = _output(node, model, validation)
-        known = workflow.steps[model] = Steps(steps)
+        known = workflow.steps[key] = Steps(steps)
     return known
 
 
-def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
+def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_override: bool) -> Step:
     settings, spec, types = workflow.analysis.settings, node.spec, workflow.graph.types
     assert spec is not None  # noqa: S101 (an operator node has one)
     said = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
@@ -192,7 +190,8 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str) -> Step:
         return value if value is not None else own if own is not None else default
 
     agent = None if node.asks else agent_of(node, settings)
-    model = said.get("model") or (agent.model if agent is not None else None) or default_model
+    own_model = None if is_override else said.get("model") or (agent.model if agent is not None else None)
+    model = own_model or default_model
     samples = int(_number(said["samples"])) if node.resolution.samples else None
     path = called_path(node.resolution)
     called = None if path is None else workflow.called[path]

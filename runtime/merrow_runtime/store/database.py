@@ -19,6 +19,7 @@ from merrow_runtime.store.cache import Cache
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunFailed, RunRecord, RunStatus, Told
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.evaluations import Evaluations
+from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.labels import Labels
 from merrow_runtime.store.location import FILE, private_file, state_folder
@@ -86,6 +87,7 @@ class Store:
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
         self.evaluations = Evaluations(self._writer)
         self.optimizations = Optimizations(self._writer)
+        self.extractions = Extractions(self._writer)
         self.labels = Labels(self._writer)
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 

@@ -33,6 +33,10 @@ class Listed(Generic[R]):
     """
 
     table: str
+    listed_by: str = ""
+    """The command that lists them, where it is not called like the table."""
+    file = "workflow"
+    """The column with the path of the file that one is of."""
     word: str
     words: str
     damaged: str
@@ -84,13 +88,15 @@ class Listed(Generic[R]):
         """The one with this id, or with the only id that begins with it. Raises `UsageFailure`."""
         identity = self.identity(said)
         if identity is None:
-            raise UsageFailure(f"There is no {self.word} {said!r}; list them with: merrow {self.table}")
+            raise UsageFailure(
+                f"There is no {self.word} {said!r}; list them with: merrow {self.listed_by or self.table}"
+            )
         (row,) = self._rows(f"SELECT {self.columns} FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
         return self._record(row)
 
     def newest(self, limit: int = 20, workflow: str | None = None) -> list[R]:
         """The newest, newest first, of one workflow where given."""
-        where, values = ("", ()) if workflow is None else ("WHERE workflow = ?", (workflow,))
+        where, values = ("", ()) if workflow is None else (f"WHERE {self.file} = ?", (workflow,))
         sql = f"SELECT {self.columns} FROM {self.table} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
         return [self._record(row) for row in self._rows(sql, (*values, limit))]
 

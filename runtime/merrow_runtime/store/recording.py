@@ -22,6 +22,8 @@ FORMAT = 1
 MARK = "merrow_recording"
 CASES_MARK = "cases"
 """In the header of a recording of cases (`merrow_runtime.store.case_recording`)."""
+ANSWERS_MARK = "answers"
+"""In the header of a recording of all answers of models (`merrow_runtime.store.answer_recording`)."""
 _SHOWN = 60
 
 
@@ -121,6 +123,8 @@ class Replay:
         header = object_of(path, 1, lines[0] if lines else "")
         if header.get(CASES_MARK):
             raise UsageFailure(f"{path} is the recording of cases; run them with: merrow test")
+        if header.get(ANSWERS_MARK):
+            raise UsageFailure(f"{path} is the recording of an extraction; use it with: merrow extract ... --replay")
         if header.get(MARK) != FORMAT:
             raise UsageFailure(
                 f"{path} is not a recording of this version of Merrow; make one with: merrow run ... --record"

@@ -116,7 +116,19 @@ CREATE TABLE revisions (
 ) WITHOUT ROWID;
 """
 
-_SINCE_9 = _REVISIONS
+_EXTRACTIONS = """
+CREATE TABLE extractions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE, cases TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
+    seconds REAL NOT NULL, error TEXT, dataset TEXT NOT NULL, part TEXT NOT NULL, metric TEXT NOT NULL,
+    model TEXT NOT NULL, generator TEXT NOT NULL, seed INTEGER NOT NULL, plan TEXT NOT NULL
+);
+CREATE TABLE extracted (
+    extraction INTEGER NOT NULL REFERENCES extractions ON DELETE CASCADE, key TEXT NOT NULL, said TEXT NOT NULL,
+    PRIMARY KEY (extraction, key)
+) WITHOUT ROWID;
+"""
+_SINCE_9 = _REVISIONS + _EXTRACTIONS
 
 TABLES = f"""
 CREATE TABLE runs (
@@ -168,6 +180,7 @@ NULL where an older version did not record them. ``scores`` has the answers of e
 what decides an answer (``work``) and its score (``scored``); ``trials`` has those of searches, each of a draw, or of the
 reading of the held-out items where ``draw`` is 0, or only to be shown to a model where it is -1. ``proposals`` has what a
 model proposed before a draw of a search. ``revisions`` has what was asked of a run's workflow while it went on.
+``extracted`` has what an extraction has come by, its model's answers and the scores of cases, by ``key``.
 ``readings`` says who read which part of what data, also where that was deleted since. ``openings`` has the processes that
 have the journal open as one of their own, see `Store.open`.
 """

@@ -22,22 +22,23 @@ if TYPE_CHECKING:
     cls=Command,
     epilog="""
     merrow cancel 4f2a
-    merrow cancel 9c1d     an evaluation or a search: it ends within a second
+    merrow cancel 9c1d     an evaluation, a search or an extraction: it ends within a second
     """,
 )
 @click.argument("run", shell_complete=words.running)
 @click.pass_context
 def command(ctx: click.Context, run: str) -> None:
-    """End the run, evaluation or search RUN, whichever process works on it. What it finished is kept: merrow resume continues
-    it.
+    """End the run, evaluation, search or extraction RUN, whichever process works on it. What it finished is kept: merrow
+    resume continues it.
     """
     from merrow_runtime.store.database import Store
-    from merrow_server.cli.given.run_names import evaluation_meant, search_meant
+    from merrow_server.cli.given.run_names import evaluation_meant, extraction_meant, search_meant
 
     with closing(Store.open()) as store:
         for kept, identity in (
             (store.evaluations, evaluation_meant(store, run)),
             (store.optimizations, search_meant(store, run)),
+            (store.extractions, extraction_meant(store, run)),
         ):
             if identity is not None:
                 ctx.exit(_cancel(store, kept, identity))

@@ -84,6 +84,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> Asked:
         metric_options={name: _plain(value) for name, value in options.items()},
         repeats=repeats,
         limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
+        override_models=given.get("override_models", False),
     )
 
 

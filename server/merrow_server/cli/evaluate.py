@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     merrow evaluate flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric
     merrow evaluate flow.mmd --dataset own.jsonl --gold answer --limit 20 --dry-run
     merrow evaluate flow.mmd --dataset own.jsonl --gold answer --fail-under 0.8
+    merrow evaluate flow.mmd --dataset gsm8k_validate.jsonl --memory none,all,last:3
+    merrow evaluate a.mmd b.mmd --dataset own.jsonl --gold answer --models gpt-4o-mini,gpt-4o
     merrow evaluate --compare 4f2a 9c1d                                     two evaluations, item by item
     merrow evaluate --compare old.mmd new.mmd --dataset own.jsonl --gold answer
     """,
 )
-@click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
+@click.argument("files", metavar="[FILE]...", nargs=-1, shell_complete=words.files)
 @with_options(DATA_OPTIONS)
 @click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Answers to each item.")
 @with_options(MODEL_OPTIONS)
@@ -49,6 +51,16 @@ if TYPE_CHECKING:
     shell_complete=words.evaluations_or_files,
     help="Compare two evaluations, or two workflows on --dataset.",
 )
+@click.option(
+    "--memory",
+    "memories",
+    metavar="M,...",
+    help="Evaluate with each of these memories: none, all, last:N, tokens:N, summary. Prints a table.",
+)
+@click.option("--models", metavar="MODEL,...", help="Evaluate with each of these models. Prints a table.")
+@click.option(
+    "--override-models", is_flag=True, help="--model and --models take the place of models that nodes name, too."
+)
 @with_options(GATE_OPTIONS)
 @click.option(
     "--format",
@@ -58,7 +70,7 @@ if TYPE_CHECKING:
     help="How to print.",
 )
 @click.pass_context
-def command(ctx: click.Context, /, file: str | None, compare: tuple[str, str] | None, **given: Any) -> None:
+def command(ctx: click.Context, /, files: tuple[str, ...], compare: tuple[str, str] | None, **given: Any) -> None:
     """Score the workflow in FILE on a data set: what it got right, where it failed, what it cost, and how sure that is.
 
     Nothing is paid twice: an answer that is known by workflow, model and item is not asked for again, whatever its nodes
@@ -69,11 +81,17 @@ def command(ctx: click.Context, /, file: str | None, compare: tuple[str, str] | 
     """
     from merrow_runtime.store.database import Store
 
+    file = files[0] if files else None
+    is_table = len(files) > 1 or given["memories"] is not None or given["models"] is not None
     _check(file, compare, given)
+    if is_table:
+        _check_table(compare, given)
     with closing(Store.open()) as user:
         if compare is not None:
             ctx.exit(_compare(user, compare, given))
         assert file is not None  # noqa: S101 (see `_check`)
+        if is_table:
+            ctx.exit(asyncio.run(_table(user, files, given)))
         baseline = None if given["baseline"] is None else user.evaluations.get(given["baseline"])
         if given["dry_run"]:
             asyncio.run(_dry_run(user, file, given))
@@ -92,6 +110,29 @@ def _check(file: str | None, compare: tuple[str, str] | None, given: dict[str, A
     if compare is not None and file is not None:
         raise InputError("--compare takes two evaluations or workflows, and no FILE beside them.")
     check_gates(given)
+
+
+def _check_table(compare: tuple[str, str] | None, given: dict[str, Any]) -> None:
+    """Raise `InputError` for options that don't go with a table."""
+    from merrow_server.cli.gate_options import any_gate
+
+    if compare is not None or any_gate(given):
+        raise InputError("A table of evaluations has no gates and no --compare; evaluate one workflow for these.")
+    if given["models"] is not None and given["model"] is not None:
+        raise InputError("Name models either with --models or with --model.")
+    if given["output"] not in ("text", "json"):
+        raise InputError("A table of evaluations is printed as text or json; show each with: merrow show ID")
+
+
+async def _table(user: Store, files: tuple[str, ...], given: dict[str, Any]) -> int:
+    from merrow_server.cli.evaluation_table import carry_out, cells_of, dry_run
+
+    table = cells_of(files, given["models"], given["memories"])
+    asked, as_json = asked_of(given, given["repeat"]), given["output"] == "json"
+    if given["dry_run"]:
+        await dry_run(user, table, asked, as_json=as_json)
+        return OK
+    return await carry_out(user, table, asked, as_json=as_json)
 
 
 async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +19,7 @@ from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
+    from merrow_runtime.workflow import Workflow
     from merrow_server.optimizations.preparing import SearchAsked
 
 
@@ -29,11 +31,19 @@ if TYPE_CHECKING:
     merrow optimize flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric --dry-run
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy climb --budget-evaluations 600
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --optimizer-model gpt-5 --goal "shorter answers"
+    merrow optimize --operators operators.yaml --dataset own.jsonl --gold answer --budget-usd 2
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --from 4f2a     begin with the best of another search
     """,
 )
-@click.argument("file", metavar="FILE", shell_complete=words.files)
+@click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
 @with_options(DATA_OPTIONS)
+@click.option(
+    "--operators",
+    metavar="FILE",
+    shell_complete=words.files,
+    help="An operator library to draw on, with start/ beside it to begin with; `built-in` is none.",
+)
+@click.option("--memory", metavar="M", help="The memory of the start: none, all, last:N, tokens:N or summary.")
 @click.option(
     "--strategy",
     type=click.Choice(["guided", "evolve", "climb", "random", "mcts"]),
@@ -109,7 +119,7 @@ if TYPE_CHECKING:
     help="How to print; json is an event a line.",
 )
 @click.pass_context
-def command(ctx: click.Context, /, file: str, **given: Any) -> None:
+def command(ctx: click.Context, /, file: str | None, **given: Any) -> None:
     """Search for a better workflow than FILE: change it by safe moves, or have a model propose changes, score the candidates, and
     compare the best one with it on items that no choice was made with.
 
@@ -118,17 +128,17 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     That no improvement was found is a result, with the exit code 0; a search that stopped before its end exits with 1.
     """
-    from merrow_runtime.program.loading import load
     from merrow_runtime.store.database import Store
     from merrow_server.cli.search_session import carry_out
+    from merrow_server.optimizations.starts import extracted_from, start_of
 
     if given["dataset"] is None:
         raise InputError("Name the data: merrow optimize FILE --dataset F.")
-    wanted = _wanted(given)
-    workflow = load(file)
+    workflow, shapes = start_of(file, given["operators"], given["memory"])
+    wanted = replace(_wanted(given), shapes=shapes, extracted_from=extracted_from(given["operators"]))
     with closing(Store.open()) as user:
         if given["dry_run"]:
-            asyncio.run(_dry_run(user, file, wanted, as_json=given["output"] == "json"))
+            asyncio.run(_dry_run(user, workflow, wanted, as_json=given["output"] == "json"))
             return
         ctx.exit(asyncio.run(carry_out(user, workflow, wanted, given["out"], as_json=given["output"] == "json")))
 
@@ -159,12 +169,11 @@ def _wanted(given: dict[str, Any]) -> SearchAsked:
     )
 
 
-async def _dry_run(user: Store, file: str, wanted: SearchAsked, *, as_json: bool) -> None:
-    from merrow_runtime.program.loading import load
+async def _dry_run(user: Store, workflow: Workflow, wanted: SearchAsked, *, as_json: bool) -> None:
     from merrow_server.optimizations.preparing import plan_object, prepare_search
     from merrow_server.optimizations.words import plan_lines
 
-    prepared = await prepare_search(load(file), wanted, user)
+    prepared = await prepare_search(workflow, wanted, user)
     try:
         if as_json:
             emit(json.dumps(plan_object(prepared), indent=2))

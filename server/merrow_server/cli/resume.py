@@ -14,7 +14,7 @@ import click
 from merrow_server.cli import NOT_WELL, OK, Command
 from merrow_server.cli.gate_options import GATE_OPTIONS, any_gate, check_gates, gates_of
 from merrow_server.cli.given import words
-from merrow_server.cli.given.run_names import evaluation_meant, run_meant, search_meant
+from merrow_server.cli.given.run_names import evaluation_meant, extraction_meant, run_meant, search_meant
 from merrow_server.cli.options import with_options
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     merrow resume 4f2a --budget-usd 0.50      with more money, where it had run out
     merrow resume 9c1d                        an evaluation: the items that are left
     merrow resume 7e0b                        a search: what it would have drawn anyhow
+    merrow resume 5c2d                        an extraction: the questions and cases that are left
     """,
 )
 @click.argument("run", required=False, shell_complete=words.unfinished)
@@ -53,7 +54,8 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     latest of all.
 
     It runs what the journal has (text, prompts, settings, inputs), whatever the files say now. No call that finished is
-    made again, and what was spent counts. A run that finished is only shown again. RUN may also be an evaluation or a search.
+    made again, and what was spent counts. A run that finished is only shown again. RUN may also be an evaluation, a search or an
+    extraction.
     """
     from merrow_runtime import RunOptions, Store, resume
     from merrow_server.cli.run_session import watch
@@ -67,6 +69,9 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
         search = search_meant(store, run)
         if search is not None:
             ctx.exit(_resume_search(store, search, given))
+        extraction = extraction_meant(store, run)
+        if extraction is not None:
+            ctx.exit(_resume_extraction(store, extraction, given))
         identity = run_meant(store, run)
     if given["jobs"] is not None:
         raise InputError(f"--jobs goes with a search; {identity} is a run.")
@@ -169,5 +174,31 @@ def _resume_search(user: Store, search: str, given: dict[str, Any]) -> int:
             reuse=given["reuse"],
         )
         return await watch(user, user.optimizations.get(search), prepared, as_json=as_json)
+
+    return asyncio.run(work())
+
+
+def _resume_extraction(user: Store, extraction: str, given: dict[str, Any]) -> int:
+    """Go on with an extraction; the exit code. One that has ended writes its files again."""
+    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_server.cli.extraction_session import watch
+    from merrow_server.extractions.preparing import prepare_extraction_again
+
+    _refuse(given, [name for name in _OF_RUNS if name != "as_json"], "run", f"{extraction} is an extraction")
+    _refuse(given, ["jobs"], "search", f"{extraction} is an extraction")
+    if any_gate(given):
+        raise InputError(f"Gates such as --fail-under go with an evaluation; {extraction} is an extraction.")
+    record = user.extractions.get(extraction)
+
+    async def work() -> int:
+        prepared = await prepare_extraction_again(
+            record,
+            user,
+            limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
+            base_url=given["base_url"],
+            concurrency=given["concurrency"],
+            reuse=given["reuse"],
+        )
+        return await watch(user, user.extractions.get(extraction), prepared, as_json=given["as_json"])
 
     return asyncio.run(work())

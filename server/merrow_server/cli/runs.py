@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     merrow runs --prune 30              take out runs older than 30 days
     merrow runs --delete 4f2a           take one out
     merrow runs --kind optimization     searches, as merrow optimizations lists them
+    merrow runs --kind extraction       extractions of operators
     """,
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
 @click.option(
     "--kind",
-    type=click.Choice(["run", "evaluation", "optimization"]),
+    type=click.Choice(["run", "evaluation", "optimization", "extraction"]),
     default="run",
     show_default=True,
-    help="What to list: runs, evaluations or searches.",
+    help="What to list: runs, evaluations, searches or extractions.",
 )
 @click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only runs of this workflow.")
 @click.option(
@@ -61,6 +62,9 @@ def command(
     from merrow_runtime.store.database import Store
 
     with closing(Store.open()) as store:
+        if kind == "extraction":
+            _extractions(store, limit, workflow, deleted, prune, output)
+            return
         if kind != "run":
             if deleted or prune is not None:
                 raise InputError(f"--delete and --prune take out runs; take out others with: merrow {kind}s")
@@ -92,6 +96,24 @@ def _list_others(store: Store, kind: str, limit: int, workflow: str | None, outp
     from merrow_server.cli.optimizations import list_searches
 
     list_searches(store, limit, workflow, output)
+
+
+def _extractions(
+    store: Store, limit: int, cases: str | None, deleted: tuple[str, ...], prune: float | None, output: str
+) -> None:
+    from merrow_optimizer.evaluation.sessions import delete, is_open
+    from merrow_server.cli.extraction_session import list_extractions
+
+    if not deleted and prune is None:
+        list_extractions(store, limit, None if cases is None else _name(cases), output)
+        return
+    for extraction in deleted:
+        delete(store, store.extractions, extraction)
+    if prune is not None:
+        old = [one.id for one in store.extractions.older_than(prune * 86_400) if not is_open(store, one.id)]
+        for extraction in old:
+            delete(store, store.extractions, extraction)
+        echo("1 extraction was deleted." if len(old) == 1 else f"{len(old)} extractions were deleted.", err=True)
 
 
 def _name(workflow: str) -> str:

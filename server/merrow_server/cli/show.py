@@ -76,10 +76,10 @@ def command(
     run: str | None, node: str | None, revision: int | None, item: str | None, output: str, file: str | None
 ) -> None:
     """Show the run RUN of the journal: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
-    latest of all. RUN may also be an evaluation or a search, or a run of one.
+    latest of all. RUN may also be an evaluation, a search or an extraction, or a run of one.
     """
     from merrow_runtime.store.database import Store
-    from merrow_server.cli.given.run_names import evaluation_meant, search_meant
+    from merrow_server.cli.given.run_names import evaluation_meant, extraction_meant, search_meant
     from merrow_server.evaluations.journals import journal_with
 
     if file is not None and output != "html":
@@ -98,6 +98,14 @@ def command(
             if item is not None:
                 raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
             show_search(user, search, output, file)
+            return
+        extraction = extraction_meant(user, run)
+        if extraction is not None:
+            from merrow_server.cli.extraction_session import show_extraction
+
+            if item is not None or output not in ("text", "json"):
+                raise InputError("An extraction is shown as a whole, as text or json; its page is beside its library.")
+            show_extraction(user, extraction, output)
             return
         if output not in ("text", "json"):
             raise InputError(f"--format {output} goes with an evaluation; list them with: merrow evaluations")

@@ -23,6 +23,7 @@ from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
 from merrow_runtime.running.resources import Chosen, choose, without_user
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
@@ -66,6 +67,26 @@ class Asked:
     concurrency: int | None = None
     fresh: bool = False
     limits: Limits = field(default_factory=Limits)
+    solved: bool = False
+    """Whether only items with a worked solution are wanted; ``solution`` is the field that has it, None: as the reader knows."""
+    solution: str | None = None
+    override_models: bool = False
+    """Whether ``model`` takes the place of models that nodes name, too."""
+
+    def read(self, part: str | None) -> DataSet:
+        """The data that is meant, of this part. Raises `DataError`."""
+        return read_items(
+            data_file(self.dataset),
+            reader=self.reader,
+            mapping=self.mapping,
+            gold=self.gold,
+            part=part,
+            limit=self.limit,
+            items=self.items,
+            seed=self.seed,
+            solved=self.solved,
+            solution=self.solution,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +117,7 @@ async def prepare(workflow: Workflow, asked: Asked, user: Store, choosing: Choos
 
 
 async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Choosing) -> Prepared:
-    data = read_items(
-        data_file(asked.dataset),
-        reader=asked.reader,
-        mapping=asked.mapping,
-        gold=asked.gold,
-        part=asked.part,
-        limit=asked.limit,
-        items=asked.items,
-        seed=asked.seed,
-    )
+    data = asked.read(asked.part)
     name = asked.metric or data.metric_name
     own = data.metric_options if name == data.metric_name else {}
     judging: dict[str, Any] = {}
@@ -117,7 +129,12 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
         judging = {"said": user.labels.get, "edition": user.labels.edition}
     scored_by = metric(name, **{**own, **asked.metric_options, **judging})
     options = RunOptions(
-        model=asked.model, base_url=asked.base_url, concurrency=asked.concurrency, seed=asked.seed, fresh=asked.fresh
+        model=asked.model,
+        override_models=asked.override_models,
+        base_url=asked.base_url,
+        concurrency=asked.concurrency,
+        seed=asked.seed,
+        fresh=asked.fresh,
     )
     chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
     try:
@@ -150,7 +167,7 @@ def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
 
 
 async def prepare_again(
-    record: EvaluationRecord | OptimizationRecord,
+    record: EvaluationRecord | OptimizationRecord | ExtractionRecord,
     user: Store,
     *,
     limits: Limits,
@@ -166,7 +183,11 @@ async def prepare_again(
     the answers of that are kept (``any``) or had again (``same``), and who answered is kept. Raises `RunFailure`, also where
     the data are not the same any more, or another endpoint would answer and ``reuse`` is None.
     """
-    kept: Listed[Any] = user.optimizations if isinstance(record, OptimizationRecord) else user.evaluations
+    kept: Listed[Any] = user.evaluations
+    if isinstance(record, OptimizationRecord):
+        kept = user.optimizations
+    elif isinstance(record, ExtractionRecord):
+        kept = user.extractions
     said = dict(record.plan["asked"])
     before = Limits(**said.pop("limits"))
     said["items"] = tuple(said["items"])

@@ -13,6 +13,7 @@ from merrow_optimizer.evaluation.statistics.agreement import agreement
 from merrow_optimizer.evaluation.summary import COUNTED, Comparison, Summary, compared, summary_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
+from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.optimizations import OptimizationRecord
 
 _GOOD = 0.5
@@ -49,8 +50,8 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
     }
 
 
-def origins_of(record: EvaluationRecord | OptimizationRecord) -> tuple[str, ...]:
-    """The endpoints that answered an evaluation or a search, each once."""
+def origins_of(record: EvaluationRecord | OptimizationRecord | ExtractionRecord) -> tuple[str, ...]:
+    """The endpoints that answered an evaluation, a search or an extraction, each once."""
     return tuple(dict.fromkeys(record.plan.get("origins", [record.plan["origin"]])))
 
 

@@ -30,6 +30,8 @@ from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import OFFLINE, Asked, Choosing, Prepared, prepare, prepare_again
 from merrow_server.suggestions.preparing import check_models
 
+_UNSEEN = 20
+"""So many items that no operator was drawn from are enough to search with."""
 _ELITES = 6
 """How many of the best of another search a search begins with."""
 
@@ -50,6 +52,10 @@ class SearchAsked:
     begin_with: str | None = None
     optimizer_model: str | None = None
     goal: str = ""
+    shapes: tuple[tuple[str, str], ...] = ()
+    """Other workflows to be scored first, each with what it is called."""
+    extracted_from: tuple[str, frozenset[str]] | None = None
+    """The hash of the data that operators were drawn from, and the ids of its cases: they score nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,7 @@ async def prepare_search(
         data, test = _parts(asked)
     except DataError as problem:
         raise InputError(str(problem)) from None
+    data, note = _unseen(data, wanted)
     split = split_of(data, test, wanted.bounds)
     # Candidates see the workflow as a resume does: with its files as they are now.
     workflow = replace(restore(workflow.snapshot()), fence=workflow.fence, shared=workflow.shared)
@@ -95,7 +102,7 @@ async def prepare_search(
             wanted.bounds,
             proposing=proposing,
         )
-        notes = list(_notes(plan, user, data))
+        notes = [*note, *_notes(plan, user, data)]
         begin_with = None
         if wanted.begin_with is not None:
             before = load(user, wanted.begin_with)
@@ -108,6 +115,7 @@ async def prepare_search(
                     f"Search {before.id} chose by items that are held out here, so that there will be no p; begin it with the"
                     " same --part to have one."
                 )
+        plan = replace(plan, given=[*wanted.shapes, *plan.given])
         check(plan)
     except BaseException:
         await base.close()
@@ -170,6 +178,22 @@ async def prepare_search_again(
         await base.close()
         raise
     return PreparedSearch(plan, base.data, base, dict(record.plan))
+
+
+def _unseen(data: DataSet, wanted: SearchAsked) -> tuple[DataSet, list[str]]:
+    """The data without the cases that operators were drawn from, where enough is left; and what is to be said of that."""
+    if wanted.extracted_from is None or wanted.extracted_from[0] != data.hash:
+        return data, []
+    left = tuple(item for item in data.items if item.id not in wanted.extracted_from[1])
+    gone = len(data.items) - len(left)
+    if not gone:
+        return data, []
+    if len(left) < _UNSEEN:
+        return data, [
+            f"The operators were drawn from {gone:,} of these items, and fewer than {_UNSEEN} others are left: the scores of"
+            " the search flatter them, and only the reading of held-out items counts."
+        ]
+    return replace(data, items=left), [f"{gone:,} items that the operators were drawn from score nobody."]
 
 
 def _proposing(wanted: SearchAsked, base: Prepared) -> Proposing | None:

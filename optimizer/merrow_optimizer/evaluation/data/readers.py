@@ -31,6 +31,8 @@ class Reader:
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     public_tests: str | None = None
     """The field of a file of visible tests by which they belong to a record."""
+    solution: tuple[str, ...] = ()
+    """The fields that may have a record's worked solution, the best first."""
 
     def draft(self, record: Record, problems: Collector) -> Draft | None:
         """The item of a record, None where something is wrong with it."""
@@ -88,14 +90,15 @@ def _hotpotqa(fields: dict[str, Any]) -> Draft:
 READERS: Mapping[str, Reader] = {
     reader.name: reader
     for reader in (
-        Reader("gsm8k", "gsm8k", {"question": TEXT, "answer": TEXT}, _gsm8k),
-        Reader("math", "math", {"problem": TEXT, "solution": TEXT}, _math),
+        Reader("gsm8k", "gsm8k", {"question": TEXT, "answer": TEXT}, _gsm8k, solution=("cot", "answer")),
+        Reader("math", "math", {"problem": TEXT, "solution": TEXT}, _math, solution=("solution",)),
         Reader(
             "humaneval",
             "pass@1",
             dict.fromkeys(("task_id", "prompt", "entry_point", "canonical_solution", "test"), TEXT),
             humaneval_item,
             public_tests="problem_id",
+            solution=("canonical_solution",),
         ),
         Reader(
             "mbpp",
@@ -103,9 +106,10 @@ READERS: Mapping[str, Reader] = {
             {"task_id": (int, str), "prompt": TEXT, "code": TEXT, "test_list": LIST, "entry_point": TEXT},
             mbpp_item,
             public_tests="task_id",
+            solution=("code",),
         ),
-        Reader("drop", "f1", {"context": TEXT, "ref_text": TEXT}, _drop, {"separator": "|"}),
-        Reader("hotpotqa", "f1", {"question": TEXT, "context": LIST, "answer": TEXT}, _hotpotqa),
+        Reader("drop", "f1", {"context": TEXT, "ref_text": TEXT}, _drop, {"separator": "|"}, solution=("ref_text",)),
+        Reader("hotpotqa", "f1", {"question": TEXT, "context": LIST, "answer": TEXT}, _hotpotqa, solution=("answer",)),
     )
 }
 
@@ -122,7 +126,7 @@ def own_data(gold: str | None, id_field: str | None, metric: str) -> Reader:
 
     anything = (str, bool, int, float, list, dict)
     fields = {name: anything for name in (gold, id_field) if name is not None}
-    return Reader(OWN, metric, fields, make)
+    return Reader(OWN, metric, fields, make, solution=() if gold is None else (gold,))
 
 
 def reader_in_name(file: Path) -> str | None:

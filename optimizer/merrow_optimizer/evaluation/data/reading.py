@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from merrow_optimizer.evaluation.data.problems import Collector, DataError, Data
 from merrow_optimizer.evaluation.data.readers import OWN, READERS, Reader, own_data, reader_in_name
 from merrow_optimizer.evaluation.data.settings import DataSettings, settings_beside
 from merrow_optimizer.evaluation.items import Item, Place, hash_of
-from merrow_runtime.values import canonical
+from merrow_runtime.values import as_text, canonical
 
 _ID_DIGITS = 12
 
@@ -36,6 +37,8 @@ class DataSet:
         metric_name: the metric that the data asks for.
         metric_options: what that metric is made with.
         total: how many items the part has, before a limit or a choice.
+        solutions: where solved ones were asked for, the worked solution of each item by its id, as a text.
+        unsolved: how many records of the file were left out since they have none.
     """
 
     file: Path
@@ -47,6 +50,8 @@ class DataSet:
     metric_name: str
     metric_options: Mapping[str, Any]
     total: int
+    solutions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    unsolved: int = 0
 
 
 def read_items(
@@ -60,6 +65,8 @@ def read_items(
     limit: int | None = None,
     items: Sequence[str] = (),
     seed: int = SEED,
+    solved: bool = False,
+    solution: str | None = None,
 ) -> DataSet:
     """Read a data set.
 
@@ -76,6 +83,8 @@ def read_items(
         limit: how many items to keep at most, the first in the seed's order.
         items: ids to keep; ``@file`` stands for the ids in that file, one a line.
         seed: of the order.
+        solved: leave out records without a worked solution, and keep those of the others.
+        solution: the field with it; None: the one that the reader knows.
 
     Raises:
         DataError: with everything that is wrong, and where.
@@ -91,8 +100,12 @@ def read_items(
             f"There is no part `{part}`; {f'did you mean {near}' if near else 'choose validate, test or all'}."
         )
     problems.raise_all()
-    everything = _items(chosen, {**settings.mapping, **(mapping or {})}, settings.tests, problems)
+    if solution is not None:
+        chosen = replace(chosen, solution=(solution,))
+    wanted = _Solved(chosen.solution) if solved else None
+    everything = _items(chosen, {**settings.mapping, **(mapping or {})}, settings.tests, problems, wanted)
     problems.raise_all()
+    solutions = {} if wanted is None else {item.id: wanted.found[_line(item)] for item in everything}
     parts, name = _parts(file, everything, part, chosen)
     kept = in_order(parts[name], seed)
     total = len(kept)
@@ -109,7 +122,38 @@ def read_items(
         chosen.metric,
         chosen.options,
         total,
+        {item.id: solutions[item.id] for item in kept[:limit]} if solutions else {},
+        0 if wanted is None else wanted.unsolved,
     )
+
+
+class _Solved:
+    """Looks for worked solutions in these fields; those that were found, by the line of their record."""
+
+    def __init__(self, fields: Sequence[str]) -> None:
+        self.fields = fields
+        self.unsolved = 0
+        self.found: dict[int, str] = {}
+
+    def sift(self, records: Sequence[Record]) -> list[Record]:
+        """The records that have one."""
+        kept: list[Record] = []
+        for record in records:
+            values = (record.fields.get(name) for name in self.fields)
+            said = next(
+                (as_text(value).strip() for value in values if value is not None and as_text(value).strip()), None
+            )
+            if said is None:
+                self.unsolved += 1
+            else:
+                self.found[record.line] = said
+                kept.append(record)
+        return kept
+
+
+def _line(item: Item) -> int:
+    assert item.place is not None  # noqa: S101 (items of a file have one)
+    return item.place.line
 
 
 def _reader(file: Path, reader: str | None, gold: str | None, id_field: str | None, settings: DataSettings) -> Reader:
@@ -135,9 +179,14 @@ def _reader(file: Path, reader: str | None, gold: str | None, id_field: str | No
     return Reader(known.name, settings.metric, known.fields, known.make, settings.metric_options, known.public_tests)
 
 
-def _items(reader: Reader, mapping: Mapping[str, str], tests: Path | None, problems: Collector) -> list[Item]:
+def _items(
+    reader: Reader, mapping: Mapping[str, str], tests: Path | None, problems: Collector, solved: _Solved | None = None
+) -> list[Item]:
     records = read_records(problems)
     missing = _fields_of_no_record(reader, records, problems)
+    if solved is not None and not missing:
+        missing = _without_solutions(solved, records, problems)
+        records = solved.sift(records)
     if missing:
         return []
     read = [(record, draft) for record in records if (draft := reader.draft(record, problems)) is not None]
@@ -173,6 +222,20 @@ def _fields_of_no_record(reader: Reader, records: Sequence[Record], problems: Co
         hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
         problems.add(f"No record has this field; {hint}", field=name)
     return bool(missing)
+
+
+def _without_solutions(solved: _Solved, records: Sequence[Record], problems: Collector) -> bool:
+    """Whether no record can have a solution, which is one mistake."""
+    known = {name: None for record in records for name in record.fields}
+    if not solved.fields:
+        problems.add(
+            "No field has solutions; name the one with the worked solution or the right answer.", field="solution"
+        )
+    elif records and not any(name in known for name in solved.fields):
+        near = closest(solved.fields[0], known)
+        hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
+        problems.add(f"No record has this field; {hint}", field=solved.fields[0])
+    return bool(problems.found)
 
 
 def _with_visible_tests(reader: Reader, drafts: list[Draft], tests: Path | None, problems: Collector) -> list[Draft]:

@@ -1,4 +1,6 @@
-"""Which run, evaluation or search is meant: by its id, by the file that it ran, or the latest where nothing is said."""
+"""Which run, evaluation, search or extraction is meant: by its id, by the file that it ran, or the latest where nothing is
+said.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +52,11 @@ def evaluation_meant(user: Store, said: str | None) -> str | None:
 def search_meant(user: Store, said: str | None) -> str | None:
     """The same for searches."""
     return _meant(user, user.optimizations, said)
+
+
+def extraction_meant(user: Store, said: str | None) -> str | None:
+    """The same for extractions."""
+    return _meant(user, user.extractions, said)
 
 
 def _meant(user: Store, kept: Listed[Any], said: str | None) -> str | None:

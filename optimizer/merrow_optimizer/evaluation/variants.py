@@ -1,0 +1,71 @@
+"""The same workflow with another memory, or with operators of a library: what is compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from merrow_analysis.edits.front_entries import add_entry, write_value
+from merrow_analysis.syntax.parser import parse_diagram
+from merrow_analysis.text import apply_edits
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.workflow import RecordingProvider, Workflow, check_workflow
+
+MEMORIES = "none, all, last:N, tokens:N, summary"
+"""How a memory is written on the command line."""
+
+
+def memory_of(said: str) -> str | dict[str, int]:
+    """A memory as a front matter has it. Raises `UsageFailure`."""
+    name, mark, number = said.strip().partition(":")
+    if not mark and name in ("none", "all", "summary"):
+        return name
+    if name in ("last", "tokens") and number.isascii() and number.isdigit() and int(number) > 0:
+        return {name: int(number)}
+    raise UsageFailure(f"{said!r} is not a memory; write one of {MEMORIES}.")
+
+
+def with_memory(workflow: Workflow, memory: str) -> Workflow:
+    """The workflow with this memory, `MEMORIES`; nodes that name their own keep it. Raises `UsageFailure`."""
+    value = memory_of(memory)
+    front = parse_diagram(workflow.text).front_matter
+    settings = workflow.analysis.settings
+    edit = (
+        write_value(front, ("workflow", "memory"), value)
+        if front is not None and settings.says_memory
+        else add_entry(front, None, "memory", value)
+    )
+    if edit is None:
+        raise UsageFailure(
+            f"The memory can't be written into the front matter of {workflow.name}; add `memory:` by hand."
+        )
+    return _checked(workflow, apply_edits(workflow.text, [edit]))
+
+
+def with_operators(workflow: Workflow, operators: Mapping[str, Any]) -> Workflow:
+    """The workflow with these declarations of operators, but for those that it has already. Raises `UsageFailure`."""
+    text = workflow.text
+    known = {name.casefold() for name in workflow.analysis.settings.operators}
+    for name, body in operators.items():
+        if name.casefold() in known:
+            continue
+        edit = add_entry(parse_diagram(text).front_matter, "operators", name, body)
+        if edit is None:
+            raise UsageFailure(f"The operator {name} can't be declared in the front matter of {workflow.name}.")
+        text = apply_edits(text, [edit])
+    return workflow if text == workflow.text else _checked(workflow, text)
+
+
+def _checked(workflow: Workflow, text: str) -> Workflow:
+    """The workflow with another text, read with the files that it was read with."""
+    files = RecordingProvider(None)
+    files.files = {path: dict(known) for path, known in workflow.files.items()}
+    return check_workflow(
+        text,
+        name=workflow.name,
+        path=workflow.path,
+        provider=files,
+        config=workflow.config,
+        fence=workflow.fence,
+        shared=workflow.shared,
+    )

@@ -1,0 +1,177 @@
+"""Questions to the model that extracts: each answer is checked, sent back at most twice, and in the journal before it is used."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.planning.json_objects import JsonObject, Unreadable, json_objects
+from merrow_optimizer.suggestions.asking import Asker
+from merrow_optimizer.suggestions.quoting import RULE, quoted
+from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
+from merrow_runtime.store.extractions import Extractions
+from merrow_runtime.usage import NOTHING, Usage
+
+TRIES = 3
+"""How often a question is put: once, and at most twice again with what is wrong with the answer."""
+LONGEST_ANSWER = 4_000
+"""Tokens that an answer may have."""
+_SHOWN = 6_000
+"""Characters of a refused answer that the model is shown again."""
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of the questions of one stage: how many were put, calls made for them, how many answers were valid at first, after being
+    sent back, and never; and how many were sent back since they repeated a case.
+    """
+
+    questions: int = 0
+    calls: int = 0
+    first: int = 0
+    again: int = 0
+    never: int = 0
+    leaks: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """As reports show it."""
+        return {
+            "questions": self.questions,
+            "answers": self.calls,
+            "valid_first": self.first,
+            "valid_after_repair": self.again,
+            "never_valid": self.never,
+            "leaks_refused": self.leaks,
+        }
+
+
+@lru_cache
+def instructions(stage: str) -> str:
+    """What a stage tells the model; the texts are beside this module."""
+    return Path(__file__).with_name(f"{stage}.txt").read_text(encoding="utf-8").strip()
+
+
+def question(stage: str, shown: Mapping[str, Any], schema: AnswerSchema) -> tuple[Message, ...]:
+    """The first messages of a question: what is ``shown`` is data, whatever it says."""
+    shape = json.dumps(schema.schema, ensure_ascii=False)
+    told = f"{instructions(stage)}\n\n{RULE}\n\nAnswer with one JSON object and nothing else, valid by this JSON Schema:\n{shape}"
+    return Message("system", told), Message("user", quoted(shown))
+
+
+def object_schema(name: str, /, **properties: Any) -> AnswerSchema:
+    """An object with all of these properties, and no others."""
+    return AnswerSchema(name, object_of(**properties))
+
+
+def object_of(**properties: Any) -> dict[str, Any]:
+    """The schema of such an object."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+TEXT_VALUE = {"type": "string"}
+TEXT_OR_NULL = {"type": ["string", "null"]}
+
+
+def list_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a list."""
+    return {"type": "array", "items": schema}
+
+
+@dataclass(slots=True)
+class Generator:
+    """Asks the model that extracts. ``known`` has the replies of this extraction by their questions; another one is put into
+    ``kept`` before it is used.
+    """
+
+    extraction: str
+    model: str
+    asker: Asker
+    kept: Extractions
+    known: Mapping[str, Any]
+    tallies: dict[int, Tally] = field(default_factory=dict)
+    used: Usage = NOTHING
+
+    async def answer(
+        self,
+        stage: int,
+        messages: Sequence[Message],
+        schema: AnswerSchema,
+        read: Callable[[Mapping[str, Any]], T],
+        temperature: float = 0.0,
+    ) -> T | None:
+        """What ``read`` makes of the answer; None where it refused every one of them (it raises `Refused`).
+
+        Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure`.
+        """
+        tally = self.tallies.setdefault(stage, Tally())
+        tally.questions += 1
+        asked = tuple(messages)
+        for attempt in range(TRIES):
+            request = ModelRequest(self.model, asked, temperature, LONGEST_ANSWER, schema=schema)
+            reply = await self._reply(stage, request)
+            tally.calls += 1
+            try:
+                found = read(_object(reply))
+            except Refused as why:
+                tally.leaks += why.is_leak
+                asked = (*messages, *_again(reply.text, why.sentences))
+                continue
+            if attempt:
+                tally.again += 1
+            else:
+                tally.first += 1
+            return found
+        tally.never += 1
+        return None
+
+    async def _reply(self, stage: int, request: ModelRequest) -> ModelReply:
+        key = f"answer {stage} {request.hash}"
+        known = self.known.get(key)
+        if known is not None:
+            reply = ModelReply.from_json(known)
+            self.used += reply.usage
+            return reply
+        reply = await self.asker.ask(request)
+        self.used += reply.usage
+        await self.kept.keep(self.extraction, key, reply.to_json())
+        return reply
+
+
+def _object(reply: ModelReply) -> Mapping[str, Any]:
+    """The object of an answer. Raises `Refused`."""
+    if reply.finish == "refusal":
+        raise Refused(["You refused to answer; answer for the problems as they are."])
+    unreadable: Unreadable | None = None
+    for one in json_objects(reply.text):
+        if isinstance(one, JsonObject):
+            if one.repeated:
+                raise Refused([f"The answer has the key {one.repeated[0]!r} twice in one object."])
+            return one.value
+        unreadable = unreadable or one
+    if unreadable is None:
+        raise Refused(["The answer has no JSON object; answer with one and nothing else."])
+    raise Refused([f"{unreadable.why} Answer more briefly." if unreadable.cut else unreadable.why])
+
+
+def _again(text: str, sentences: Sequence[str]) -> tuple[Message, ...]:
+    told = "\n".join(f"- {sentence}" for sentence in sentences)
+    said = (Message("assistant", text[:_SHOWN]),) if text.strip() else ()
+    return (*said, Message("user", f"The answer can't be used:\n{told}\nAnswer with the whole object again."))
+
+
+async def together(awaited: Sequence[Awaitable[T]]) -> list[T]:
+    """All results in order. What fails ends none of the others, which are paid; the first failure is raised at the end."""
+    found = await asyncio.gather(*awaited, return_exceptions=True)
+    results: list[T] = []
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+        results.append(one)
+    return results

@@ -1,0 +1,57 @@
+"""Stage 0: solved cases, and which of them are extracted from, which only probe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from merrow_optimizer.evaluation.data.parts import in_order
+from merrow_optimizer.evaluation.items import Item
+from merrow_runtime.values import as_text
+
+PROBE_SHARE = 0.3
+"""The share of the cases that no operator is taken from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A solved case: its item, and its solution as it is shown to the model that extracts."""
+
+    item: Item
+    solution: str
+
+    @property
+    def id(self) -> str:
+        """That of its item."""
+        return self.item.id
+
+    @property
+    def problem(self) -> str:
+        """The problem as a text."""
+        folded = {name.casefold(): value for name, value in self.item.inputs.items()}
+        return as_text(folded.get("problem", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The cases that operators are extracted from, and those of the probe, each in the order of their ids."""
+
+    extracted: Sequence[Case]
+    probe: Sequence[Case]
+
+    @property
+    def all(self) -> list[Case]:
+        """Both parts."""
+        return [*self.extracted, *self.probe]
+
+
+def split(items: Sequence[Item], solutions: Mapping[str, str], seed: int) -> Split:
+    """70 % of the cases to extract from, 30 % for the probe: by their ids and the seed, whatever their order. A single case is
+    extracted from.
+    """
+    ordered = in_order(items, seed)
+    count = min(len(ordered) - 1, math.ceil(len(ordered) * PROBE_SHARE - 0.5)) if len(ordered) > 1 else 0
+    cases = [Case(item, solutions[item.id]) for item in ordered]
+    kept = len(cases) - count
+    return Split(*(sorted(part, key=lambda case: case.id) for part in (cases[:kept], cases[kept:])))

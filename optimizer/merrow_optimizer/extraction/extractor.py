@@ -1,0 +1,408 @@
+"""Carries out an extraction: stage after stage, a function of its plan, the answers and the scores, so that it continues
+anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_optimizer.evaluation.spending import BudgetedEndpoint
+from merrow_optimizer.extraction import deepening
+from merrow_optimizer.extraction.asking import Generator, together
+from merrow_optimizer.extraction.cases import Case
+from merrow_optimizer.extraction.choosing import Choice, Offer, choose
+from merrow_optimizer.extraction.deepening import Ground, Path, deepen, ground_of
+from merrow_optimizer.extraction.grouping import Group, Grouping, Place
+from merrow_optimizer.extraction.initial import described_steps, steps_of
+from merrow_optimizer.extraction.naming import Named, as_its_steps, name_group, place_all, step_of
+from merrow_optimizer.extraction.operators import Operator, own_operator
+from merrow_optimizer.extraction.plan import ExtractionPlan
+from merrow_optimizer.extraction.pooling import Candidate, pooled
+from merrow_optimizer.extraction.rewriting import Rewritten, fitting, rewritten, swapped
+from merrow_optimizer.extraction.steps import Steps, kinds_of
+from merrow_optimizer.extraction.trials import Stopped, Trial, Trials
+from merrow_optimizer.extraction.wording import word
+from merrow_optimizer.extraction.writing import Typed, case_text
+from merrow_optimizer.suggestions.asking import Asker, meter_of
+from merrow_runtime.errors import BudgetFailure, EndpointFailure
+from merrow_runtime.models.budget import Budget
+from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.models.tokens import estimate_tokens
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.extractions import ExtractionRecord
+from merrow_runtime.usage import Usage
+
+NOTHING_USEFUL = (
+    "The embedded offline model names nothing useful: it is not a real model. Set OPENAI_API_KEY or OPENAI_BASE_URL, or answer"
+    " from a recording with --replay."
+)
+Told = Callable[[str, int, int], None]
+"""Is told what goes on, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A case with the operators of the set: its file, how its own workflow answered, and how this one did (None: it was not
+    run, since a step has no operator).
+    """
+
+    case: Case
+    rewritten: Rewritten
+    own: Trial
+    trial: Trial | None
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether every step has an operator of the set, and the case is answered no worse than by its own workflow."""
+        return self.trial is not None and self.trial.value >= self.own.value
+
+
+@dataclass(slots=True)
+class Outcome:
+    """All that an extraction came to. ``why_nothing`` says why there are no operators, where there are none."""
+
+    steps: dict[str, Steps] = field(default_factory=dict)
+    unusable: list[str] = field(default_factory=list)
+    named: list[Named] = field(default_factory=list)
+    placed: int = 0
+    paths: list[Path] = field(default_factory=list)
+    pool: list[Candidate] = field(default_factory=list)
+    choice: Choice | None = None
+    operators: list[Operator] = field(default_factory=list)
+    chosen: list[Candidate] = field(default_factory=list)
+    proved: dict[str, Proved] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    why_nothing: str | None = None
+
+
+class Extractor:
+    """One extraction at work. ``user`` is the user's store, ``own`` the journal of its runs; ``stopped_by`` says why it
+    stopped before its end. ``outcome`` is whole once it ended.
+    """
+
+    def __init__(self, record: ExtractionRecord, plan: ExtractionPlan, user: Store, own: Store) -> None:
+        self.id, self.plan, self.dataset = record.id, plan, record.dataset
+        self.stopped_by: str | None = None
+        self.outcome = Outcome()
+        self._seconds = record.seconds
+        self._user, self._own, self._cases_file = user, own, record.cases
+        self._known = user.extractions.kept(record.id)
+        self._cases = {case.id: case for case in plan.split.all}
+        self._extracted = {case.id for case in plan.split.extracted}
+        self._told: Told = lambda _what, _done, _of: None
+
+    @property
+    def spent(self) -> Usage:
+        """What the extraction has used, by the journal."""
+        kept = self._user.extractions.kept(self.id)
+        return sum((Usage.from_json(one["usage"]) for one in kept.values() if "usage" in one), Usage())
+
+    async def run(self, told: Told = lambda _what, _done, _of: None) -> None:
+        """Go on from what the journal has to the end; early where `stopped_by` says why. Cancelling ends what is in flight;
+        what is finished is kept. Raises `StoreFailure`.
+        """
+        self._told = told
+        plan = self.plan
+        chosen = plan.base.chosen
+        if chosen.endpoint.origin == OFFLINE_ORIGIN:
+            self.outcome.why_nothing = NOTHING_USEFUL
+            return
+        limits = plan.base.limits
+        budget = Budget(limits.usd, limits.tokens, spent=self.spent)
+        endpoint: Endpoint = chosen.endpoint
+        if limits.usd is not None or limits.tokens is not None:
+            endpoint = BudgetedEndpoint(endpoint, budget)
+        is_replay = endpoint.origin == REPLAY_ORIGIN
+        meter = None if is_replay else meter_of(chosen, self._cases_file)
+        asker = Asker(chosen, self._user.cache, budget, meter, fresh=is_replay)
+        self.generator = Generator(self.id, plan.generator, asker, self._user.extractions, self._known)
+        self.trials = Trials(self.id, plan, self._user, self._own, endpoint, self._known)
+        left = None if limits.seconds is None else max(0.0, limits.seconds - self._seconds)
+        try:
+            async with asyncio.timeout(left):
+                await self._stages()
+        except TimeoutError:
+            self.stopped_by = f"The budget of {limits.seconds:g} seconds is over."
+        except (Stopped, EndpointFailure, BudgetFailure) as why:
+            self.stopped_by = str(why)
+        finally:
+            asker.close()
+
+    async def _stages(self) -> None:
+        outcome, without = self.outcome, self.plan.settings.without
+        await self._initial()
+        steps = {name: outcome.steps[name] for name in sorted(self._extracted & outcome.steps.keys())}
+        if not any(one.built_in is None for own in steps.values() for one in own):
+            outcome.why_nothing = (
+                "The model named no operator of its own: every step is a built-in one."
+                if steps
+                else "The model named nothing useful: no case has steps that can be used."
+            )
+            return
+        grouping = Grouping(steps, self.plan.task.answer)
+        if "clustering" in without:
+            outcome.named = _each_step(grouping, self.plan)
+        else:
+            outcome.placed = await place_all(grouping, self.generator)
+            groups = grouping.groups()
+            self._told("naming groups", 0, len(groups))
+            outcome.named = await together(
+                [name_group(steps, group, self.plan.leaks, self.generator) for group in groups]
+            )
+        if len(outcome.named) == 1:
+            outcome.notes.append("All steps take and give the same kinds, so that there is one group.")
+        ground = ground_of(outcome.named, self.plan.leaks)
+        typed = self._typed(grouping)
+        own = await self._own_runs(typed)
+        if "deep" in without:
+            outcome.pool = [Candidate(one.name, one.prompt, one.signature, one.sources, 1) for one in ground.operators]
+            able = {name: _by_group(name, steps[name], outcome.named) for name in steps}
+            chosen = list(range(len(outcome.pool)))
+        else:
+            await self._deepen(ground)
+            by_model = self.plan.settings.aggregate == "model" and await self._aggregate(ground)
+            if not by_model:
+                outcome.pool = pooled([path.operators for path in outcome.paths], ground.signatures)
+            able = await self._swaps(typed, own, is_run=not by_model)
+            chosen = list(range(len(outcome.pool))) if by_model else list(self._choose(able).chosen)
+        await self._word(chosen)
+        await self._prove(typed, own, able, chosen)
+
+    # Stage 1
+
+    async def _initial(self) -> None:
+        outcome, task = self.outcome, self.plan.task
+        cases = self.plan.split.all
+        self._told("asking for the steps of cases", 0, len(cases))
+        if "initial" in self.plan.settings.without:
+            steps = await described_steps(task, self.generator)
+            outcome.steps = {} if steps is None else {case.id: steps for case in cases}
+            return
+        done = 0
+
+        async def one(case: Case) -> Steps | None:
+            nonlocal done
+            found = await steps_of(case, task, self.plan.leaks, self.generator)
+            done += 1
+            self._told("asking for the steps of cases", done, len(cases))
+            return found
+
+        for case, steps in zip(cases, await together([one(case) for case in cases]), strict=True):
+            if steps is None:
+                outcome.unusable.append(case.id)
+            else:
+                outcome.steps[case.id] = steps
+
+    def _typed(self, grouping: Grouping) -> dict[str, Typed]:
+        """The cases with what their steps give: worked out for those that are extracted from, each for itself in the probe."""
+        inputs = self.plan.task.inputs
+        found: dict[str, Typed] = {}
+        for name, steps in sorted(self.outcome.steps.items()):
+            alone = Typed(steps, kinds_of(steps, self.plan.task.answer), inputs)
+            typed = Typed(steps, grouping.kinds(name), inputs) if name in grouping.cases else alone
+            # A kind that was worked out may not fit a built-in reader: then the case stays as it was.
+            found[name] = typed if swapped(typed, {}) is not None else alone
+        return found
+
+    async def _own_runs(self, typed: Mapping[str, Typed]) -> dict[str, Trial]:
+        texts = {name: case_text(one, {}) or "" for name, one in typed.items()}
+        found = await self._run_all("running cases", [(name, text, "own", None) for name, text in texts.items()])
+        return dict(zip(texts, found, strict=True))
+
+    async def _run_all(self, what: str, wanted: Sequence[tuple[str, str, str, Trial | None]]) -> list[Trial]:
+        done = 0
+        self._told(what, 0, len(wanted))
+
+        async def one(name: str, text: str, purpose: str, after: Trial | None) -> Trial:
+            nonlocal done
+            found = await self.trials.score(self._cases[name], text, purpose, after)
+            done += 1
+            self._told(what, done, len(wanted))
+            return found
+
+        return await together([one(*each) for each in wanted])
+
+    # Stages 3 and 4
+
+    async def _deepen(self, ground: Ground) -> None:
+        settings = self.plan.settings
+        self._told("making operators more general", 0, settings.paths)
+        self.outcome.paths = await together(
+            [deepen(ground, self.generator, number, settings.paths, settings.steps) for number in range(settings.paths)]
+        )
+
+    async def _aggregate(self, ground: Ground) -> bool:
+        """Have the model put the paths together; whether it did."""
+        found = await deepening.aggregate(ground, self.outcome.paths, self.generator)
+        if found is None:
+            self.outcome.notes.append(
+                "The model's own set could not be used, so that the set was chosen by what it covers."
+            )
+            return False
+        paths = self.outcome.paths
+        self.outcome.pool = [
+            Candidate(
+                one.name,
+                one.prompt,
+                one.signature,
+                one.sources,
+                sum(any(one.sources & other.sources for other in path.operators) for path in paths),
+            )
+            for one in found.operators
+        ]
+        return True
+
+    async def _swaps(
+        self, typed: Mapping[str, Typed], own: Mapping[str, Trial], *, is_run: bool
+    ) -> dict[str, dict[str, int]]:
+        """For each case of those that are extracted from, and each of its steps by name, the candidates that can take its place,
+        as bits: the file has no error then, and the case is answered no worse.
+        """
+        outcome = self.outcome
+        operators = _operators(outcome.pool, outcome.named)
+        able: dict[str, dict[str, int]] = {}
+        wanted: list[tuple[str, int, list[str]]] = []
+        for name in sorted(self._extracted & typed.keys()):
+            case = typed[name]
+            able[name] = {step.name: 0 for step in case.steps if step.built_in is None}
+            groups = _groups_of(name, outcome.named)
+            for number, candidate in enumerate(outcome.pool):
+                steps = [case.steps[at].name for at, group in groups.items() if group in candidate.sources]
+                if steps:
+                    wanted.append((name, number, steps))
+        done = 0
+
+        async def try_one(name: str, number: int, steps: Sequence[str]) -> bool:
+            nonlocal done
+            mapped = dict.fromkeys(steps, operators[number])
+            value = await self.trials.swap(self._cases[name], typed[name], mapped, own[name], is_run=is_run)
+            done += 1
+            self._told("trying operators in cases", done, len(wanted))
+            return value
+
+        does = await together([try_one(*each) for each in wanted])
+        for (name, number, steps), can in zip(wanted, does, strict=True):
+            for step in steps:
+                able[name][step] |= can << number
+        return able
+
+    def _choose(self, able: Mapping[str, Mapping[str, int]]) -> Choice:
+        outcome = self.outcome
+        offers = [Offer(one.name, one.support, estimate_tokens(one.prompt)) for one in outcome.pool]
+        cases = [list(able[name].values()) for name in sorted(able)]
+        outcome.choice = choose(offers, cases, self.plan.settings.coverage)
+        return outcome.choice
+
+    async def _word(self, chosen: Sequence[int]) -> None:
+        """Word the chosen operators; in the ablation without stage 3 they are worded by stage 2."""
+        outcome, steps = self.outcome, self.outcome.steps
+        picked = [outcome.pool[number] for number in chosen]
+        if "deep" not in self.plan.settings.without:
+            self._told("wording operators", 0, len(picked))
+            members = [
+                sorted(place for source in one.sources for place in outcome.named[source].group.members)
+                for one in picked
+            ]
+            picked = await together(
+                [
+                    word(one, places, steps, self.plan.leaks, self.generator)
+                    for one, places in zip(picked, members, strict=True)
+                ]
+            )
+        outcome.chosen = picked
+        outcome.operators = _operators(picked, outcome.named)
+
+    # Stage 5
+
+    async def _prove(
+        self,
+        typed: Mapping[str, Typed],
+        own: Mapping[str, Trial],
+        able: Mapping[str, Mapping[str, int]],
+        chosen: Sequence[int],
+    ) -> None:
+        outcome = self.outcome
+        made: dict[str, Rewritten] = {}
+        for name, case in sorted(typed.items()):
+            if name in able:
+                offers: Mapping[str, Sequence[Operator]] = {
+                    step: [
+                        operator
+                        for number, operator in zip(chosen, outcome.operators, strict=True)
+                        if bits >> number & 1
+                    ]
+                    for step, bits in able[name].items()
+                }
+            else:
+                offers = fitting(case, outcome.operators)
+            found = rewritten(case, offers)
+            if found is not None:
+                made[name] = found
+        whole = [name for name, one in made.items() if one.is_whole]
+        trials = await self._run_all("proving the set", [(name, made[name].text, "final", own[name]) for name in whole])
+        by_name = dict(zip(whole, trials, strict=True))
+        outcome.proved = {
+            name: Proved(self._cases[name], one, own[name], by_name.get(name)) for name, one in made.items()
+        }
+
+
+def _groups_of(case: str, named: Sequence[Named]) -> dict[int, int]:
+    """The group of each step of a case, by their numbers."""
+    return {place.step: number for number, one in enumerate(named) for place in one.group.members if place.case == case}
+
+
+def _operators(candidates: Sequence[Candidate], named: Sequence[Named]) -> list[Operator]:
+    """Candidates as operators, each with a name of its own."""
+    names = deepening.distinct([one.name for one in candidates])
+    return [
+        Operator(
+            name,
+            one.signature,
+            one.prompt,
+            frozenset(kind for source in one.sources for kind in named[source].group.many) & one.signature.kinds,
+        )
+        for name, one in zip(names, candidates, strict=True)
+    ]
+
+
+def _by_group(case: str, steps: Steps, named: Sequence[Named]) -> dict[str, int]:
+    """For each step of a case, by its name, the group that it is of, as a bit."""
+    groups = _groups_of(case, named)
+    return {step.name: 1 << groups[at] for at, step in enumerate(steps) if step.built_in is None}
+
+
+def _each_step(grouping: Grouping, plan: ExtractionPlan) -> list[Named]:
+    """Every step as a group of its own, those that are said in the same words as one: the ablation without clustering."""
+    found: dict[tuple[Any, str, str], list[Place]] = {}
+    for group in grouping.groups():
+        for place in group.members:
+            step = step_of(grouping.cases, place)
+            found.setdefault((group.signature, step.name, step.prompt), []).append(place)
+    named: list[Named] = []
+    for key in sorted(found):
+        many = frozenset(
+            kind
+            for place in found[key]
+            for kind in own_operator(step_of(grouping.cases, place), grouping.kinds(place.case)).many
+        )
+        group = Group(key[0], tuple(sorted(found[key])), many & key[0].kinds)
+        named.append(as_its_steps(grouping.cases, group, plan.leaks))
+    return named
+
+
+def shapes(outcome: Outcome) -> list[tuple[Proved, int]]:
+    """The shapes of cases that are whole with the set, equal up to renaming, the commonest first: of each the first case, and
+    how many have it.
+    """
+    whole = [one for _, one in sorted(outcome.proved.items()) if one.trial is not None]
+    counted = Counter(one.trial.semantic for one in whole if one.trial is not None)
+    first: dict[str, Proved] = {}
+    for one in whole:
+        if one.trial is not None:
+            first.setdefault(one.trial.semantic, one)
+    return [(first[semantic], count) for semantic, count in sorted(counted.items(), key=lambda one: (-one[1], one[0]))]

@@ -1,0 +1,63 @@
+"""Stage 4, first half: the operators of all paths put together, with how many paths have each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from merrow_optimizer.extraction.kinds import Signature, merged
+
+ALIKE = 0.5
+"""The share of common sources from which two operators of one signature are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deepened:
+    """An operator of a path: ``sources`` are the numbers of the groups that it stands for."""
+
+    name: str
+    prompt: str
+    signature: Signature
+    sources: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An operator of the pool. ``support`` is how many paths have one that it was put together from."""
+
+    name: str
+    prompt: str
+    signature: Signature
+    sources: frozenset[int]
+    support: int
+
+
+def pooled(paths: Sequence[Sequence[Deepened]], signatures: Mapping[int, Signature]) -> list[Candidate]:
+    """The candidates, by signature and sources. ``signatures`` are those of the groups by their numbers."""
+    listed = [(number, one) for number, path in enumerate(paths) for one in path]
+    parts: list[list[tuple[int, Deepened]]] = []
+    for entry in listed:
+        near = [part for part in parts if any(_are_alike(entry[1], other) for _, other in part)]
+        parts = [part for part in parts if all(part is not other for other in near)]
+        parts.append([entry, *(one for part in near for one in part)])
+    found = [one for part in parts if (one := _candidate(part, signatures)) is not None]
+    return sorted(found, key=lambda one: (one.signature, sorted(one.sources), one.name))
+
+
+def _are_alike(one: Deepened, other: Deepened) -> bool:
+    return one.signature == other.signature and len(one.sources & other.sources) >= ALIKE * len(
+        one.sources | other.sources
+    )
+
+
+def _candidate(part: Iterable[tuple[int, Deepened]], signatures: Mapping[int, Signature]) -> Candidate | None:
+    """One operator of those that are alike: named as most are, worded as in the first path that names it so."""
+    members = sorted(part, key=lambda entry: (entry[0], entry[1].name))
+    names = [one.name for _, one in members]
+    name = min(names, key=lambda one: (-names.count(one), len(one), one))
+    sources = frozenset(source for _, one in members for source in one.sources)
+    own = merged(signatures[source] for source in sorted(sources))
+    if own is None:
+        return None
+    prompt = next(one.prompt for _, one in members if one.name == name)
+    return Candidate(name, prompt, own, sources, len({number for number, _ in members}))

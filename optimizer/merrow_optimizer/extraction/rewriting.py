@@ -1,0 +1,86 @@
+"""Rewriting cases with operators of a set: which step becomes which operator, and the shapes that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from merrow_analysis.definitions.types import Type
+from merrow_optimizer.extraction.kinds import unifies
+from merrow_optimizer.extraction.operators import Operator, taken_by
+from merrow_optimizer.extraction.writing import Typed, case_text, problems_of
+
+Offers = Mapping[str, Sequence[Operator]]
+"""For each step of a case, by its name, the operators that may take its place, the best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A case with operators in place of steps (by their names). ``is_whole``: every step that is not built in has one."""
+
+    text: str
+    mapped: Mapping[str, Operator]
+    is_whole: bool
+
+
+def swapped(case: Typed, mapped: Mapping[str, Operator]) -> str | None:
+    """The file of a case in which these steps, by their names, have these operators; None where one does not fit."""
+    text = case_text(case, mapped)
+    return None if text is None or problems_of(text) else text
+
+
+def rewritten(case: Typed, offers: Offers) -> Rewritten | None:
+    """A case with as many of its steps replaced as fit together; None where not even its own steps fit, which is not so for what
+    stage 1 accepted.
+    """
+    wanted = {name: found[0] for name, found in offers.items() if found}
+    own = [step.name for step in case.steps if step.built_in is None]
+    mapped: dict[str, Operator] = {}
+    text = case_text(case, wanted)
+    if text is not None and not problems_of(text):
+        mapped = wanted
+    else:
+        text = None
+        for name in own:
+            for operator in offers.get(name, ()):
+                tried = case_text(case, {**mapped, name: operator})
+                if tried is not None and not problems_of(tried):
+                    mapped, text = {**mapped, name: operator}, tried
+                    break
+        text = text or case_text(case, {})
+    return None if text is None else Rewritten(text, mapped, all(name in mapped for name in own))
+
+
+def fitting(case: Typed, operators: Sequence[Operator]) -> Offers:
+    """The operators that fit the steps of a case by their signatures alone: those that take and give just the same first. For
+    cases that no operator was drawn from.
+    """
+    kinds: dict[str, Type] = dict(case.kinds)
+    found: dict[str, Sequence[Operator]] = {}
+    for step in case.steps:
+        if step.built_in is not None:
+            continue
+        taken = taken_by(step, kinds)
+        fits = [one for one in operators if _fits(taken, kinds[step.name], one)]
+        fits.sort(
+            key=lambda one, kinds_=frozenset(taken), given=kinds[step.name]: (  # type: ignore[misc]
+                one.signature.output != given,
+                one.signature.kinds != kinds_,
+            )
+        )
+        found[step.name] = fits
+        if fits:
+            kinds[step.name] = fits[0].signature.output
+    return found
+
+
+def _fits(taken: Sequence[Type], given: Type, operator: Operator) -> bool:
+    own = operator.signature
+    if unifies(taken, given, own):
+        return True
+    needed = {one.kind for one in own.inputs if not one.is_optional}
+    return (
+        given in ("Text", own.output)
+        and needed <= set(taken)
+        and all(operator.port(kind) is not None for kind in taken)
+    )

@@ -1,0 +1,123 @@
+"""Runs of cases: each a run of the runtime, scored by the metric of the data, and in the journal of the extraction before it
+counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from merrow_optimizer.evaluation.answering import Answering, run_name
+from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.extraction.cases import Case
+from merrow_optimizer.extraction.operators import Operator
+from merrow_optimizer.extraction.plan import ExtractionPlan
+from merrow_optimizer.extraction.rewriting import swapped
+from merrow_optimizer.extraction.writing import Typed, analysed
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.store.database import Store
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.workflow import Workflow, check_workflow
+
+_DIGITS = 12
+
+
+class Stopped(Exception):  # noqa: N818 (a reason, kept and shown)
+    """No other run can be made now; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How a case was answered by one of its workflows. ``value`` is its score from 0 to 1, 0 where nothing could be scored;
+    ``semantic`` says what the workflow does, ``run`` is the id of the run.
+    """
+
+    status: str
+    value: float
+    semantic: str
+    run: str
+
+
+class Trials:
+    """Makes the runs of one extraction. ``own`` is its journal of runs, ``known`` what it has come by; ``used`` is what all
+    runs used.
+    """
+
+    def __init__(
+        self,
+        extraction: str,
+        plan: ExtractionPlan,
+        user: Store,
+        own: Store,
+        endpoint: Endpoint,
+        known: Mapping[str, Any],
+    ) -> None:
+        self.count = 0
+        self._id, self._plan, self._user, self._own = extraction, plan, user, own
+        self._endpoint, self._known = endpoint, known
+        base = plan.base
+        if base.asking is not None:
+            base.asking.begin(endpoint, base.concurrency, user.cache)
+        self._gate = asyncio.Semaphore(base.concurrency + base.concurrency // 4)
+        # So that a file is still known from being checked when it is run.
+        self._swapping = asyncio.Semaphore(2 * base.concurrency)
+        self._is_resumed = own.has_runs
+
+    async def score(self, case: Case, text: str, what: str, after: Trial | None = None) -> Trial:
+        """How the workflow with this text, which the checker finds nothing wrong with, answers its case. ``what`` says what
+        the run is for; what it has in common with the run of ``after`` is not done again. Raises `Stopped`, `StoreFailure`.
+        """
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+        key = f"score {what} {digest} {case.id}"
+        known = self._known.get(key)
+        if known is None:
+            async with self._gate:
+                workflow = check_workflow(text, name=f"case {case.id}", analysis=analysed(text))
+                known = await self._run(case, workflow, f"{what}_{digest}", after)
+            if known["status"] != Status.UNANSWERED:
+                await self._user.extractions.keep(self._id, key, known)
+        self.count += 1
+        return Trial(known["status"], known["value"], known["semantic"], known["run"])
+
+    async def swap(self, case: Case, typed: Typed, mapped: Mapping[str, Operator], own: Trial, *, is_run: bool) -> bool:
+        """Whether steps of a case can have these operators: the file has no error, and where it ``is_run``, the case is
+        answered no worse than by its own workflow.
+        """
+        async with self._swapping:
+            text = swapped(typed, mapped)
+            if text is None or not is_run:
+                return text is not None
+            return (await self.score(case, text, "swap", own)).value >= own.value
+
+    async def _run(self, case: Case, workflow: Workflow, name: str, after: Trial | None) -> dict[str, Any]:
+        base = self._plan.base
+        given = base.inputs[case.id]
+        inputs = {node.id: given[node.id] for node in workflow.graph.inputs}
+        options = base.options
+        if after is not None and self._own.status(after.run) == "finished":
+            options = replace(options, from_run=after.run, reuse="any")
+        plan = replace(base, workflow=workflow, items=[case.item], inputs={case.id: inputs}, options=options)
+        beginning = f"{self._id}/{name}"
+        answering = Answering(beginning, plan, self._endpoint, self._user, self._own, is_resumed=self._is_resumed)
+        try:
+            record, fatal = await answering.answer(case.item, 0, again=False)
+        except UsageFailure as problem:
+            return _said(Status.FAILED, 0.0, plan.semantic, run_name(beginning, case.id, 0), NOTHING, str(problem))
+        if fatal is not None:
+            raise Stopped(record.reason)
+        return _said(record.status, record.value or 0.0, plan.semantic, record.run, record.usage, record.reason)
+
+
+def _said(status: str, value: float, semantic: str, run: str, usage: Usage, reason: str) -> dict[str, Any]:
+    return {
+        "status": str(status),
+        "value": value,
+        "semantic": semantic,
+        "run": run,
+        "usage": usage.to_json(),
+        "reason": reason,
+    }

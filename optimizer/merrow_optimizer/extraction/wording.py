@@ -1,0 +1,36 @@
+"""Stage 4, the model's part: the prompt of each chosen operator, from the steps that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from merrow_optimizer.extraction.asking import TEXT_VALUE, Generator, object_schema, question
+from merrow_optimizer.extraction.grouping import Place
+from merrow_optimizer.extraction.leaks import CaseLeaks
+from merrow_optimizer.extraction.naming import shown_members, takes
+from merrow_optimizer.extraction.pooling import Candidate
+from merrow_optimizer.extraction.steps import Steps, read_prompt
+
+STAGE = 4
+SCHEMA = object_schema("prompt", prompt=TEXT_VALUE)
+
+
+async def word(
+    chosen: Candidate, members: Sequence[Place], cases: Mapping[str, Steps], leaks: CaseLeaks, generator: Generator
+) -> Candidate:
+    """A chosen operator with the model's prompt; as it is where no answer could be used."""
+    shown = {
+        "The operator": {"name": chosen.name, **takes(chosen.signature)},
+        "Its steps": shown_members(cases, members),
+    }
+    of_cases = sorted({place.case for place in members})
+
+    def read(said: Mapping[str, Any]) -> str:
+        prompt = read_prompt(said.get("prompt"), "the operator")
+        leaks.check(prompt, of_cases)
+        return prompt
+
+    found = await generator.answer(STAGE, question("wording", shown, SCHEMA), SCHEMA, read)
+    return chosen if found is None else replace(chosen, prompt=found)

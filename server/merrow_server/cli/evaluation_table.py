@@ -1,0 +1,176 @@
+"""Tables of evaluations: workflows, models and memories, each cell an evaluation of its own on the same items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from merrow_optimizer.evaluation.plan import forecast
+from merrow_optimizer.evaluation.variants import memory_of, with_memory
+from merrow_runtime.program.loading import load
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.workflow import Workflow
+from merrow_server.cli import OK
+from merrow_server.cli.evaluation_session import begun, watch
+from merrow_server.cli.evaluation_text import forecast_text
+from merrow_server.errors import InputError
+from merrow_server.evaluations.preparing import Asked, forecast_json, prepare
+from merrow_server.evaluations.report import comparison, evaluation_object
+from merrow_server.rendering.snippet import cells, visible
+from merrow_server.rendering.terminal import echo, emit, style
+from merrow_server.run_report import cost_text
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One evaluation of a table; ``model`` and ``memory`` are None where the workflow's own are meant."""
+
+    file: str
+    model: str | None
+    memory: str | None
+
+    def workflow(self) -> Workflow:
+        """The workflow, with the memory. Raises `UsageFailure`."""
+        workflow = load(self.file)
+        return workflow if self.memory is None else with_memory(workflow, self.memory)
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others."""
+        return ", ".join(one for one in (self.file, self.model, self.memory and f"memory {self.memory}") if one)
+
+
+def cells_of(files: Sequence[str], models: str | None, memories: str | None) -> list[Cell]:
+    """Every workflow with every model and every memory, in the order that they were named in. Raises `InputError`,
+    `UsageFailure`.
+    """
+    named = [_listed(said, option) for said, option in ((models, "--models"), (memories, "--memory"))]
+    for memory in named[1]:
+        if memory is not None:
+            memory_of(memory)
+    return [Cell(*one) for one in product(dict.fromkeys(files), *named)]
+
+
+def _listed(said: str | None, option: str) -> list[str | None]:
+    if said is None:
+        return [None]
+    found = list(dict.fromkeys(one.strip() for one in said.split(",") if one.strip()))
+    if not found:
+        raise InputError(f"{option} names nothing; write names with commas between them.")
+    return list(found)
+
+
+async def dry_run(user: Store, table: Sequence[Cell], asked: Asked, *, as_json: bool) -> None:
+    """Print what each cell may cost."""
+    shown: list[dict[str, Any]] = []
+    for cell in table:
+        prepared = await prepare(cell.workflow(), _asked(asked, cell), user)
+        try:
+            if as_json:
+                shown.append({**_named(cell), **forecast_json(user, prepared)})
+            else:
+                data = prepared.data
+                said = forecast_text(forecast(prepared.plan, user.evaluations.known), str(data.file), data.part)
+                echo(f"{visible(cell.name)}: {said}")
+        finally:
+            await prepared.close()
+    if as_json:
+        emit(json.dumps({"cells": shown}, indent=2))
+    else:
+        echo("No call was made.")
+
+
+async def carry_out(user: Store, table: Sequence[Cell], asked: Asked, *, as_json: bool) -> int:
+    """Evaluate cell after cell and print the table; the exit code, that of the first cell which stopped before its end. What
+    is finished is kept, and not paid again when the same table is asked for.
+    """
+    records: list[EvaluationRecord] = []
+    for cell in table:
+        echo(style(visible(cell.name), bold=True), err=True)
+        prepared = await prepare(cell.workflow(), _asked(asked, cell), user)
+        record = begun(user, prepared)
+        code = await watch(user, record, prepared)
+        if code != OK:
+            return code
+        records.append(user.evaluations.get(record.id))
+    rows = list(_rows(user, table, records))
+    if as_json:
+        emit(json.dumps({"cells": rows}, indent=2))
+    else:
+        for line in _lines(rows):
+            echo(line)
+    return OK
+
+
+def _asked(asked: Asked, cell: Cell) -> Asked:
+    return asked if cell.model is None else replace(asked, model=cell.model)
+
+
+def _named(cell: Cell) -> dict[str, Any]:
+    return {"workflow": cell.file, "model": cell.model, "memory": cell.memory}
+
+
+def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord]) -> Iterator[dict[str, Any]]:
+    objects = [evaluation_object(user, one, user.evaluations.scores(one.id)) for one in records]
+    points = [(one["score"], one["usage"]["cost_usd"]) for one in objects]
+    for number, (cell, record, shown) in enumerate(zip(table, records, objects, strict=True)):
+        found = None if number == 0 else comparison(user, records[0], record).to_json()
+        yield {
+            **_named(cell),
+            "model": shown["model"],
+            "evaluation": record.id,
+            "score": shown["score"],
+            "interval": shown["interval"],
+            "counted": shown["counted"],
+            "usage": shown["usage"],
+            "difference": found,
+            "is_on_front": _is_on_front(number, points),
+        }
+
+
+def _is_on_front(number: int, points: Sequence[tuple[float | None, float | None]]) -> bool:
+    """Whether no other cell has a better score for no more money, or the same score for less; False where one of both is not
+    known.
+    """
+    score, cost = points[number]
+    if score is None or cost is None:
+        return False
+    others = [(one, paid) for one, paid in points if one is not None and paid is not None]
+    return not any(one >= score and paid <= cost and (one, paid) != (score, cost) for one, paid in others)
+
+
+def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    heads = ["WORKFLOW", "MODEL", "MEMORY", "SCORE", "DIFFERENCE", "PROMPT TOKENS", "COST", "EVALUATION"]
+    shown = [heads]
+    for row in rows:
+        found, score = row["difference"], row["score"]
+        low, high = row["interval"] or (0.0, 0.0)
+        difference = ""
+        if found is not None and found["items"]:
+            lower, upper = found["interval"]
+            difference = f"{found['difference']:+.3f} [{lower:+.3f}, {upper:+.3f}]"
+        shown.append(
+            [
+                visible(row["workflow"]),
+                visible(row["model"]),
+                row["memory"] or "its own",
+                "no score" if score is None else f"{score:.3f} [{low:.3f}, {high:.3f}]",
+                difference,
+                f"{row['usage']['prompt_tokens']:,}",
+                cost_text(row["usage"]) + (" *" if row["is_on_front"] else ""),
+                row["evaluation"],
+            ]
+        )
+    widths = [max(cells(line[column]) for line in shown) for column in range(len(heads))]
+    for number, line in enumerate(shown):
+        text = "  ".join(
+            value + " " * (width - cells(value)) for value, width in zip(line, widths, strict=True)
+        ).rstrip()
+        yield style(text, bold=True) if number == 0 else text
+    yield "Differences are to the first row, on the items that both scored, with 95 % intervals."
+    if any(row["is_on_front"] for row in rows):
+        yield "* No other row has a better score for no more money."

@@ -1,0 +1,162 @@
+"""``merrow extract``: operators from solved cases."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.cli.data_options import DATA_OPTIONS, MODEL_OPTIONS, asked_of
+from merrow_server.cli.given import words
+from merrow_server.cli.options import with_options
+from merrow_server.errors import InputError
+from merrow_server.rendering.terminal import echo, emit
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+    from merrow_server.extractions.preparing import ExtractionAsked
+
+_NOT_HERE = ("--dataset", "--fresh")
+
+
+def _named(option: Any) -> list[str]:
+    """The names of an option of a shared list."""
+
+    def bare() -> None: ...
+
+    return list(option(bare).__click_params__[0].opts)
+
+
+@click.command(
+    "extract",
+    cls=Command,
+    epilog="""
+    merrow extract math_validate.jsonl                              operators.yaml, with cases/ and start/ beside it
+    merrow extract own.jsonl --map problem=question --gold answer --solution worked --metric numeric
+    merrow extract math_validate.jsonl --optimizer-model gpt-5 --model gpt-4o-mini --budget-usd 2
+    merrow extract math_validate.jsonl --dry-run                    calls, tokens and dollars by stage
+    merrow extract math_validate.jsonl --without clustering         an ablation
+    merrow extract cases.jsonl --reader math --replay operators.replay.jsonl
+    """,
+)
+@click.argument("cases", metavar="CASES", shell_complete=words.files)
+@with_options([one for one in DATA_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
+@click.option(
+    "--solution", metavar="FIELD", help="The field with the worked solution; without it, as the reader knows."
+)
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    default="operators.yaml",
+    show_default=True,
+    shell_complete=words.files,
+    help="The library to write; its report, cases/ and start/ are beside it.",
+)
+@click.option(
+    "--optimizer-model", metavar="MODEL", help="The model that names operators; without it, as your settings say."
+)
+@click.option(
+    "--paths",
+    type=click.IntRange(1, 20),
+    default=6,
+    show_default=True,
+    help="Independent paths to more general operators.",
+)
+@click.option("--steps", type=click.IntRange(1, 10), default=3, show_default=True, help="Steps of each path.")
+@click.option(
+    "--coverage",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.95,
+    show_default=True,
+    help="The share of the cases that the set is to cover.",
+)
+@click.option(
+    "--without",
+    multiple=True,
+    type=click.Choice(["initial", "clustering", "deep"]),
+    help="Leave a stage out, as in the paper's ablations.",
+)
+@click.option(
+    "--aggregate",
+    type=click.Choice(["cover", "model"]),
+    default="cover",
+    show_default=True,
+    help="How paths are put together: the smallest set that covers enough cases, or as the model says.",
+)
+@with_options([one for one in MODEL_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
+@click.option("--record", metavar="FILE", help="Write all answers of models to this file.")
+@click.option(
+    "--replay", metavar="FILE", shell_complete=words.files, help="Answer from this file, and from nowhere else."
+)
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.pass_context
+def command(ctx: click.Context, /, cases: str, **given: Any) -> None:
+    """Draw operators from the solved CASES: a file of problems with their solutions.
+
+    A model says by which steps each case is solved, and names, words and generalises operators. What they take and give, which
+    steps are one operator, whether a prompt repeats a case, which set is the smallest: that is worked out and checked, and every
+    case is rewritten with the set and run.
+
+    Nothing is paid twice: `merrow resume` continues an extraction that stopped. The exit code is 1 where the set covers less than
+    --coverage, or there is none.
+    """
+    from merrow_runtime.store.database import Store
+    from merrow_server.cli.extraction_session import carry_out
+    from merrow_server.extractions.files import check_place
+
+    wanted = _wanted(cases, given)
+    with closing(Store.open()) as user:
+        if given["dry_run"]:
+            asyncio.run(_dry_run(user, wanted, as_json=given["output"] == "json"))
+            return
+        check_place(Path(wanted.out))
+        ctx.exit(asyncio.run(carry_out(user, wanted, as_json=given["output"] == "json")))
+
+
+def _wanted(cases: str, given: dict[str, Any]) -> ExtractionAsked:
+    from dataclasses import replace
+
+    from merrow_optimizer.extraction.plan import Settings
+    from merrow_server.extractions.preparing import ExtractionAsked
+
+    if given["record"] is not None and given["replay"] is not None:
+        raise InputError("Answers are either recorded or replayed; leave out --record or --replay.")
+    if "deep" in given["without"] and given["aggregate"] == "model":
+        raise InputError(
+            "--aggregate model puts paths together, and --without deep leaves them out; choose one of them."
+        )
+    without = tuple(dict.fromkeys(given["without"]))
+    asked = replace(asked_of({**given, "dataset": cases, "fresh": False}), solution=given["solution"])
+    return ExtractionAsked(
+        asked,
+        Settings(given["paths"], given["steps"], given["coverage"], without, given["aggregate"]),
+        given["optimizer_model"],
+        given["out"],
+        given["record"],
+        given["replay"],
+    )
+
+
+async def _dry_run(user: Store, wanted: ExtractionAsked, *, as_json: bool) -> None:
+    from merrow_server.extractions.preparing import prepare_extraction
+    from merrow_server.extractions.report import plan_object
+    from merrow_server.extractions.words import plan_lines
+
+    prepared = await prepare_extraction(wanted, user)
+    try:
+        if as_json:
+            emit(json.dumps(plan_object(prepared), indent=2))
+            return
+        for line in plan_lines(prepared.plan, str(prepared.data.file), prepared.data.part):
+            echo(line)
+        for note in prepared.notes:
+            echo(f"Note: {note}")
+        echo("No call was made.")
+    finally:
+        await prepared.close()

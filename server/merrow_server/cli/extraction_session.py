@@ -1,0 +1,173 @@
+"""An extraction watched from the command line: told what it may cost, begun, shown, stopped by Ctrl-C, written and reported."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from merrow_optimizer.extraction.extractor import Told
+from merrow_optimizer.extraction.report import files, library
+from merrow_optimizer.extraction.sessions import begin, work
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.extractions import ExtractionRecord
+from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli.evaluation_session import notice
+from merrow_server.cli.output import STATUS_COLOURS, complain
+from merrow_server.cli.run_session import ending_signals
+from merrow_server.extractions.files import check_place, write_files
+from merrow_server.extractions.preparing import ExtractionAsked, PreparedExtraction, prepare_extraction
+from merrow_server.extractions.report import extraction_object
+from merrow_server.extractions.words import plan_lines, report_lines
+from merrow_server.rendering.snippet import cells, plain, visible
+from merrow_server.rendering.terminal import console, echo, emit, style
+from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.times import ago
+
+
+async def carry_out(user: Store, wanted: ExtractionAsked, *, as_json: bool) -> int:
+    """Begin an extraction, after telling what it may cost, and work on it to its end; the exit code."""
+    prepared = await prepare_extraction(wanted, user)
+    for line in plan_lines(prepared.plan, str(prepared.data.file), prepared.data.part):
+        echo(line, err=True)
+    for sentence in prepared.notes:
+        notice(visible(sentence))
+    data = prepared.data
+    record = begin(user, prepared.plan, str(data.file), data.hash, data.part, prepared.again)
+    return await watch(user, record, prepared, as_json=as_json)
+
+
+async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtraction, *, as_json: bool) -> int:
+    """Work on an extraction to its end, with its progress on a terminal; then write its files and report it. The exit code.
+
+    Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
+    """
+    loop, own = asyncio.get_running_loop(), asyncio.current_task()
+    assert own is not None  # noqa: S101 (this is a coroutine of a task)
+    for number in ending_signals():
+        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
+            loop.add_signal_handler(number, own.cancel)
+    check_place(prepared.out)
+    code = OK
+    try:
+        with _progress() as told:
+            extractor = await work(user, record, prepared.plan, told)
+        if extractor.stopped_by is not None:
+            complain(extractor.stopped_by)
+            code = NOT_WELL
+    except asyncio.CancelledError:
+        code = INTERRUPTED
+    finally:
+        for number in ending_signals():
+            with contextlib.suppress(NotImplementedError, ValueError):
+                loop.remove_signal_handler(number)
+        await prepared.close()
+    if code != OK:
+        echo(
+            f"{style('Stopped', fg='yellow')} before its end; what is finished is kept."
+            f" Continue it with: merrow resume {record.id}",
+            err=True,
+        )
+        if as_json:
+            emit(json.dumps(extraction_object(user, user.extractions.get(record.id)), indent=2))
+        return code
+    shown = extraction_object(user, user.extractions.get(record.id))
+    report = shown["report"]
+    if report["why_nothing"] is None:
+        write_files(prepared.out, library(extractor), files(extractor), report)
+    if as_json:
+        emit(json.dumps(shown, indent=2))
+    else:
+        for line in report_lines(report, style) if report["why_nothing"] is None else ():
+            echo(line)
+        usage = shown["usage"]
+        echo(f"Paid by this extraction: {usage['calls']:,} calls, {cost_text(usage)}.", err=True)
+    if report["why_nothing"] is not None:
+        complain(report["why_nothing"])
+        return NOT_WELL
+    echo(f"{visible(str(prepared.out))} is written, with its report, cases/ and start/ beside it.", err=True)
+    echo(f"Extraction {record.id}: see it again with: merrow show {record.id}", err=True)
+    if not report["is_enough"]:
+        share = report["coverage"]["extraction"]["share"]
+        wanted = report["settings"]["coverage"]
+        complain(
+            f"The set covers {0.0 if share is None else share:.3f} of the cases, less than the {wanted:g} that was asked for;"
+            " it is the set with the best coverage."
+        )
+        return NOT_WELL
+    return OK
+
+
+def list_extractions(user: Store, limit: int, cases: str | None, output: str) -> None:
+    """Print the newest extractions, of one file of cases where given by its whole path."""
+    found = [extraction_object(user, record) for record in user.extractions.newest(limit, cases)]
+    if output == "json":
+        emit(json.dumps(found, indent=2))
+        return
+    if not found:
+        echo("No extractions yet; make one with: merrow extract CASES", err=True)
+        return
+    rows = [
+        (
+            one["extraction"],
+            one["status"],
+            ago(one["started"]),
+            _operators(one["report"]),
+            cost_text(one["usage"]),
+            visible(workflow_text(one["cases"])) + f" ({one['part']})",
+        )
+        for one in found
+    ]
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
+        padded[1] = style(padded[1], fg=STATUS_COLOURS.get(row[1], "yellow"))
+        echo("  ".join(padded).rstrip())
+
+
+def _operators(report: dict[str, object] | None) -> str:
+    operators = None if report is None else report.get("operators")
+    if not isinstance(operators, list):
+        return "no operators"
+    return "1 operator" if len(operators) == 1 else f"{len(operators):,} operators"
+
+
+def show_extraction(user: Store, extraction: str, output: str) -> None:
+    """Print an extraction of the journal."""
+    shown = extraction_object(user, user.extractions.get(extraction))
+    if output == "json":
+        emit(json.dumps(shown, indent=2))
+        return
+    echo(
+        f"{shown['extraction']}  {shown['status']}  {ago(shown['started'])}  {visible(workflow_text(shown['cases']))}"
+        f" (part {visible(shown['part'])}, {visible(shown['metric'])})"
+    )
+    if shown["error"]:
+        echo(style(plain(shown["error"]), fg="red"))
+    if shown["report"] is None:
+        echo(f"It has not ended; {cost_text(shown['usage'])} so far. Continue it with: merrow resume {extraction}")
+        return
+    for line in report_lines(shown["report"], style):
+        echo(line)
+
+
+@contextmanager
+def _progress() -> Iterator[Told]:
+    """A line that moves on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _of: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    bar = Progress(*columns, console=console(err=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    with bar:
+        task = bar.add_task("", total=None)
+
+        def told(what: str, done: int, of: int) -> None:
+            bar.update(task, description=what, completed=done, total=of)
+
+        yield told

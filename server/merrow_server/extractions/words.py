@@ -1,0 +1,123 @@
+"""Extractions in words: what one may cost, and how it came out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from merrow_optimizer.extraction.plan import ExtractionPlan
+from merrow_runtime.running.forecast import Bounds
+from merrow_server.evaluations.tables import Style, bare
+from merrow_server.rendering.snippet import cells, visible
+from merrow_server.run_report import cost_text
+
+
+def plan_lines(plan: ExtractionPlan, dataset: str, part: str) -> Iterator[str]:
+    """What an extraction sees and may use, by stage: before the first call."""
+    total = len(plan.split.all)
+    yield (
+        f"{_many(total, 'case')} of {visible(dataset)} (part {visible(part)}): {len(plan.split.extracted):,} to extract from,"
+        f" {len(plan.split.probe):,} to probe the set with. {visible(plan.generator)} names operators, {visible(plan.base.model)}"
+        " carries them out."
+    )
+    for one in plan.forecast:
+        if one.calls.most == 0:
+            yield f"Stage {one.stage}, {one.name}: left out."
+        else:
+            yield (
+                f"Stage {one.stage}, {one.name}: {_range(one.calls, '{:,.0f}')} calls, {_range(one.tokens, '{:,.0f}')} tokens,"
+                f" {_money(one.cost_usd)}."
+            )
+
+
+def _range(bounds: Bounds, form: str) -> str:
+    most = bounds.least if bounds.most is None else bounds.most
+    low, high = form.format(bounds.least), form.format(most)
+    return low if low == high else f"{low} to {high}"
+
+
+def _money(bounds: Bounds) -> str:
+    if bounds.most is None:
+        return "price unknown"
+    return "$0" if bounds.most == 0 else f"${bounds.least:.4f} to ${bounds.most:.4f}"
+
+
+def _many(count: int, word: str) -> str:
+    return f"1 {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str]:
+    """How an extraction came out."""
+    if report["why_nothing"] is not None:
+        yield visible(report["why_nothing"])
+        return
+    rows = [("OPERATOR", "TAKES", "GIVES", "SUPPORT", "CASES")]
+    for one in report["operators"]:
+        support = f"{one['support']} of {one['paths']}" if one["paths"] else ""
+        rows.append((one["name"], ", ".join(one["takes"]), one["gives"], support, f"{one['cases']:,}"))
+    yield from _table(rows, style)
+    yield ""
+    for name, said in report["coverage"].items():
+        where = "the cases that it was drawn from" if name == "extraction" else "the probe"
+        if said["share"] is None:
+            yield f"No case of {where} has steps to rewrite."
+            continue
+        low, high = said["interval"]
+        yield (
+            f"The set covers {said['covered']:,} of {said['cases']:,} of {where}: {said['share']:.3f} (95 % interval {low:.3f} to"
+            f" {high:.3f})."
+        )
+    choice = report["choice"]
+    if choice is not None and not choice["is_exact"]:
+        yield f"The choice among {len(report['pool']):,} candidates is greedy: a smaller set may do."
+    yield f"Operators: {' -> '.join(_counted(one) for one in report['chain'])}."
+    if report["placed_by_model"]:
+        yield f"The model placed {_many(report['placed_by_model'], 'step')} that fitted several groups."
+    scores = report["scores"]
+    if scores["with_set"] is not None:
+        yield (
+            f"Score of the {_many(scores['whole'], 'case')} that the set rewrites: {scores['with_set']:.3f}, with their own steps"
+            f" {scores['own_of_whole']:.3f}."
+        )
+    yield _compression(report["compression"])
+    for stage, said in report["answers"].items():
+        yield (
+            f"Stage {stage}: {_many(said['questions'], 'question')}, {said['valid_first']:,} answers valid at first,"
+            f" {said['valid_after_repair']:,} when sent back, {said['never_valid']:,} never."
+        )
+    if report["leaks_refused"]:
+        yield f"{_many(report['leaks_refused'], 'answer')} had something of a case in a prompt and went back."
+    unusable = len(report["cases"]["unusable"])
+    if unusable:
+        yield f"{_many(unusable, 'case')} had no steps that could be used."
+    for note in report["notes"]:
+        yield visible(note)
+    cost = report["cost"]
+    yield (
+        f"{_many(cost['generator']['calls'], 'answer')} of the model that names operators ({cost_text(cost['generator'])}),"
+        f" {_many(cost['runs_of_cases'], 'run')} of cases."
+    )
+
+
+def _compression(said: Mapping[str, Any]) -> str:
+    parts = []
+    for name, one in said.items():
+        ratio = "" if one["ratio"] is None else f" ({one['ratio']:.1f} times)"
+        words = name.replace("prompt_tokens", "tokens of prompts")
+        parts.append(f"{words} {one['cases']:,} to {one['library']:,}{ratio}")
+    return f"Compression: {', '.join(parts)}."
+
+
+def _counted(one: Mapping[str, Any]) -> str:
+    many = f"{one['least']:,}" if one["least"] == one["most"] else f"{one['least']:,} to {one['most']:,}"
+    return f"{many} {one['what']}" if one["what"] in ("initial", "groups", "pool", "set") else many
+
+
+def _table(rows: Sequence[Sequence[str]], style: Style) -> Iterator[str]:
+    shown = [[visible(value) for value in row] for row in rows]
+    widths = [max(cells(row[column]) for row in shown) for column in range(len(shown[0]))]
+    for number, row in enumerate(shown):
+        line = "  ".join(
+            value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)
+        ).rstrip()
+        yield style(line, bold=True) if number == 0 else line

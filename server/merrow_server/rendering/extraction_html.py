@@ -1,0 +1,93 @@
+"""The report of an extraction as one HTML file without network and script; whatever names, prompts and data say is escaped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from html import escape
+from typing import Any
+
+from merrow_server.extractions.words import report_lines
+from merrow_server.rendering.snippet import plain
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8886; --soft: #8882; }
+body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
+h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } td, pre, p { overflow-wrap: anywhere; }
+table { border-collapse: collapse; } th { text-align: left; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; vertical-align: top; }
+pre { white-space: pre-wrap; background: var(--soft); padding: .5rem; } summary { cursor: pointer; }
+"""
+_POLICY = (
+    "default-src 'none'; style-src 'sha256-"
+    + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    + "'; base-uri 'none'; form-action 'none'"
+)
+
+
+def as_html(report: Mapping[str, Any]) -> str:
+    """The whole file."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Mapping[str, Any]) -> Iterator[str]:
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>Operators from solved cases</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
+    yield "<h1>Operators from solved cases</h1>"
+    table = len(report.get("operators", ())) + 1
+    yield "".join(f"<p>{_safe(line)}</p>" for line in list(report_lines(report))[table:] if line.strip())
+    if report["why_nothing"] is None:
+        yield from _parts(report)
+    yield "</body>\n</html>"
+
+
+def _parts(report: Mapping[str, Any]) -> Iterator[str]:
+    yield "<h2>Operators</h2>"
+    for one in report["operators"]:
+        yield f"<h3>{_safe(one['name'])}</h3><p>{_safe(_signature(one))}; {_safe(_support(one))}</p>"
+        yield f"<pre>{_safe(one['prompt'])}</pre>"
+    yield "<h2>Reduction</h2>"
+    yield _table(("", "least", "most"), ((one["what"], one["least"], one["most"]) for one in report["chain"]))
+    yield "<h2>Groups</h2>"
+    yield _table(
+        ("name", "signature", "steps", "cases"),
+        ((one["name"], _signature(one), one["steps"], one["cases"]) for one in report["groups"]),
+    )
+    if report["paths"]:
+        yield "<h2>Paths</h2>"
+    for number, path in enumerate(report["paths"], 1):
+        counts = ", ".join(map(str, path["counts"]))
+        yield f"<details><summary>Path {number}: {counts} operators</summary>"
+        for step, mapping in enumerate(path["steps"], 1):
+            yield f"<p>Step {step}</p>"
+            yield _table(
+                ("from", "to", "reason"), ((one["from"], one["to"] or "(dropped)", one["reason"]) for one in mapping)
+            )
+        yield "</details>"
+    yield "<h2>Pool</h2>"
+    yield _table(
+        ("name", "signature", "support", "groups"),
+        ((one["name"], _signature(one), _support(one), ", ".join(one["groups"])) for one in report["pool"]),
+    )
+
+
+def _signature(one: Mapping[str, Any]) -> str:
+    return f"{', '.join(one['takes'])} -> {one['gives']}"
+
+
+def _support(one: Mapping[str, Any]) -> str:
+    paths = f"support {one['support']} of {one['paths']}, " if one["paths"] else ""
+    return f"{paths}{one['cases']} cases"
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    top = "".join(f"<th>{_safe(one)}</th>" for one in head)
+    body = "".join(f"<tr>{''.join(f'<td>{_safe(str(one))}</td>' for one in row)}</tr>" for row in rows)
+    return f"<table><tr>{top}</tr>{body}</table>"
+
+
+def _safe(text: str) -> str:
+    return escape(plain(text))

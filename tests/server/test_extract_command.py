@@ -1,0 +1,305 @@
+"""``merrow extract`` against an endpoint on loopback with scripted answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.optimizer.extraction.harness import rows_file
+from tests.optimizer.extraction.planted import World, identity, shown_parts
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.server.program import Outcome, merrow
+from tests.shared import SHARED
+
+KILLS = min(50, int(os.environ.get("MERROW_KILLS", "3")))
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+needs_data = pytest.mark.skipif(
+    not (SHARED / "datasets").is_dir(), reason="the data sets are not beside the repository"
+)
+MODELS = ("--model", "m", "--optimizer-model", "g")
+WORLD = World(5, operators=4, cases=12, weak=0.2)
+
+
+def answer(request: Received) -> Step:
+    return Reply(WORLD.answer(request.body), delay=0.005)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    with serving(answer) as server:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        rows_file(tmp_path, WORLD.rows())
+        yield server
+
+
+def extract(*more: str, out: str = "out") -> Outcome:
+    Path(out).mkdir(exist_ok=True)
+    return merrow("extract", "math_validate.jsonl", *MODELS, "-o", f"{out}/operators.yaml", *more)
+
+
+def written(folder: str) -> dict[str, bytes]:
+    return {str(one.relative_to(folder)): one.read_bytes() for one in sorted(Path(folder).rglob("*")) if one.is_file()}
+
+
+def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
+    done = extract("--format", "json", "--record", "answers.jsonl")
+    assert done.code == 0, done.err
+    shown = done.json
+    report = json.loads(Path("out/operators.report.json").read_text(encoding="utf-8"))
+    assert report == shown["report"]
+    assert {"operators.yaml", "operators.report.html", "operators.report.json"} <= written("out").keys()
+    checked = merrow("check", "out/cases", "out/start", "--format", "json")
+    assert checked.json == []
+    assert len(list(Path("out/cases").glob("*.mmd"))) == 12
+    # The first lines say what it may cost, by stage.
+    assert "Stage 1, initial steps: 12 to 36 calls" in done.err
+    stages = merrow("extract", "math_validate.jsonl", *MODELS, "--dry-run", "--format", "json").json["stages"]
+    asked = Counter("run" if len(one.body["messages"]) == 1 else "asked" for one in server.requests)
+    assert [one["stage"] for one in stages] == [1, 2, 3, 4, 5]
+    bound = sum(one["calls"]["most"] for one in stages[:4])
+    assert asked["asked"] <= bound
+    assert shown["usage"]["calls"] == len(server.requests) <= bound + stages[4]["calls"]["most"]
+    # It is in the journal.
+    listed = merrow("runs", "--kind", "extraction", "--format", "json").json
+    assert [one["extraction"] for one in listed] == [shown["extraction"]]
+    again = merrow("show", shown["extraction"])
+    assert again.code == 0
+    assert "The set covers" in again.out
+    # A rewritten case runs.
+    case = sorted(Path("out/cases").glob("*.mmd"))[0]
+    ran = merrow("run", str(case), "--input", "PROBLEM=Problem 3: what?", "--model", "m")
+    assert ran.code == 0, ran.err
+    assert "1003" in ran.out
+    # The recording gives the same bytes without the endpoint, and so does a resume of what has ended.
+    before, calls = written("out"), len(server.requests)
+    replayed = extract("--replay", "answers.jsonl", out="replayed")
+    assert replayed.code == 0, replayed.err
+    bare = {name: text for name, text in before.items() if ".report." not in name}  # which has what was paid
+    assert {name: text for name, text in written("replayed").items() if name in bare} == bare
+    assert merrow("resume", shown["extraction"]).code == 0
+    assert written("out") == before
+    assert len(server.requests) == calls
+    # The order of cases has no influence.
+    lines = Path("math_validate.jsonl").read_text(encoding="utf-8").splitlines()
+    Path("math_validate.jsonl").write_text("\n".join(reversed(lines)), encoding="utf-8")
+    assert extract("--replay", "answers.jsonl", out="other").code == 0
+    assert written("other") == written("replayed")
+
+
+@posix
+def test_killed_anywhere_it_comes_to_the_same(server: OpenAIServer, tmp_path: Path) -> None:
+    """``MERROW_KILLS`` says how often, up to 50 times. A call in flight may be made again, no other."""
+    done = extract(out="whole")
+    assert done.code == 0, done.err
+    wanted = written("whole")
+    calls = Counter(json.dumps(one.body, sort_keys=True) for one in server.requests)
+    chance = random.Random(7)
+    os.environ["MERROW_STATE_DIR"] = str(tmp_path / "killed")
+    for _ in range(KILLS):
+        server.requests.clear()
+        Path("out").mkdir(exist_ok=True)
+        command = [
+            sys.executable,
+            "-m",
+            "merrow_server",
+            "extract",
+            "math_validate.jsonl",
+            *MODELS,
+            "-o",
+            "out/operators.yaml",
+        ]
+        after = chance.randrange(1, sum(calls.values()))
+        _killed(command, server, after)
+        begun = merrow("runs", "--kind", "extraction", "--format", "json").json[0]
+        resumed = merrow("resume", begun["extraction"])
+        assert resumed.code == 0, resumed.err
+        assert written("out") == wanted
+        twice = Counter(json.dumps(one.body, sort_keys=True) for one in server.requests) - calls
+        assert sum(twice.values()) <= 64, twice  # at most those in flight
+        merrow("runs", "--kind", "extraction", "--delete", begun["extraction"])
+        for file in (tmp_path / "killed").rglob("*"):
+            if file.is_file():
+                file.unlink()
+
+
+def _killed(command: list[str], server: OpenAIServer, after: int) -> None:
+    """Start it and kill it once the endpoint has been asked so often."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and len(server.requests) < after:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def test_what_a_budget_does_not_cover_is_refused_before_the_first_call(server: OpenAIServer) -> None:
+    refused = extract("--budget-tokens", "100")
+    assert refused.code == 2
+    assert "does not cover stage 1, a question about each of 12 cases" in refused.err
+    unpriced = extract("--budget-usd", "1")
+    assert unpriced.code == 2
+    assert server.requests == []
+
+
+def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> None:
+    usage = {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000}
+    server.answer = lambda request: Reply(WORLD.answer(request.body), usage=usage)
+    stopped = extract("--budget-tokens", "30000")
+    assert stopped.code == 1
+    assert "Continue it with: merrow resume" in stopped.err
+    identity_ = merrow("runs", "--kind", "extraction", "--format", "json").json[0]["extraction"]
+    assert merrow("show", identity_).code == 0
+    assert merrow("cancel", identity_).code == 1  # no process works on it
+    asked = len(server.requests)
+    resumed = merrow("resume", identity_, "--budget-tokens", "9000000")
+    assert resumed.code == 0, resumed.err
+    bodies = [json.dumps(one.body, sort_keys=True) for one in server.requests]
+    assert set(bodies[:asked]).isdisjoint(bodies[asked:])
+
+
+def test_the_embedded_model_names_nothing_useful(server: OpenAIServer) -> None:
+    done = extract("--base-url", "offline")
+    assert done.code == 1
+    assert "names nothing useful" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_files_that_no_extraction_wrote_stay(server: OpenAIServer) -> None:
+    Path("out").mkdir()
+    Path("out/operators.yaml").write_text("operators: {}\n", encoding="utf-8")
+    refused = extract()
+    assert refused.code == 2
+    assert "no extraction wrote it" in refused.err
+    Path("out/operators.yaml").unlink()
+    Path("out/cases").mkdir()
+    Path("out/cases/mine.mmd").write_text("flowchart TD\n", encoding="utf-8")
+    assert extract().code == 2
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "The file has no records."),
+        ('{"problem": "x"\n', ".jsonl:1:"),
+        ('{"problem": "x", "solution": 7}\n', "solution"),
+        ('{"problem": "x"}\n{"problem": "y"}\n', "solution"),
+        (
+            '{"problem": "x", "solution": ""}\n{"problem": "y"}\n{"problem": "z", "solution": "1"}\n',
+            "2 of 3 cases have no solution",
+        ),
+    ],
+)
+def test_data_that_can_not_be_used(server: OpenAIServer, text: str, told: str) -> None:
+    Path("math_validate.jsonl").write_text(text, encoding="utf-8")
+    refused = extract()
+    assert refused.code == 2
+    assert told in refused.err
+    assert server.requests == []
+
+
+def test_cases_without_a_solution_are_left_out_and_counted(server: OpenAIServer) -> None:
+    rows = WORLD.rows()
+    rows[0]["solution"] = " "
+    rows_file(Path(), rows)
+    done = extract("--format", "json")
+    assert done.code == 0, done.err
+    assert "1 case has no solution and is left out" in done.err
+    assert done.json["report"]["cases"]["without_solution"] == 1
+
+
+def test_data_of_ones_own_by_the_mapping_of_evaluations(server: OpenAIServer) -> None:
+    rows = [{"question": one["problem"], "worked": one["solution"], "gold": one["solution"]} for one in WORLD.rows()]
+    rows_file(Path(), rows, "own.jsonl")
+    Path("out").mkdir()
+    done = merrow(
+        *(
+            "extract",
+            "own.jsonl",
+            "--map",
+            "problem=question",
+            "--gold",
+            "gold",
+            "--solution",
+            "worked",
+            "--metric",
+            "math",
+        ),
+        *(*MODELS, "-o", "out/operators.yaml", "--format", "json"),
+    )
+    assert done.code == 0, done.err
+    assert done.json["report"]["coverage"]["probe"]["share"] > 0
+
+
+def plain_answer(request: Received) -> Step:
+    """Two steps for any data: an analysis and an answer, or a function that is tested."""
+    messages = request.body["messages"]
+    said: Any = "Nothing is known."
+    if len(messages) > 1:
+        system, shown = messages[0]["content"], shown_parts(messages[1]["content"])
+        if "The problem" in shown:
+            first = {
+                "name": "look",
+                "does": "Looks.",
+                "reads": ["PROBLEM"],
+                "gives": "Analysis",
+                "prompt": "Say what is asked for.",
+                "built_in": None,
+            }
+            last = {
+                "name": "say",
+                "does": "Answers.",
+                "reads": ["PROBLEM", "look"],
+                "gives": "Text",
+                "prompt": "Answer it.",
+                "built_in": None,
+            }
+            test = {
+                "name": "check",
+                "does": "Tests.",
+                "reads": ["say"],
+                "gives": "Code",
+                "prompt": None,
+                "built_in": "Test",
+            }
+            is_code = "ENTRY_POINT" in shown["The inputs of the workflow, by their names"]
+            said = {"steps": [first, last, test] if is_code else [first, last]}
+        elif "become one operator" in system:
+            said = {
+                "name": "Look" if shown["The operator"]["gives"] == "Analysis" else "Say",
+                "prompt": "Do it for any problem.",
+            }
+        elif "The operators" in shown:
+            said = identity([one["name"] for one in shown["The operators"]])
+        elif "The operator" in shown:
+            said = {"prompt": "Do the work of these steps."}
+    return Reply(said if isinstance(said, str) else json.dumps(said))
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["math", "gsm8k", "drop", "humaneval"])
+def test_published_data(name: str, server: OpenAIServer) -> None:
+    """20 cases each; whatever the answers score, all of it goes through."""
+    server.answer = plain_answer
+    Path("out").mkdir()
+    file = str(SHARED / "datasets" / f"{name}_validate.jsonl")
+    done = merrow("extract", file, "--limit", "20", *MODELS, "-o", "out/operators.yaml", "--format", "json")
+    assert done.code == 0, done.err
+    report = done.json["report"]
+    assert report["cases"]["extraction"] + report["cases"]["probe"] == 20
+    assert report["cases"]["unusable"] == []
+    assert [one["gives"] for one in report["operators"]] == ["Code" if name == "humaneval" else "Answer", "Analysis"]
+    assert merrow("check", "out/cases", "out/start", "--format", "json").json == []
