@@ -22,7 +22,7 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
     "no column": ([("(0, 1), (1, 0), (1, 1)", "(0, 1), (1, 1)")], {"rules"}, "in a column"),
     "no falling diagonal": ([(", (1, 1), (1, -1)", ", (1, -1)")], {"rules"}, "a falling diagonal"),
     "no rising diagonal": ([(", (1, 1), (1, -1)", ", (1, 1)")], {"rules"}, "a rising diagonal"),
-    "four win": ([("count >= 5", "count >= 4")], {"playable", "rules"}, "is 'black', not None"),
+    "four win": ([("count >= 5", "count >= 4")], {"rules"}, "raises ValueError: the game is over"),
     "only the end of a line is looked at": ([("for sign in (1, -1)", "for sign in (1,)")], {"rules"}, "five of black"),
     "six don't win": ([("count >= 5", "count == 5")], {"rules"}, "Six in a row"),
     "gaps are passed over": (
@@ -32,13 +32,13 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
                 "while self._board.get((r, c), colour) == colour and 0 <= r < 15 and 0 <= c < 15",
             )
         ],
-        {"playable", "rules"},
-        "not None",
+        {"rules"},
+        "raises ValueError",
     ),
     "edges wrap": (
         [("self._board.get((r, c)) == colour", "self._board.get((r % self.size, c % self.size)) == colour")],
         {"rules"},
-        "not None",
+        "raises ValueError",
     ),
     "black never wins": (
         [("if self._five(row, col):", "if self._five(row, col) and self.turn == 'white':")],
@@ -97,6 +97,7 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
         {"playable"},
         "message() says",
     ),
+    "wins at once": ([("if self._five(row, col):", "if len(self._board) > 3:")], {"playable", "rules"}, "before anybody can have five"),
     "winner() says nothing": (
         [("        return self._winner", "        return None")],
         {"playable", "rules"},
@@ -104,7 +105,7 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
     ),
     "no main": ([("def main():", "def start():"), ("    main()", "    start()")], {"imports"}, "no function main()"),
     "no size": ([("size=15, human", "human"), ("self.size = size", "self.size = 15")], {"playable", "rules"}, "size"),
-    "no method": ([("def ai_move", "def computer_move")], {"imports", "playable"}, "ai_move"),
+    "no method": ([("def ai_move", "def computer_move")], ALL, "ai_move"),
     "another class": ([("class Game", "class Gobang")], ALL, "no function named 'Game'"),
     "a window": ([("import random", "import random\nimport pygame")], ALL, "pygame"),
     "not Python": ([("import random", "import random (")], ALL, "SyntaxError"),
@@ -119,6 +120,7 @@ def test_a_good_game_meets_every_criterion() -> None:
     assert set(verdicts(GOLD, f"Here it is:\n\n```python\n{GAME}```")) == ALL, "a single block is the file"
 
 
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_game_misses_what_is_wrong(name: str) -> None:
     replaced, criteria, evidence = WRONG[name]
@@ -127,7 +129,7 @@ def test_a_wrong_game_misses_what_is_wrong(name: str) -> None:
         assert old in game
         game = game.replace(old, new)
     found = missed(verdicts(GOLD, answer(gobang_py=game)))
-    assert set(found) == criteria, found
+    assert criteria <= set(found) <= criteria | {"playable"}, found
     assert any(evidence in said for said in found.values()), found
 
 
@@ -156,7 +158,8 @@ def test_what_a_game_claims_of_itself_counts_for_nothing(name: str) -> None:
     assert set(missed(verdicts(GOLD, answer(gobang_py=CLAIMS[name])))) >= {"playable", "rules"}
 
 
-@pytest.mark.parametrize("name", sorted(FORGERIES)[::3])
+@pytest.mark.thinned(10)
+@pytest.mark.parametrize("name", FORGERIES)
 def test_no_forged_verdict_is_believed(name: str) -> None:
     code = dedent(FORGERIES[name]).replace("def f(x)", "def Game(*x, **named)")
     found = score_of(GOLD, answer(gobang_py=f"{code}\n"))
