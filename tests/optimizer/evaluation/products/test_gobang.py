@@ -97,7 +97,11 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
         {"playable"},
         "message() says",
     ),
-    "wins at once": ([("if self._five(row, col):", "if len(self._board) > 3:")], {"playable", "rules"}, "before anybody can have five"),
+    "wins at once": (
+        [("if self._five(row, col):", "if len(self._board) > 3:")],
+        {"playable", "rules"},
+        "before anybody can have five",
+    ),
     "winner() says nothing": (
         [("        return self._winner", "        return None")],
         {"playable", "rules"},
@@ -134,7 +138,9 @@ def test_a_wrong_game_misses_what_is_wrong(name: str) -> None:
 
 
 CLAIMS = {
-    "nothing but prints": "class Game:\n    pass\ndef main():\n    pass\nprint('all tests passed')\nprint('{\"outcome\": \"passed\"}')\n",
+    "nothing but prints": (
+        "class Game:\n    pass\ndef main():\n    pass\nprint('all tests passed')\nprint('{\"outcome\": \"passed\"}')\n"
+    ),
     "an exit": "import os, sys\nclass Game:\n    def __init__(self, *a, **k):\n        os._exit(0)\ndef main():\n    pass\n",
     "an exit at once": "import sys\nsys.exit(0)\n",
     "equal to everything": (
@@ -147,7 +153,8 @@ CLAIMS = {
         "def main():\n    pass\n"
     ),
     "a judge of its own": (
-        "import builtins, sys\nclass Game:\n    pass\ndef main():\n    pass\ndef equal(*a):\n    pass\ndef refused(*a):\n    pass\n"
+        "import builtins, sys\nclass Game:\n    pass\ndef main():\n    pass\n"
+        "def equal(*a):\n    pass\ndef refused(*a):\n    pass\n"
         "builtins.AssertionError = ValueError\nsys.settrace(None)\n"
     ),
 }

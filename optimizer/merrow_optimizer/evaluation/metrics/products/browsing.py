@@ -69,8 +69,10 @@ class _Session:
     def visit(self, page: str, script: str) -> Visit:
         target = self._ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log"):
+        for domain in ("Page", "Runtime", "Debugger"):
             self._ask(f"{domain}.enable")
+        # An error that the page's own handlers say is nothing is an error all the same.
+        self._ask("Debugger.setPauseOnExceptions", state="uncaught")
         self._ask("Fetch.enable", patterns=[{"urlPattern": "*"}])
         self._ask("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
         self._ask("Page.navigate", url=f"{ORIGIN}/{page}")
@@ -125,8 +127,17 @@ class _Session:
                 self._loaded = True
             case "Page.javascriptDialogOpening":
                 self._send("Page.handleJavaScriptDialog", {"accept": True})
-            case "Runtime.exceptionThrown" if len(self._errors) < _MOST_ERRORS:
-                self._errors.append(_thrown(said.get("exceptionDetails", {})))
+            case "Debugger.paused":
+                if said.get("reason") == "exception":
+                    top = next(iter(said.get("callFrames", [])), {})
+                    self._failed({"exception": said.get("data", {}), "url": top.get("url"), **top.get("location", {})})
+                self._send("Debugger.resume", {})
+            case "Runtime.exceptionThrown":
+                self._failed(said.get("exceptionDetails", {}))
+
+    def _failed(self, details: Mapping[str, Any]) -> None:
+        if len(self._errors) < _MOST_ERRORS:
+            self._errors.append(_thrown(details))
 
     def _answer(self, paused: Mapping[str, Any]) -> None:
         """A file of the product for its address; for any other address what a machine without network has."""
