@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import time
 from pathlib import Path
@@ -11,7 +12,10 @@ from tests.optimizer.evaluation.products.good_slides import HEAD, SECTION, SECTI
 from tests.optimizer.evaluation.products.judging import answer, missed, score_of, verdicts
 
 from merrow_optimizer.evaluation.metrics.products.latex_source import sections_of
+from merrow_optimizer.evaluation.metrics.products.slides import Slides
 from merrow_optimizer.evaluation.scores import Score
+from merrow_runtime.operators.files import NamedFile
+from merrow_runtime.sandbox.programs import ProgramLimits
 
 GOLD = {"scorer": "slides", **SETTINGS}
 Q, PPO = (SECTION.replace("NAME", name) for name in SECTIONS)
@@ -52,6 +56,7 @@ COMPILES = {
 }
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", COMPILES)
 def test_what_makes_no_pdf_does_not_compile(name: str) -> None:
     text, evidence = COMPILES[name]
@@ -81,6 +86,7 @@ COMPLETE = {
 }
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", COMPLETE)
 def test_a_deck_that_lacks_something_is_not_complete(name: str) -> None:
     text, evidence = COMPLETE[name]
@@ -101,6 +107,7 @@ LENGTH = {
 }
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", LENGTH)
 def test_frames_are_counted_and_overlays_are_not(name: str) -> None:
     text, evidence = LENGTH[name]
@@ -131,15 +138,7 @@ def test_nothing_is_read_or_written_outside_and_no_program_started(tmp_path: Pat
 
 
 def test_endless_typesetting_is_ended() -> None:
-    from merrow_optimizer.evaluation.metrics.products.slides import Slides
-    from merrow_runtime.sandbox.programs import ProgramLimits
-
     limits = ProgramLimits(wall_s=10, cpu_s=2)
-    assert Slides(limits).missing() == {}
-    import asyncio
-
-    from merrow_runtime.operators.files import NamedFile
-
     text = deck(head=HEAD + "\\loop\\iftrue\\repeat")
     started = time.monotonic()
     found = asyncio.run(Slides(limits).judge({"slides.tex": NamedFile("slides.tex", text)}, SETTINGS))

@@ -22,19 +22,21 @@ _FRAME = re.compile(r"\\begin\s*\{frame\}|\\frame\s*(?:<[^<>]{0,40}>|\[[^\[\]]{0
 _FRAME_END = re.compile(r"\\end\s*\{frame\}")
 _OPTIONS = re.compile(r"\s*((?:<[^<>]{0,40}>\s*|\[[^\[\]]{0,200}\]\s*)*)")
 _TITLE = re.compile(r"\\(?:frametitle|framesubtitle)\s*(?:<[^<>]{0,40}>)?\s*(?:\[[^\[\]]{0,300}\])?\s*\{")
-_HIDDEN = re.compile(r"<\s*(?:presentation\s*:\s*|beamer\s*:\s*)?0\s*>|<\s*(?:handout|article|trans)(?:\s*:[^>]*)?>")
+_HIDDEN = re.compile(r"<\s*(?:presentation\s*:\s*|beamer\s*:\s*)?0\s*>|<\s*(?:handout|article|trans)\s*>")
 _NAMED = r"(?:equation|align|gather|multline|eqnarray|displaymath|flalign)\*?"
 _DISPLAYED = re.compile(rf"\\\\|\\[\[\]]|\$\$|\\begin ?\{{({_NAMED})\}}|\\end ?\{{({_NAMED})\}}")
 _RELATION = re.compile(r"[=<>]|\\(?:leq?|geq?|approx|propto|gets|leftarrow|triangleq|sim)\b")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _LONGEST_FRAME = 20_000
 _LONGEST_TITLE = 500
+_NOT_READ = re.compile(r"\\(?:begin|end) ?\{[^{}]{0,40}\}|\\[A-Za-z]+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _COMMANDS = re.compile(r"\\[A-Za-z]+\*?|[^0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame that is shown. ``equations`` are its displayed ones that have contents."""
+    """A frame that is shown: its title, how many words it has beside it, how many displayed equations that say something."""
 
     title: str
     words: int
@@ -99,8 +101,14 @@ def _frames(text: str) -> Iterator[Frame]:
         if _HIDDEN.search(said):
             continue
         body = text[body_start:body_end]
-        titles = [title, *(_group(body, each.end() - 1)[0] for each in _TITLE.finditer(body))]
-        yield Frame(" ".join(titles), len(re.findall(r"[A-Za-z]{2,}", _TITLE.sub("", body))), _equations(body))
+        own = [_group(body, each.end() - 1)[0] for each in _TITLE.finditer(body)]
+        words = max(0, _words(body) - sum(map(_words, own)))
+        yield Frame(" ".join([title, *own]), words, _equations(body))
+
+
+def _words(text: str) -> int:
+    """How many words a reader sees, without commands and names of environments."""
+    return len(_WORD.findall(_NOT_READ.sub(" ", text)))
 
 
 def _equations(body: str) -> int:

@@ -32,7 +32,7 @@ _FORGING = re.compile(
 _LONGEST = 200_000
 _LONGEST_READ = 4_000_000
 _WORDS = 5
-"""How many words a part's frame has at least."""
+"""How many words a part's frame has at least, if it has no equation."""
 
 
 class Slides:
@@ -180,4 +180,6 @@ def _complete(sections: list[Section], settings: Mapping[str, Any]) -> Verdict:
 
 def _has(section: Section, part: str) -> bool:
     word = same_words(part)
-    return any(word in same_words(frame.title) and frame.words >= _WORDS for frame in section.frames)
+    return any(
+        word in same_words(frame.title) and (frame.words >= _WORDS or frame.equations > 0) for frame in section.frames
+    )
