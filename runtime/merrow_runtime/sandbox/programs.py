@@ -20,6 +20,8 @@ from pathlib import Path
 
 from merrow_runtime.sandbox.backends.bubblewrap import Bubblewrap
 
+SUPPORTED = os.name == "posix"
+"""Whether programs can be limited and ended with all their processes here."""
 _VISIBLE = (
     "/usr",
     "/bin",
@@ -83,6 +85,10 @@ class Program:
 
     def __exit__(self, *_: object) -> None:
         self.end()
+        for pipe in (self._process.stdin, self._process.stdout) if self._process is not None else ():
+            with contextlib.suppress(OSError):  # what was not written yet has no reader
+                if pipe is not None:
+                    pipe.close()
         for _try in range(20):  # the last processes may still write into it
             shutil.rmtree(self.folder, ignore_errors=True)
             if not self.folder.exists():

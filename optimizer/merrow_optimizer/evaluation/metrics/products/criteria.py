@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from merrow_runtime.operators.files import NamedFile
 
+NOT_HERE = "Its program can be kept to a folder and to limits on Linux and macOS alone; evaluate there"
+"""Why nothing that a program of the machine must look at is judged on other systems."""
 _LONGEST = 260
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from merrow_runtime.operators.files import NamedFile
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxRefusedError, TestResult
 
 _SECONDS = 60.0
+_LAST_CALL = re.compile(r" \(\w+\(.*\) (?:raised|returned) .*\)\Z", re.DOTALL)
+"""What the tests' process adds to an assertion, which says enough by itself."""
 _CRITERIA: Mapping[str, tuple[Sequence[str], str]] = {
     "imports": (IMPORTS, "The module is imported and has what the task asks for."),
     "playable": (PLAYABLE, "Whole games of both colours against the computer come to their ends."),
@@ -54,6 +57,8 @@ class Gobang:
 def _first(result: TestResult) -> str:
     """What the first test that failed says, as a sentence."""
     failure = next(iter(result.failures), None)
-    said = (failure.error if failure else "").removeprefix("AssertionError: ") or f"The tests ended: {result.outcome}"
+    said = failure.error if failure else f"The tests ended: {result.outcome}"
+    if said.startswith("AssertionError: "):
+        said = _LAST_CALL.sub("", said.removeprefix("AssertionError: "))
     said = said.strip().rstrip(".")
     return f"{said[0].upper()}{said[1:]}."

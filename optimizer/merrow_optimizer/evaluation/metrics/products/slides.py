@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.evaluation.metrics.products.criteria import Verdict
+from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
 from merrow_optimizer.evaluation.metrics.products.latex_source import Section, same_words, sections_of, visible_source
 from merrow_runtime.operators.files import NamedFile
-from merrow_runtime.sandbox.programs import Program, ProgramEndedError, ProgramLimits, environment_in
+from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits, environment_in
 
 _LIMITS = ProgramLimits(wall_s=60.0, cpu_s=30)
 _RUNS = 2
@@ -57,7 +57,9 @@ class Slides:
         return None
 
     def missing(self) -> dict[str, str]:
-        return {} if shutil.which("pdflatex") else dict.fromkeys(("compiles", "length"), _INSTALL)
+        if SUPPORTED and shutil.which("pdflatex"):
+            return {}
+        return dict.fromkeys(("compiles", "length"), _INSTALL if SUPPORTED else NOT_HERE)
 
     async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[Verdict]:
         sources = {path: file.text for path, file in files.items() if path.endswith(".tex")}

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from merrow_optimizer.evaluation.metrics.products.browsing import Visit, visit
-from merrow_optimizer.evaluation.metrics.products.criteria import Verdict
+from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
 from merrow_optimizer.evaluation.metrics.worker import Worker
 from merrow_optimizer.evaluation.scores import InvalidItemError
 from merrow_runtime.operators.files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
-from merrow_runtime.sandbox.programs import Program, ProgramEndedError, ProgramLimits
+from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits
 
 _LIMITS = ProgramLimits(wall_s=60.0, cpu_s=40)
 _LINKS_S = 5.0
@@ -48,14 +48,14 @@ class Website:
         return None
 
     def missing(self) -> dict[str, str]:
-        if browser_program() is None:
-            return dict.fromkeys(self.criteria, _NO_BROWSER)
+        if not SUPPORTED or browser_program() is None:
+            return dict.fromkeys(self.criteria, _NO_BROWSER if SUPPORTED else NOT_HERE)
         return {} if importlib.util.find_spec("html5lib") else {"works": _NO_HTML5LIB}
 
     async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[Verdict]:
         missing = self.missing()
         browser = browser_program()
-        if browser is None:
+        if browser is None or not SUPPORTED:
             return [Verdict(name, None, missing[name]) for name in self.criteria]
         texts = {path: file.text for path, file in files.items()}
         if sum(map(len, texts.values())) > _LONGEST:
