@@ -17,7 +17,7 @@ DATA_OPTIONS = (
         "--dataset",
         metavar="F",
         shell_complete=words.files,
-        help="The data: JSON Lines, a JSON array or CSV; or `arithmetic`, which comes with Merrow.",
+        help="The data: JSON Lines, a JSON array or CSV; or `arithmetic` or `flow-tasks`, which come with Merrow.",
     ),
     click.option("--reader", metavar="NAME", help="The form of the data; without it, as its name says."),
     click.option(

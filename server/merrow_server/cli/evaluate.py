@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     cls=Command,
     epilog="""
     merrow evaluate flow.mmd --dataset arithmetic                           30 problems that come with Merrow
+    merrow evaluate flow.mmd --dataset flow-tasks                           a game, slides and a website, judged as products
     merrow evaluate flow.mmd --dataset gsm8k_validate.jsonl                 the score, with its interval
     merrow evaluate flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric
     merrow evaluate flow.mmd --dataset own.jsonl --gold answer --limit 20 --dry-run

@@ -7,67 +7,21 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from merrow_runtime.sandbox.browsers import OPTIONS, VARIABLE, browser_program, without_own_sandbox
 from merrow_server.errors import InputError, RunFailure
-
-VARIABLE = "MERROW_BROWSER"
-"""The environment variable that names the browser."""
-_PROGRAMS = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "microsoft-edge",
-    "microsoft-edge-stable",
-    "msedge",
-)
-_PLACES = {
-    "darwin": (
-        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-        "/Applications/Chromium.app/Contents/MacOS/Chromium",
-        "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
-    ),
-    "win32": (
-        r"C:\Program Files\Google\Chrome\Application\chrome.exe",
-        r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
-    ),
-}
-_OPTIONS = (
-    "--headless",
-    "--disable-gpu",
-    "--disable-extensions",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-crash-reporter",
-    "--disable-breakpad",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--mute-audio",
-    # No name and no address leads anywhere.
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--proxy-server=127.0.0.1:9",
-    "--proxy-bypass-list=<-loopback>",
-)
 
 
 def find_browser() -> str:
     """The program of a Chromium, Chrome or Edge. Raises `InputError` where there is none."""
+    found = browser_program()
+    if found is not None:
+        return found
     wanted = os.environ.get(VARIABLE, "").strip()
     if wanted:
-        found = shutil.which(wanted)
-        if found is None:
-            raise InputError(f"{VARIABLE} names {wanted}, which is not a program that can be started.")
-        return found
-    for name in (*_PROGRAMS, *_PLACES.get(sys.platform, ())):
-        found = shutil.which(name)
-        if found is not None:
-            return found
+        raise InputError(f"{VARIABLE} names {wanted}, which is not a program that can be started.")
     raise InputError(
         f"Drawing needs Chromium, Chrome or Edge, and none was found; install one, or set {VARIABLE} to its program."
     )
@@ -82,9 +36,8 @@ def page_after_loading(page: str, seconds: float) -> str:
         file.write_text(page, "utf-8")
         command = [
             browser,
-            *_OPTIONS,
-            # Chromium's own sandbox can't be set up by root, as in most containers.
-            *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+            *OPTIONS,
+            *without_own_sandbox(),
             f"--user-data-dir={folder / 'profile'}",
             f"--virtual-time-budget={int(seconds * 1000)}",
             "--dump-dom",

@@ -242,7 +242,7 @@ def remarks(user: Store, prepared: Prepared) -> list[str]:
     said = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []
     if plan.repeats > 1 and not plan.varies:
         said.append(ONE_SUFFICES)
-    said += [*plan.workflow.how_read, *plan.chosen.notices]
+    said += [*plan.workflow.how_read, *plan.chosen.notices, *prepared.metric.remarks(data.items)]
     changed = changed_round(user, plan.workflow, plan.semantic)
     if changed is not None:
         said.append(changed)

@@ -28,6 +28,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "python": ("programs", "PythonFile"),
     "judge": ("judge", "Judge"),
     "labels": ("verdicts", "Verdicts"),
+    "product": ("products.metric", "Product"),
 }
 """The module and the class of each metric: a metric is imported only when it is used."""
 
@@ -41,7 +42,7 @@ def metric(name: str, **options: Any) -> BaseMetric:
         name: one of `METRICS`.
         options: ``separator`` (f1), ``tolerance`` (numeric), ``pattern`` (regex), ``schema`` (json-schema: an object or a file),
             ``letters`` (choice), ``file`` (python, needed), ``rubric`` (judge, needed), ``ask`` and ``model`` (judge),
-            ``sandbox`` (pass@1, python).
+            ``sandbox`` (pass@1, python, product).
 
     Raises:
         DataError: the name isn't known, or an option is missing, unknown or wrong.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from merrow_optimizer.evaluation.items import Item
@@ -40,6 +40,11 @@ class BaseMetric:
         Raises:
             DataError: something is missing, in one sentence with the remedy.
         """
+
+    def remarks(self, items: Sequence[Item]) -> list[str]:
+        """What people should know before the first call, in sentences. The items are those that `fault` has nothing against."""
+        del items
+        return []
 
     async def score(self, item: Item, output: Any) -> Score:
         """See `Metric.score`."""

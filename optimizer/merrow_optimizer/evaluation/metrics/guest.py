@@ -86,10 +86,20 @@ def _mathematics() -> Callable[[dict[str, Any]], dict[str, Any]]:
     return answer
 
 
+def _links() -> Callable[[dict[str, Any]], dict[str, Any]]:
+    from merrow_optimizer.evaluation.metrics.products.links import faults_of
+
+    def answer(question: dict[str, Any]) -> dict[str, Any]:
+        return faults_of(question["pages"], question["paths"])
+
+    return answer
+
+
 _WORKS: dict[str, Callable[[], Callable[[dict[str, Any]], dict[str, Any]]]] = {
     "patterns": _patterns,
     "schemas": _schemas,
     "mathematics": _mathematics,
+    "links": _links,
 }
 
 if __name__ == "__main__":

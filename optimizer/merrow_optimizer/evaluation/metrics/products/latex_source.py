@@ -1,0 +1,141 @@
+r"""What the source of a Beamer deck has: sections, frames with their titles, displayed equations. Linear in the text.
+
+Only what LaTeX would typeset counts: no comments, nothing that is listed verbatim or skipped, nothing behind the end of the
+document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
+_UNSEEN = re.compile(
+    r"\\begin\{(verbatim\*?|lstlisting|comment|minted|semiverbatim)\}.*?(?:\\end\{\1\}|\Z)|\\iffalse\b.*?(?:\\fi\b|\Z)",
+    re.DOTALL,
+)
+_END = re.compile(r"\\end\s*\{document\}|\\endinput\b|\\stop\b")
+_INPUT = re.compile(r"\\(?:input|include)\s*\{([^{}]{1,200})\}")
+_SECTION = re.compile(r"\\section\*?\s*(?:<[^<>]{0,40}>)?\s*(?:\[[^\[\]]{0,300}\])?\s*\{")
+_FRAME = re.compile(r"\\begin\s*\{frame\}|\\frame\s*(?:<[^<>]{0,40}>|\[[^\[\]]{0,200}\])*\s*\{")
+_FRAME_END = re.compile(r"\\end\s*\{frame\}")
+_OPTIONS = re.compile(r"\s*((?:<[^<>]{0,40}>\s*|\[[^\[\]]{0,200}\]\s*)*)")
+_TITLE = re.compile(r"\\(?:frametitle|framesubtitle)\s*(?:<[^<>]{0,40}>)?\s*(?:\[[^\[\]]{0,300}\])?\s*\{")
+_HIDDEN = re.compile(r"<\s*(?:presentation\s*:\s*|beamer\s*:\s*)?0\s*>|<\s*(?:handout|article|trans)\s*>")
+_NAMED = r"(?:equation|align|gather|multline|eqnarray|displaymath|flalign)\*?"
+_DISPLAYED = re.compile(rf"\\\\|\\[\[\]]|\$\$|\\begin ?\{{({_NAMED})\}}|\\end ?\{{({_NAMED})\}}")
+_RELATION = re.compile(r"[=<>]|\\(?:leq?|geq?|approx|propto|gets|leftarrow|triangleq|sim)\b")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_LONGEST_FRAME = 20_000
+_LONGEST_TITLE = 500
+_NOT_READ = re.compile(r"\\(?:begin|end) ?\{[^{}]{0,40}\}|\\[A-Za-z]+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_COMMANDS = re.compile(r"\\[A-Za-z]+\*?|[^0-9A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame that is shown: its title, how many words it has beside it, how many displayed equations that say something."""
+
+    title: str
+    words: int
+    equations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section by its title, with the frames in it."""
+
+    title: str
+    frames: tuple[Frame, ...]
+
+
+def sections_of(main: str, others: Mapping[str, str]) -> list[Section]:
+    r"""The sections of a document, in their order. ``others`` are further files that it may ``\input``, by path."""
+    text = _document(main, others)
+    starts = list(_SECTION.finditer(text))
+    found: list[Section] = []
+    for number, start in enumerate(starts):
+        title, after = _group(text, start.end() - 1)
+        end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
+        found.append(Section(title, tuple(_frames(text[after:end]))))
+    return found
+
+
+def same_words(text: str) -> str:
+    """A text by its letters and digits alone, in lower case and without commands."""
+    return _COMMANDS.sub("", text).lower()
+
+
+def visible_source(text: str) -> str:
+    """A file's text without comments and without what is listed verbatim or skipped."""
+    return _UNSEEN.sub(" ", _COMMENT.sub(r"\1", text))
+
+
+def _document(main: str, others: Mapping[str, str]) -> str:
+    def inserted(match: re.Match[str]) -> str:
+        name = match[1].strip()
+        return visible_source(others.get(name, others.get(f"{name}.tex", "")))
+
+    text = " ".join(_INPUT.sub(inserted, visible_source(main)).split())
+    begin = text.find("\\begin{document}")
+    text = text[begin:] if begin != -1 else ""
+    end = _END.search(text)
+    return text[: end.start()] if end else text
+
+
+def _frames(text: str) -> Iterator[Frame]:
+    at = 0
+    while (start := _FRAME.search(text, at)) is not None:
+        if start[0].endswith("frame}"):
+            closing = _FRAME_END.search(text, start.end())
+            body_end, at = (closing.start(), closing.end()) if closing else (len(text), len(text))
+            options = _OPTIONS.match(text, start.end())
+            said, place = (options[1], options.end()) if options else ("", start.end())
+            title, body_start = _group(text, place) if text[place : place + 1] == "{" else ("", place)
+        else:
+            said, title, body_start = start[0], "", start.end()
+            _, at = _group(text, start.end() - 1, _LONGEST_FRAME)
+            body_end = at - 1
+        if _HIDDEN.search(said):
+            continue
+        body = text[body_start:body_end]
+        own = [_group(body, each.end() - 1)[0] for each in _TITLE.finditer(body)]
+        words = max(0, _words(body) - sum(map(_words, own)))
+        yield Frame(" ".join([title, *own]), words, _equations(body))
+
+
+def _words(text: str) -> int:
+    """How many words a reader sees, without commands and names of environments."""
+    return len(_WORD.findall(_NOT_READ.sub(" ", text)))
+
+
+def _equations(body: str) -> int:
+    """How many displayed equations say something."""
+    count = 0
+    closing, start = "", 0
+    for token in _DISPLAYED.finditer(body):
+        opened = {"\\[": "\\]", "$$": "$$"}.get(token[0]) or (f"end {token[1]}" if token[1] else "")
+        said = f"end {token[2]}" if token[2] else token[0]
+        if closing and said == closing:
+            inside = body[start : token.start()]
+            count += bool(same_words(inside)) and _RELATION.search(inside) is not None
+            closing = ""
+        elif not closing and opened:
+            closing, start = opened, token.end()
+    return count
+
+
+def _group(text: str, start: int, longest: int = _LONGEST_TITLE) -> tuple[str, int]:
+    """What is in the braces that open at ``start``, and the place behind them. Not closed soon: all that is there."""
+    end = min(len(text), start + longest)
+    depth = 0
+    for match in _BRACE.finditer(text, start, end):
+        if match[0] == "{":
+            depth += 1
+        elif match[0] == "}":
+            depth -= 1
+            if depth == 0:
+                return text[start + 1 : match.start()], match.end()
+    return text[start + 1 : end], end

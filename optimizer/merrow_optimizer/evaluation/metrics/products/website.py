@@ -1,0 +1,134 @@
+"""A website: its links are read by html5lib, its pages looked at in a headless browser that has no network and no files."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from merrow_optimizer.evaluation.metrics.products.browsing import Visit, visit
+from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
+from merrow_optimizer.evaluation.metrics.worker import Worker
+from merrow_optimizer.evaluation.scores import InvalidItemError
+from merrow_runtime.operators.files import NamedFile
+from merrow_runtime.sandbox.browsers import browser_program
+from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits
+
+_LIMITS = ProgramLimits(wall_s=60.0, cpu_s=40)
+_LINKS_S = 5.0
+_LONGEST = 500_000
+_NO_BROWSER = (
+    "It needs Chromium, Chrome or Edge, which was not found; on Debian install it with: apt install chromium, or name its "
+    "program in MERROW_BROWSER"
+)
+_NO_HTML5LIB = "It needs the package html5lib; install it with: pip install 'merrow[evaluate]'"
+_LOOK = Path(__file__).with_name("look.js")
+
+
+class Website:
+    """Judges ``index.html`` with the files beside it. Settings: ``information``, texts that the page shows; ``schedule`` and
+    ``venue``, texts that the element of this id shows, the venue beside a map.
+    """
+
+    criteria: tuple[str, ...] = ("works", "information", "sections")
+    main_file: str = "index.html"
+
+    def __init__(self, limits: ProgramLimits = _LIMITS) -> None:
+        self._limits = limits
+        self._links = Worker("links", _LINKS_S)
+
+    def fault(self, settings: Mapping[str, Any]) -> str | None:
+        for name in ("information", "schedule", "venue"):
+            value = settings.get(name)
+            if not isinstance(value, list) or not value or not all(isinstance(each, str) and each for each in value):
+                return f"`{name}` of a website must be a list of texts"
+        return None
+
+    def missing(self) -> dict[str, str]:
+        if not SUPPORTED or browser_program() is None:
+            return dict.fromkeys(self.criteria, _NO_BROWSER if SUPPORTED else NOT_HERE)
+        return {} if importlib.util.find_spec("html5lib") else {"works": _NO_HTML5LIB}
+
+    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[Verdict]:
+        missing = self.missing()
+        browser = browser_program()
+        if browser is None or not SUPPORTED:
+            return [Verdict(name, None, missing[name]) for name in self.criteria]
+        texts = {path: file.text for path, file in files.items()}
+        if sum(map(len, texts.values())) > _LONGEST:
+            return [Verdict(name, False, "The files have more than 500,000 characters.") for name in self.criteria]
+        script = _LOOK.read_text("utf-8")
+        program = Program(self._limits)
+        try:
+            found = await asyncio.to_thread(visit, program, browser, texts, self.main_file, script)
+        except ProgramEndedError as ended:
+            said = f"The page can't be looked at: {ended}."
+            return [Verdict(name, False, said) for name in self.criteria]
+        finally:
+            program.end()
+        seen = found.seen if isinstance(found.seen, dict) else {}
+        works = (
+            Verdict("works", None, missing["works"]) if "works" in missing else await self._works(texts, found, seen)
+        )
+        return [works, _information(seen, settings["information"]), _sections(seen, settings)]
+
+    async def close(self) -> None:
+        await self._links.close()
+
+    async def _works(self, texts: Mapping[str, str], found: Visit, seen: Mapping[str, Any]) -> Verdict:
+        if found.errors:
+            return Verdict("works", False, f"A script fails: {found.errors[0]}.")
+        if not str(seen.get("title") or "").strip():
+            return Verdict("works", False, "The page has no title.")
+        pages = {path: text for path, text in texts.items() if path.lower().endswith((".html", ".htm"))}
+        try:
+            answer = await self._links.ask({"pages": pages, "paths": list(texts)})
+        except InvalidItemError as failed:
+            return Verdict("works", False, f"Its links can't be read: {failed}.")
+        faults = answer.get("faults") or ([answer["failed"]] if "failed" in answer else [])
+        if faults:
+            more = f" ({len(faults)} such faults)" if len(faults) > 1 else ""
+            return Verdict("works", False, f"{faults[0]}{more}.")
+        return Verdict("works", True, "No script fails, and every link leads somewhere.")
+
+
+def _information(seen: Mapping[str, Any], wanted: Sequence[str]) -> Verdict:
+    lost = _lost(seen.get("all"), wanted)
+    if lost:
+        return Verdict("information", False, f"The page doesn't visibly show {lost}.")
+    return Verdict("information", True, f"The page visibly shows all of {len(wanted)} facts.")
+
+
+def _sections(seen: Mapping[str, Any], settings: Mapping[str, Any]) -> Verdict:
+    wrong: list[str] = []
+    for name in ("schedule", "venue"):
+        text = seen.get(name)
+        if not isinstance(text, str):
+            wrong.append(f"no element has the id `{name}`")
+        elif lost := _lost(text, settings[name]):
+            wrong.append(f"`{name}` doesn't visibly show {lost}")
+    drawn = seen.get("map")
+    if isinstance(drawn, dict):
+        other = str(drawn.get("not") or "")
+        wrong.append(f"`venue` shows no map{f', only an {other}' if other else ''}")
+    if wrong:
+        said = "; ".join(wrong)
+        return Verdict("sections", False, f"{said[0].upper()}{said[1:]}.")
+    return Verdict("sections", True, f"The schedule and the venue are visible, the venue with a map ({drawn}).")
+
+
+def _lost(text: Any, wanted: Sequence[str]) -> str:
+    """Those of the wanted texts that a text lacks, in any case and with any space between words. A bar divides alternatives."""
+    there = _words(text if isinstance(text, str) else "")
+    return ", ".join(
+        json.dumps(each.split("|")[0], ensure_ascii=False)
+        for each in wanted
+        if not any(_words(one) in there for one in each.split("|"))
+    )
+
+
+def _words(text: str) -> str:
+    return " ".join(text.replace("–", "-").replace("\u2011", "-").lower().split())

@@ -1,0 +1,124 @@
+"""Programs of the machine in a folder of their own: what they reach, what ends them, and that nothing of them stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from merrow_runtime.sandbox.backends.bubblewrap import Bubblewrap
+from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits, environment_in
+
+pytestmark = pytest.mark.skipif(not SUPPORTED, reason="programs are limited on POSIX systems alone")
+
+
+def program(wall_s: float = 20, cpu_s: int = 10, file_mb: int = 2, folder_mb: int = 8) -> Program:
+    return Program(ProgramLimits(wall_s, cpu_s, file_mb, folder_mb))
+
+
+@pytest.fixture(params=["confined", "limits alone"])
+def means(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With bubblewrap, and as on a machine without it."""
+    if request.param == "confined":
+        if not Bubblewrap().status().usable:
+            pytest.skip("bubblewrap can't be used here")
+    else:
+        found = shutil.which
+        monkeypatch.setattr(shutil, "which", lambda name, **more: None if name == "bwrap" else found(name, **more))
+    return str(request.param)
+
+
+def sh(script: str, limits: Program) -> tuple[int, dict[str, bytes]]:
+    """A shell's exit code, and the files that it left."""
+    with limits as running:
+        code = running.run(["sh", "-c", script], environment_in(running.folder))
+        return code, {path.name: path.read_bytes() for path in running.folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.usefixtures("means")
+def test_a_program_writes_into_its_folder_and_nothing_stays() -> None:
+    running = program()
+    code, files = sh('echo "$HOME" > home; pwd > here; exit 3', running)
+    assert (code, files["home"]) == (3, files["here"])
+    assert files["here"].decode().strip() == str(running.folder)
+    assert not running.folder.exists()
+
+
+@pytest.mark.usefixtures("means")
+def test_nothing_of_the_users_environment_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    _, files = sh("env > all; tr '\\0' '\\n' < /proc/self/environ >> all", program())
+    assert b"sk-secret" not in files["all"]
+
+
+def test_confined_programs_see_nothing_of_the_user_and_no_network(tmp_path: Path) -> None:
+    if not Bubblewrap().status().usable:
+        pytest.skip("bubblewrap can't be used here")
+    secret = tmp_path / "secret"
+    secret.write_text("secret", "utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        script = (
+            f"cat {secret} {Path(__file__)} /etc/passwd > read 2>/dev/null; touch {tmp_path}/mine /usr/mine 2>/dev/null;"
+            f"{sys.executable if sys.executable.startswith('/usr') else 'python3'} -c "
+            f"'import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)' 2>/dev/null && echo reached > network; true"
+        )
+        code, files = sh(script, program())
+    assert (code, files["read"], "network" in files) == (0, b"", False)
+    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("sleep 100", "it did not end within 2 s"),
+        ("while true; do :; done", "it did not end within 2 s"),
+        ("for n in 1 2 3 4 5 6 7; do head -c 2000000 /dev/zero > file$n; done; sleep 100", "it wrote too much"),
+    ],
+)
+@pytest.mark.usefixtures("means")
+def test_what_takes_too_much_is_ended(script: str, why: str) -> None:
+    running = program(wall_s=2)
+    started = time.monotonic()
+    with pytest.raises(ProgramEndedError, match=why):
+        sh(script, running)
+    assert time.monotonic() - started < 60
+    assert not running.folder.exists()
+
+
+@pytest.mark.usefixtures("means")
+def test_no_file_gets_larger_than_its_limit() -> None:
+    code, files = sh("trap '' XFSZ; head -c 9000000 /dev/zero > big; exit 5", program())
+    assert (code, len(files["big"])) == (5, 2 * 1024 * 1024)
+
+
+@pytest.mark.usefixtures("means")
+def test_processes_that_it_started_end_with_it(tmp_path: Path) -> None:
+    mark = f"1{os.getpid()}{time.monotonic_ns() % 1000000}"
+    with pytest.raises(ProgramEndedError):
+        sh(f"sleep {mark} & sleep {mark}", program(wall_s=1))
+    time.sleep(0.5)
+    left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _said(path)]
+    assert left == []
+
+
+def _said(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_another_thread_can_end_it_and_nothing_starts_afterwards() -> None:
+    running = program()
+    threading.Timer(0.3, running.end).start()
+    with running:
+        assert running.run(["sleep", "100"], environment_in(running.folder)) != 0
+        with pytest.raises(ProgramEndedError, match="it was ended"):
+            running.run(["true"], environment_in(running.folder))
