@@ -54,7 +54,7 @@ HOSTILE = {
     "a library": (flow(STEP, LINE, front="{libraries: [./evil.yaml]}"), "can name no file"),
     "an endpoint": (flow(STEP, LINE, front="{base_url: http://evil.test}"), "base_url"),
     "a key": (flow(STEP, LINE, front="{api_key_env: HOME}"), "api_key_env"),
-    "a schema": (
+    "a schema of a validator": (
         flow(STEP.replace('"}', '", validate: v}'), LINE, front="{validators: {v: {schema: {type: object}}}}"),
         "`schema` of the validator v",
     ),
