@@ -171,4 +171,5 @@ class NodesAtWork:
 def _goes_on(step: Step, failure: RunFailure) -> str:
     """What is done where a node fails in this way: fail, skip or default."""
     skipped = isinstance(failure, InvalidFailure) and failure.on_invalid == "skip"
-    return "skip" if skipped else step.on_error
+    # An output that stays empty fails the run.
+    return "skip" if skipped and step.node.kind != "output" else step.on_error

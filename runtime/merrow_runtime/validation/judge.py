@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from merrow_analysis.definitions.validators import Check
-from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ValidatorFailure
+from merrow_runtime.errors import AnswerFailure, NodeFailure, ValidatorFailure
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.concurrently import concurrently
 from merrow_runtime.operators.python_code import read_code
@@ -172,8 +172,6 @@ class Judge:
         """What a model or the sandbox gives; that neither can be used is a failure of the validator."""
         try:
             return await work
-        except EndpointFailure:
-            raise
         except NodeFailure as problem:
             raise self._broken(name, problem.reason) from None
 

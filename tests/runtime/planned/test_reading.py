@@ -54,6 +54,20 @@ HOSTILE = {
     "a library": (flow(STEP, LINE, front="{libraries: [./evil.yaml]}"), "can name no file"),
     "an endpoint": (flow(STEP, LINE, front="{base_url: http://evil.test}"), "base_url"),
     "a key": (flow(STEP, LINE, front="{api_key_env: HOME}"), "api_key_env"),
+    "a schema of a validator": (
+        flow(STEP.replace('"}', '", validate: v}'), LINE, front="{validators: {v: {schema: {type: object}}}}"),
+        "`schema` of the validator v",
+    ),
+    "attempts without end": (
+        flow(
+            'A@{op: Custom, prompt: "do it", validate: v, attempts: 20}',
+            "A2@{op: Custom, prompt: x, validate: v, attempts: 20, samples: 3}",
+            "J@{op: Assemble, how: concat}",
+            "PROBLEM --> A & A2 --> J --> RETURN",
+            front="{validators: {v: {rubric: Good, votes: 25}}}",
+        ),
+        "more than 1,000 calls",
+    ),
     "a model": (flow(STEP, LINE, front="{model: the-dearest}"), "`model` in its front matter"),
     "a model of a node": (flow('A@{op: Custom, prompt: "x", model: "the-dearest"}', LINE), "`model` at A"),
     "retries": (flow('A@{op: Custom, prompt: "x", retries: 1000000000}', LINE), "`retries` at A"),

@@ -231,10 +231,11 @@ async def test_an_output_is_judged_with_the_inputs_of_the_workflow() -> None:
     assert other.outputs == {}
 
 
-async def test_an_output_that_is_skipped_stays_empty() -> None:
+async def test_an_output_that_would_stay_empty_fails_the_run() -> None:
     flow = judged(SHORT, "", of_return="validate: w, on_invalid: skip", validators={"w": {"if": "output == 1"}})
     result = await run(flow, Model(["abc"]))
-    assert (result.status, result.outputs) == ("finished", {})
+    assert isinstance(result.failure, InvalidFailure)
+    assert (result.status, result.failure.node) == ("failed", "RETURN")
 
 
 async def test_records_and_unions_are_judged_by_their_fields() -> None:

@@ -140,6 +140,26 @@ async def test_hovers_and_hints_show_the_last_result(tmp_path: Path, capabilitie
         assert "The text has changed since." in await editor.hover(uri, A, 4)
 
 
+async def test_a_result_that_is_used_although_it_is_not_valid_is_marked(tmp_path: Path) -> None:
+    text = CHAIN.replace("  model: test-model\n", "  model: test-model\n  validators: {v: {if: len(output) < 4}}\n")
+    text = text.replace("(role: first)", "(role: first, validate: v, attempts: 2, on_invalid: accept)")
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=RUNS) as editor:
+        server.script(Reply("eight"), Reply("eight legs"), Reply("8"))
+        uri = editor.open(text)
+        result = await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert (result["status"], result["not_valid"]) == ("finished", ["A"])
+        assert "Last run: finished" in (told := await editor.hover(uri, A + 1, 4))
+        assert "not valid, attempt 2" in told
+        hint = next(hint for hint in await editor.hints(uri) if hint.position.line == A + 1)
+        (part,) = hint.label
+        assert isinstance(part, types.InlayHintLabelPart)
+        assert "→ eight legs" in part.value
+        assert "not valid, attempt 2" in part.value
+        shown = await editor.ask("merrow/show", run=result["run"], node="A")
+        (node,) = shown["nodes"]
+        assert [(one["attempt"], one["valid"]) for one in node["attempts"]] == [(1, False), (2, False)]
+
+
 async def test_hints_of_results_can_be_switched_off(tmp_path: Path) -> None:
     capabilities = {key: value for key, value in MODERN.items() if key != "workspace"}
     settings = {"inlayHintResults": False}

@@ -1,7 +1,7 @@
 /** What a node did in a run, as HTML for the panel. Pure; every text is escaped. */
 import { attemptText, costText, figures, modelName, offlineName, secondsText } from './figures';
 import { escape } from './markdownHtml';
-import { answer, callTitle, entryName, givenValues, messages, originText, valueText } from './pages';
+import { answer, callTitle, entryName, givenValues, messages, originText, valueText, verdictTitle } from './pages';
 import type { Call, NodeReport, RunReport, RunStatus, Usage, Values, Verdict } from './protocol';
 import { valueHtml, type Text } from './valueHtml';
 
@@ -134,9 +134,8 @@ function keyOf(call: Call): string {
 function attemptsHtml(node: NodeReport): string {
   const attempts = node.attempts ?? [];
   const rows = attempts.map((one: Verdict) => {
-    const which = `Attempt ${one.attempt}${one.sample === undefined ? '' : `, sample ${one.sample + 1}`}: ${one.valid ? 'valid' : 'not valid'}`;
     const reasons = one.reasons.length === 0 ? '' : `<ul>${one.reasons.map((reason) => `<li>${escape(reason)}</li>`).join('')}</ul>`;
-    return `<h3>${escape(which)}</h3>${reasons}${one.feedback === '' ? '' : `<p>Feedback: ${escape(one.feedback)}</p>`}`;
+    return `<h3>${escape(verdictTitle(one))}</h3>${reasons}${one.feedback === '' ? '' : `<p>Feedback: ${escape(one.feedback)}</p>`}`;
   });
   const mark = node.valid === false ? ' <span class="failure">not valid</span>' : '';
   return section('attempts', `Attempts <span class="about">${attempts.length}</span>${mark}`, rows.join(''), node.valid === false);

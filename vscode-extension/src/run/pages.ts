@@ -1,6 +1,6 @@
 /** Runs as Markdown that is read as text: results, nodes, dry runs. Pure. */
-import { count, costRange, costText, endpointName, figures, modelName, offline, offlineName, range, secondsText, tokensText } from './figures';
-import type { Call, GivenValue, NodeReport, Plan, PlannedNode, RunReport, Values } from './protocol';
+import { attemptText, count, costRange, costText, endpointName, figures, modelName, offline, offlineName, range, secondsText, tokensText } from './figures';
+import type { Call, GivenValue, NodeReport, Plan, PlannedNode, RunReport, Values, Verdict } from './protocol';
 
 const words: Readonly<Record<string, string>> = {
   finished: 'Finished',
@@ -53,10 +53,11 @@ function summaryLine(run: RunReport): string {
 export function nodePage(run: RunReport, name: string): string {
   const node = run.nodes.find((one) => one.node === name || one.id === name);
   if (node === undefined) return `# ${name}\n\nThe run ${run.run} did not reach this node.\n`;
-  const head = [node.operator, modelName(node), node.status, figures(node.usage, node.seconds)].filter((part) => part).join(' · ');
+  const head = [node.operator, modelName(node), node.status, attemptText(node), figures(node.usage, node.seconds)].filter((part) => part).join(' · ');
   const lines = [`# ${name}`, '', head, ''];
   if (node.error !== null) lines.push(`**${node.error}**`, '');
   if (typeof node.case === 'number') lines.push(`Case ${node.case + 1} was chosen.`, '');
+  for (const one of node.attempts ?? []) lines.push(...verdictLines(one), '');
   if (node.why_no_call) lines.push(`No call: ${node.why_no_call}`, '');
   for (const { port, from, value } of givenValues(node)) lines.push(`## Input \`${port}\`${from}`, '', ...block(value), '');
   for (const [port, value] of Object.entries(node.outputs ?? {})) lines.push(`## Output \`${port}\``, '', ...block(value), '');
@@ -67,6 +68,16 @@ export function nodePage(run: RunReport, name: string): string {
   for (const call of node.calls) lines.push(...callLines(call));
   for (const { step, why } of run.lost.filter((one) => one.node === name)) lines.push(`A call was lost at ${step}: ${why}`, '');
   return lines.join('\n');
+}
+
+/** What the validator said of an attempt. */
+function verdictLines(one: Verdict): string[] {
+  const lines = [`## ${verdictTitle(one)}`, '', ...one.reasons.map((reason) => `- ${reason.replaceAll(/\s+/g, ' ')}`)];
+  return one.feedback === '' ? lines : [...lines, '', `Feedback: ${one.feedback}`];
+}
+
+export function verdictTitle({ attempt, sample, valid }: Verdict): string {
+  return `Attempt ${attempt}${sample === undefined ? '' : `, sample ${sample + 1}`}: ${valid ? 'valid' : 'not valid'}`;
 }
 
 /** What a node did, without what differs at every run, so that two runs can be compared. */

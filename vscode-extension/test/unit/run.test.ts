@@ -263,6 +263,19 @@ test('a node tells its outputs, memory, questions, answers and attempts; HTML in
   assert.match(nodePage(report('r1', 0, []), 'B'), /did not reach/);
 });
 
+test('a node shows its attempts, what was wrong and what to do better; texts in them are text', () => {
+  const verdicts = [
+    { attempt: 1, valid: false, reasons: ['<i>Too long.</i>'], feedback: 'Be <b>brief</b>.' },
+    { attempt: 2, sample: 1, valid: true, reasons: [], feedback: '' },
+  ];
+  const told = node('A', 'x', { attempt: 2, valid: false, attempts: verdicts });
+  const html = nodeHtml('r1', 'A', report('r1', 0, [told]), 'finished', '');
+  for (const words of ['<h3>Attempt 1: not valid</h3>', '<h3>Attempt 2, sample 2: valid</h3>', '&lt;i&gt;Too long.&lt;/i&gt;', 'Feedback: Be &lt;b&gt;brief&lt;/b&gt;.', 'not valid</span>']) assert.ok(html.includes(words), words);
+  const page = nodePage(report('r1', 0, [told]), 'A');
+  for (const words of ['not valid, attempt 2', '## Attempt 1: not valid', 'Feedback: Be']) assert.ok(page.includes(words), words);
+  assert.ok(!nodeHtml('r1', 'A', report('r1', 0, [node('A', 'x')]), 'finished', '').includes('Attempts'));
+});
+
 test('the embedded model is named in place of the model that a node was meant for', () => {
   const offline = { ...call('Why?', 'So.'), origin: 'offline' };
   const told = node('A', 'x', { model: 'merrow-offline (not a real model)', sources: [{ endpoint: 'merrow:offline', model: 'merrow-offline (not a real model)' }], calls: [offline] });
@@ -382,6 +395,18 @@ test('a run is live only where this window works on it', () => {
   assert.equal(context({ status: 'running', here: true }), 'run.live');
   assert.equal(context({ status: 'running', here: false }), 'run.resumable');
   assert.equal(context({ status: 'failed' }), 'run.resumable');
+});
+
+test('attempts that are not valid are said while a node runs, and where its result is used all the same', () => {
+  const judged = event('node_judged', 'A', { attempt: 1, valid: false, reasons: ['Too long.', 'No\nsource.'], feedback: 'Be brief.' });
+  const going = progressOf(event('node_started', 'A'), judged);
+  assert.deepEqual(going.states(100).get('A'), { state: 'running', detail: 'attempt 1 is not valid: Too long.; No source.' });
+  assert.equal(lineOf(judged), 'A: attempt 1 is not valid: Too long.; No source.');
+  assert.equal(lineOf(event('node_judged', 'A', { attempt: 2, valid: true, reasons: [], feedback: '' })), undefined);
+  const used = { usage: usage(0.5), seconds: 2, attempt: 3, valid: false };
+  assert.equal(progressOf(event('node_finished', 'A', used)).states(100).get('A')?.detail, 'not valid, attempt 3 · 2.0 s · 10 tokens · $0.5000');
+  assert.match(lineOf(event('node_finished', 'A', { ...used, valid: true })) ?? '', /, attempt 3\)$/);
+  assert.equal(progressOf(event('node_reused', 'A', { attempt: 1, valid: true })).states(100).get('A')?.detail, undefined);
 });
 
 test('the status bar says how far a run is and what it has cost', () => {

@@ -41,7 +41,7 @@ def validation_text(analysis: Analysis, node: TypedNode) -> Markup:
 
 def _attempts(node: TypedNode, found: Validation) -> str:
     end = _IN_THE_END[found.on_invalid]
-    if node.kind == "output" and found.on_invalid == "fail":
+    if node.kind == "output" and found.on_invalid in ("fail", "skip"):
         end = "the run fails"
     if found.attempts == 1:
         return f"If it does not, {end}."
