@@ -21,8 +21,8 @@ from merrow_runtime.operators.planned import input_of, load_planned
 
 
 def read_drawing(answer: str, task: str, bounds: Bounds) -> tuple[Reading, str]:
-    """What an answer is, and the workflow file of it, whose input has ``task`` as its default. What a repair of Merrow's own makes
-    valid need not be asked for again.
+    """What an answer is, and the workflow file of it, whose input has ``task`` as its default. What a repair of Merrow's own
+    makes valid need not be asked for again.
     """
     blocks = fences(answer)
     block = next((one for one in blocks if one.language == "mermaid"), blocks[0] if blocks else None)

@@ -1,4 +1,4 @@
-"""Whatever a planner answers, a plan that comes of it is within the bounds, and its file is valid, formatted, and runs as it is."""
+"""Whatever a planner answers, a plan that comes of it is within the bounds, and its file is valid, formatted, and runs."""
 
 from __future__ import annotations
 
