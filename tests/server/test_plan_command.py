@@ -109,6 +109,12 @@ def test_json_has_all_plans_in_order_with_their_figures(capsys: Capture, server:
     scores = [one["figures"]["expected"]["score"] for one in shown["plans"]]
     assert scores == sorted(scores)
     assert {name for one in shown["plans"] for name in one["figures"]} == {"expected", "paper", "code"}
+    # WIDE, DIAMOND, CHAIN: the place of each by each rule.
+    assert {rule: [one["places"][rule] for one in shown["plans"]] for rule in ("expected", "paper", "code")} == {
+        "expected": [1, 2, 3],
+        "paper": [1, 2, 3],
+        "code": [2, 1, 3],
+    }
     assert shown["plans"][0]["metrics"]["expected_completed"]["all_ancestors_succeed"] > 3
     assert shown["rule"]["fault"]
     assert all(analyse(one["text"]).is_valid for one in shown["plans"])
