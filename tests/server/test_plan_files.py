@@ -85,6 +85,7 @@ def test_what_can_not_be_imported_is_told(capsys: Capture) -> None:
     write("two.json", {"candidates": [flow_form(DIAMOND), flow_form(DIAMOND)]})
     write("none.json", "[]")
     for arguments, says in [
+        (("metrics", "cycle.json", "--journal"), "--journal looks for runs of a workflow file"),
         (("import", "cycle.json"), "wait for each other"),
         (("import", "two.json"), "two.json#1"),
         (("import", "two.json#3"), "there is no number 3"),
@@ -107,6 +108,21 @@ def test_a_simulation_agrees_with_the_exact_figure(plan: TaskGraph, failure: flo
     assert exact.expected_exact is not None
     assert abs(found.mean - exact.expected_exact) <= 3 * (found.high - found.low) / 2 + 1e-9
     assert found.low <= found.mean <= found.high
+
+
+@settings(max_examples=examples(15), deadline=None)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.sampled_from([0.1, 0.3, 0.5]), st.integers(0, 100))
+def test_a_simulation_agrees_with_both_formulas_on_trees(parents: list[int], failure: float, seed: int) -> None:
+    """Where each task needs the result of at most one other, both formulas are exact."""
+    ids = [f"t{number}" for number in range(len(parents) + 1)]
+    edges = [(ids[parent % (number + 1)], ids[number + 1]) for number, parent in enumerate(parents)]
+    known = measure(ids, edges, failure)
+    assert known.expected_product == pytest.approx(known.expected_exact)
+    found = simulate(ids, edges, dict.fromkeys(ids, failure), 4_000, seed)
+    assert found is not None
+    for formula in (known.expected_product, known.expected_exact):
+        assert formula is not None
+        assert abs(found.mean - formula) <= 3 * (found.high - found.low) / 2 + 1e-9
 
 
 def test_a_simulation_covers_both_formulas_where_both_are_exact(capsys: Capture) -> None:

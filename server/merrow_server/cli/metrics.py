@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @click.option(
     "--journal",
     is_flag=True,
-    help="Take the failure rates of nodes from your own runs of FILE, where there are at least 20 of them.",
+    help="Take the failure rate of each node from your own runs of FILE, if it was executed at least 20 times.",
 )
 @click.option(
     "--simulate",
@@ -79,6 +79,8 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
     if isnan(failure_probability):
         raise click.BadParameter("a probability is a number from 0 to 1", ctx, param_hint="--failure-probability")
     if is_plan_file(file):
+        if given["journal"]:
+            raise click.UsageError(f"--journal looks for runs of a workflow file, and {file} has task graphs.", ctx)
         from merrow_server.cli.plan_metrics import print_metrics
 
         ctx.exit(print_metrics(file, output, failure_probability, given["simulate"], given["seed"]))
@@ -106,7 +108,8 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
             echo(f"{visible(name)} failed in {one.failed} of {one.executions} executions")
         if given["journal"] and not rates:
             echo(
-                f"The journal has too few runs of it; each node counts as failing in {failure_probability:g} of its runs."
+                "No node was executed at least 20 times in your runs of it, so each is taken to fail with probability"
+                f" {failure_probability:g}."
             )
     if opened.errors:
         complain(opened.warning)

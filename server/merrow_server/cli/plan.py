@@ -19,7 +19,7 @@ from merrow_server.errors import InputError
     merrow plan "A web page for our conference" -o flow.mmd        the best of three plans
     merrow plan @task.txt -n 5 --all plans                         five plans, the best one is plans/1.mmd
     merrow plan "..." --roles writer,editor --max-agents 2
-    merrow plan --from plan.json -o flow.mmd                       plans of your own, ranked and judged
+    merrow plan --from plan.json -o flow.mmd                       plans from a file, ranked and judged
     merrow plan @task.txt --dry-run                                what it would ask and cost
     """,
 )
@@ -31,34 +31,46 @@ from merrow_server.errors import InputError
     type=click.IntRange(1, 50),
     default=3,
     show_default=True,
-    help="How many plans to ask for.",
+    metavar="N",
+    help="Ask for N plans.",
 )
 @click.option(
-    "-o", "--output", metavar="FILE", shell_complete=words.files, help="Write the best plan to this new file."
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=words.files,
+    help="Write the best plan to FILE, which must not exist yet.",
 )
 @click.option(
     "--all",
     "folder",
     metavar="DIR",
     shell_complete=words.files,
-    help="Write all plans into this new folder: 1.mmd is the best.",
+    help="Write all plans into DIR, a new or empty folder; 1.mmd is the best.",
 )
 @click.option(
     "--rank",
     type=click.Choice(["expected", "paper", "code"]),
     default="expected",
     show_default=True,
-    help="How to rank plans: by expected time and work, or as Flow's paper or its code does.",
+    help="Rank by expected time and work, or as the paper on Flow or its code does.",
 )
-@click.option("--roles", metavar="A,B", help="The only roles that agents may have.")
-@click.option("--max-agents", type=click.IntRange(min=1), metavar="N", help="At most N agents.")
-@click.option("--max-nodes", type=click.IntRange(1, 500), default=50, show_default=True, help="At most N tasks.")
+@click.option("--roles", metavar="A,B", help="Let agents have these roles only.")
+@click.option("--max-agents", type=click.IntRange(min=1), metavar="N", help="Allow at most N agents.")
+@click.option(
+    "--max-nodes",
+    type=click.IntRange(1, 500),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="Allow at most N tasks.",
+)
 @click.option(
     "--from",
     "source",
     metavar="F.json",
     shell_complete=words.files,
-    help="Take the plans from this file instead of asking.",
+    help="Read the plans from this file instead of asking a model.",
 )
 @click.option("--no-judge", is_flag=True, help="Don't ask a judge which requirements each plan covers.")
 @click.option(
@@ -66,28 +78,33 @@ from merrow_server.errors import InputError
     type=click.Choice(["json", "mermaid"]),
     default="json",
     show_default=True,
-    help="What the model writes: a plan in JSON, or a whole workflow.",
+    help="Have the model write a plan in JSON, or a whole workflow in Mermaid.",
 )
-@click.option("--optimizer-model", metavar="MODEL", help="The model that plans.")
-@click.option("--judge-model", metavar="MODEL", help="The model that judges; without it, the one that plans.")
+@click.option("--optimizer-model", metavar="MODEL", help="The model that plans; without it, the one in your settings.")
+@click.option(
+    "--judge-model",
+    metavar="MODEL",
+    help="The model that judges; without it, the one in your settings, else the one that plans.",
+)
 @click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model.")
-@click.option("--fresh", is_flag=True, help="Ask again what is known already.")
-@click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost; call nothing.")
+@click.option("--fresh", is_flag=True, help="Ask again, also where the answer is known.")
+@click.option("--dry-run", is_flag=True, help="Show what would be asked and what it may cost; make no call.")
 @click.option(
     "--format",
     "output_format",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print the plans.",
+    help="How to print what was planned.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
-    """Plan a workflow for TASK, a task in words; @FILE reads it from a file. Several plans are asked for at once, ranked by how
-    their tasks depend on each other, and a judge says which requirements each covers. Without -o or --all the best one is
-    printed.
+    """Plan a workflow for TASK, a task in plain words; @FILE reads it from a file.
 
-    Answers are kept: the same command again costs nothing, and one that was stopped asks only the rest (--fresh asks again).
+    Several plans are asked for at once and ranked by how their tasks depend on each other. A judge says which requirements of
+    the task each of them covers. Without -o or --all the best plan is printed.
+
+    Answers are kept: running the same command again costs nothing, and after an interruption it asks only for what is missing.
     Every file that is written is valid and runs with `merrow run`. The exit code is 1 when no plan can be used.
     """
     from merrow_server.cli.plan_session import plan

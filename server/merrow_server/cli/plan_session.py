@@ -156,7 +156,7 @@ def _print_forecast(prepared: Prepared, *, as_json: bool) -> None:
             echo(f"| {visible(line)}")
     forecast = prepared.forecast
     calls, tokens, cost = forecast.calls, forecast.tokens, forecast.cost_usd
-    money = "unknown" if cost is None else f"${cost[0]:.4f} to ${cost[1]:.4f}"
+    money = "unknown" if cost is None else "$0" if cost[1] == 0 else f"${cost[0]:.4f} to ${cost[1]:.4f}"
     echo(f"\nendpoint: {prepared.chosen.endpoint.origin}")
     echo(f"calls: {calls[0]} to {calls[1]}; tokens: about {tokens[0]:,} to {tokens[1]:,}; cost: {money}")
     echo("No call was made.")

@@ -8,7 +8,7 @@ from merrow_optimizer.planning.candidates import Candidate
 from merrow_optimizer.planning.choosing import Ranked
 from merrow_optimizer.planning.coverage import Coverage
 from merrow_optimizer.planning.ranking import RankingRule
-from merrow_runtime.provenance import named
+from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_server.plans.preparing import Prepared
 from merrow_server.rendering.snippet import visible
 
@@ -24,6 +24,8 @@ def cost_sentence(prepared: Prepared) -> str:
     if prepared.asked.given is not None:
         who = judge
     money = "the price is not known" if forecast.cost_usd is None else f"at most about ${forecast.cost_usd[1]:.4f}"
+    if prepared.chosen.endpoint.origin == OFFLINE_ORIGIN:
+        return f"{calls} to the embedded offline model, which cost nothing."
     where = named(prepared.chosen.endpoint.origin)
     return f"{calls} to {who} at {where}, at most about {forecast.tokens[1]:,} tokens, {money}."
 

@@ -55,7 +55,7 @@ export function shortNumber(value: number): string {
 export function aboutText({ model, endpoint, notices }: Forecast): string {
   const notes = notices.join(' ');
   if (endpoint === offline) return notes;
-  return `${model} at ${endpointName(endpoint)} plans. You are asked first where that may cost more than your settings allow. ${notes}`.trim();
+  return `${model} at ${endpointName(endpoint)} will plan. You are asked first if that may cost more than your settings allow. ${notes}`.trim();
 }
 
 /** Which model planned, and what it cost. */

@@ -76,7 +76,7 @@ test('what was known costs nothing, and the embedded model has a name', () => {
 
 test('which model plans is said first', () => {
   const forecast = { endpoint: 'http://localhost:1234', model: 'small', calls: { least: 1, most: 2 }, text: '', mayCost: true, notices: ['Mind the gap.'] };
-  assert.equal(aboutText(forecast), 'small at http://localhost:1234 plans. You are asked first where that may cost more than your settings allow. Mind the gap.');
+  assert.equal(aboutText(forecast), 'small at http://localhost:1234 will plan. You are asked first if that may cost more than your settings allow. Mind the gap.');
   assert.equal(aboutText({ ...forecast, endpoint: 'merrow:offline' }), 'Mind the gap.');
 });
 

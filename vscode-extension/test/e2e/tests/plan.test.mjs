@@ -39,7 +39,7 @@ describe(
       const model = await endpoint();
       model.answerWith(planner());
       const frame = await opened(w);
-      await frame.locator('form .about', { hasText: /at http:\/\/127\.0\.0\.1:\d+ plans\. You are asked first/ }).waitFor();
+      await frame.locator('form .about', { hasText: /at http:\/\/127\.0\.0\.1:\d+ will plan\. You are asked first/ }).waitFor();
       await w.shot('plan-task');
       await frame.locator('textarea#task').fill(TASK);
       await page.keyboard.press('Control+Enter');
