@@ -16,7 +16,7 @@ from merrow_runtime.workflow import Workflow
 from merrow_server.runs.orders import SuggestionOrder, WorkflowText
 from merrow_server.suggestions.preparing import Asked, Choosing, Prepared, prepare
 from merrow_server.suggestions.report import report
-from merrow_server.suggestions.words import cost_sentence
+from merrow_server.suggestions.words import cost_sentence, usage_sentence
 
 Json = dict[str, Any]
 Check = Callable[[WorkflowText], Workflow]
@@ -29,7 +29,7 @@ class Suggestions:
     def __init__(self, store: Store, choosing: Choosing, check: Check) -> None:
         self._store, self._choosing, self._check = store, choosing, check
         self._ready: dict[int, tuple[Prepared, Outcome | None]] = {}
-        self._tasks: dict[int, asyncio.Task[tuple[Outcome, Usage]]] = {}
+        self._tasks: dict[int, asyncio.Task[Outcome]] = {}
         self._open: set[int] = set()
         self._cancelled: set[int] = set()
 
@@ -74,7 +74,7 @@ class Suggestions:
         prepared, known = self._ready.pop(ticket)
         try:
             if ticket in self._cancelled:
-                raise _cancelled()
+                raise _cancelled(NOTHING)
             outcome, usage = (known, NOTHING) if known is not None else await self._asked(ticket, prepared)
             ground = prepared.session.ground
             now = price_of(ground, ground.text, prepared.chosen.endpoint)
@@ -85,14 +85,20 @@ class Suggestions:
             await prepared.close()
 
     async def _asked(self, ticket: int, prepared: Prepared) -> tuple[Outcome, Usage]:
-        self._tasks[ticket] = task = asyncio.create_task(prepared.run())
+        used = NOTHING
+
+        def told(usage: Usage) -> None:
+            nonlocal used
+            used = usage
+
+        self._tasks[ticket] = task = asyncio.create_task(prepared.run(told))
         try:
             await asyncio.wait([task])
         finally:
             del self._tasks[ticket]
         if task.cancelled():
-            raise _cancelled()
-        return task.result()
+            raise _cancelled(used)
+        return task.result(), used
 
     def cancel(self, ticket: int) -> bool:
         """Cancel the session with this number, begun or not; whether there is one."""
@@ -116,5 +122,6 @@ class Suggestions:
         self._cancelled.discard(ticket)
 
 
-def _cancelled() -> UsageFailure:
-    return UsageFailure("The suggestions were cancelled; answers that came are kept and not paid again.")
+def _cancelled(used: Usage) -> UsageFailure:
+    cost = f" {usage_sentence(used.to_json())}" if used.calls else ""
+    return UsageFailure(f"The suggestions were cancelled; answers that came are kept and not paid again.{cost}")
