@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from merrow_optimizer.optimization.answers import Answers, Wanted
@@ -77,7 +79,7 @@ class Consulting:
             except UsageFailure:  # Without a call its answer is the problem.
                 continue
             if not search.history.has(draft.key) and self._is_affordable(draft):
-                found.append(draft)
+                found.append(draft if one.scores is None else replace(draft, judged=fmean(one.scores.values())))
         return found
 
     def _is_affordable(self, draft: Draft) -> bool:
