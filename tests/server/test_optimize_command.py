@@ -407,3 +407,17 @@ def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: Capture) -> N
     for words in (("show",), ("optimizations", "--delete"), ("optimize", "flow.mmd", "--from")):
         assert completed(*words, identity[:4]) == [identity], words
     assert completed("cancel", identity[:4]) == completed("resume", identity[:4]) == []
+
+
+def test_gepa_is_a_strategy_where_its_package_is(server: OpenAIServer, capsys: Capture) -> None:
+    pytest.importorskip("gepa")
+    asked = [*LIMITED, "--strategy", "gepa"]
+    refused = in_process(capsys, "optimize", "flow.mmd", *asked, "--jobs", "2")
+    assert (refused.code, refused.err) == (2, "merrow: The strategy gepa makes one draw at a time; use --jobs 1.\n")
+    assert not server.requests
+    assert in_process(capsys, "optimize", "flow.mmd", *asked).code == 0
+    one = newest()
+    assert (one["status"], one["strategy"], one["candidates"] > 1) == ("finished", "gepa", True)
+    count = len(server.requests)
+    assert in_process(capsys, "resume", one["search"]).code == 0
+    assert len(server.requests) == count

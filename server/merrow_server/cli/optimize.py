@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @with_options(DATA_OPTIONS)
 @click.option(
     "--strategy",
-    type=click.Choice(["guided", "evolve", "climb", "random", "mcts"]),
+    type=click.Choice(["guided", "evolve", "climb", "random", "mcts", "gepa"]),
     default="guided",
     show_default=True,
     help="How candidates are chosen: by a model of what helps, or by a published or simple loop.",

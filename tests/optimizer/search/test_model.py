@@ -92,11 +92,11 @@ def test_the_posterior_is_that_of_the_joint_normal_distribution(seed: int, candi
 def test_what_a_judge_gave_is_a_feature_once_there_is_any() -> None:
     def weights(marks: list[float | None]) -> list[tuple[float, float]]:
         history = History(60, 1, 0)
-        for number, given in enumerate(marks):
-            candidate = history.add(replace(draft(f"{number}"), features=(1.0,) + (0.0,) * (SIZE - 1), judged=given))
+        for number, mark in enumerate(marks):
+            candidate = history.add(replace(draft(f"{number}"), features=(1.0,) + (0.0,) * (SIZE - 1), judged=mark))
             draw = Draw(number + 1, candidate, history.next_places(candidate, 60))
             history.ask(draw)
-            history.apply(draw, [float(place.item < (50 if given == 10 else 20)) for place in draw.places])
+            history.apply(draw, [float(place.item < (50 if mark == 10 else 20)) for place in draw.places])
         return Posterior(history).weights
 
     assert len(weights([None, None])) == SIZE
