@@ -318,6 +318,40 @@ def test_a_budget_of_seconds_ends_it(server: OpenAIServer, capsys: Capture) -> N
     assert newest()["status"] == "finished"
 
 
+def test_a_budget_of_seconds_bounds_the_reading_of_the_held_out_items(server: OpenAIServer, capsys: Capture) -> None:
+    searched: set[str] = set()
+
+    def slow_at_the_end(request: Received) -> Step:
+        step = answer(request)
+        item = re.findall(r"\d+", request.body["messages"][-1]["content"])[0]
+        if len(searched) < 20:
+            searched.add(item)
+        return step if item in searched or not isinstance(step, Reply) else Reply(step.text, delay=60.0)
+
+    server.answer = slow_at_the_end
+    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "climb", "--budget-seconds", "15")
+    assert done.code == 1, done.err
+    assert "The budget of 15 seconds is over. The held-out items are not read to the end." in done.err
+    one = newest()
+    assert (one["status"], one["held_out"], one["crown"] > 0) == ("stopped", None, True)
+    server.answer = answer
+    assert in_process(capsys, "resume", one["search"], "--budget-seconds", "600").code == 0
+    assert newest()["held_out"] is not None
+
+
+def test_items_that_a_deleted_search_chose_by_are_not_taken_for_unseen(server: OpenAIServer, capsys: Capture) -> None:
+    first = [*LIMITED, "--strategy", "climb", "--small"]
+    assert in_process(capsys, "optimize", "flow.mmd", *first).code == 0
+    chose = newest()["search"]
+    more = [*LIMITED, "--strategy", "climb", "--from"]
+    assert in_process(capsys, "optimize", "flow.mmd", *more, chose).code == 0
+    between = newest()["search"]
+    for _ in range(2):
+        third = in_process(capsys, "optimize", "flow.mmd", *more, between, "--dry-run")
+        assert "chose by items that are held out here, so that there will be no p" in third.out
+        merrow("optimizations", "--delete", chose)
+
+
 def test_a_budget_does_not_continue_what_is_over(server: OpenAIServer, capsys: Capture) -> None:
     assert in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random").code == 0
     search = newest()["search"]
@@ -373,3 +407,17 @@ def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: Capture) -> N
     for words in (("show",), ("optimizations", "--delete"), ("optimize", "flow.mmd", "--from")):
         assert completed(*words, identity[:4]) == [identity], words
     assert completed("cancel", identity[:4]) == completed("resume", identity[:4]) == []
+
+
+def test_gepa_is_a_strategy_where_its_package_is(server: OpenAIServer, capsys: Capture) -> None:
+    pytest.importorskip("gepa")
+    asked = [*LIMITED, "--strategy", "gepa"]
+    refused = in_process(capsys, "optimize", "flow.mmd", *asked, "--jobs", "2")
+    assert (refused.code, refused.err) == (2, "merrow: The strategy gepa makes one draw at a time; use --jobs 1.\n")
+    assert not server.requests
+    assert in_process(capsys, "optimize", "flow.mmd", *asked).code == 0
+    one = newest()
+    assert (one["status"], one["strategy"], one["candidates"] > 1) == ("finished", "gepa", True)
+    count = len(server.requests)
+    assert in_process(capsys, "resume", one["search"]).code == 0
+    assert len(server.requests) == count

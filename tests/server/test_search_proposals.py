@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -245,6 +246,36 @@ def test_a_question_ends_with_the_time(server: OpenAIServer, model: Scripted, ca
     assert "The budget of 4 seconds is over." in done.out
     assert model.asked
     assert time.monotonic() - began < 30
+
+
+@posix
+def test_a_question_that_was_cut_off_is_paid_put_again_and_nothing_else_changes(
+    server: OpenAIServer, model: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with place(monkeypatch, tmp_path / "whole", server):
+        assert optimize(*OWN, *LIMITED, *MODELS).code == 0
+        whole, paid = record(newest()["search"]), newest()["usage"]
+    with place(monkeypatch, tmp_path / "cut", server):
+        server.answer = lambda request: Hang() if is_judging(request) else model(request)
+        running = begun(*OWN, *LIMITED, *MODELS)
+        count = len(server.requests)
+        deadline = time.monotonic() + 60
+        while not any(map(is_judging, server.requests[count:])) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == 130
+        cut = newest()
+        asked = [one for one in server.requests[count:] if is_asking(one) or is_judging(one)]
+        assert cut["proposals"]["usage"]["calls"] == len(asked) > 1
+        assert cut["proposals"]["questions"] == 0
+        server.answer = model
+        assert merrow("resume", cut["search"]).code == 0
+        assert newest()["usage"]["calls"] == paid["calls"] + sum(map(is_judging, asked))
+        assert _without_usage(record(cut["search"])) == _without_usage(whole)
+
+
+def _without_usage(shown: str) -> str:
+    return re.sub(r'"(usage|spent)": \{[^}]*\}', "", shown)
 
 
 def test_right_answers_get_into_no_prompt(server: OpenAIServer, model: Scripted, capsys: Capture) -> None:

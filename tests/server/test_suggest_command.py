@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -232,8 +233,28 @@ def test_ctrl_c_ends_it_and_keeps_what_came(model: Model) -> None:
         _, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors.decode()
     assert b"Traceback" not in errors
+    assert f"\n{len(server.requests)} calls, ".encode() in errors, "the judge's calls are counted, too"
+    assert b"Stopped: answers that came are kept and not paid again." in errors
     server.answer = before
     count = len(server.requests)
     assert merrow("suggest", "flow.mmd", "--yes").code == 0
     assert len(server.requests) == count + 2, "only the judge is asked again"
     assert merrow("costs", "--by", "model").out.count("test-model") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_ctrl_c_at_the_question_of_the_cost_ends_it(model: Model) -> None:
+    terminal, other = os.openpty()
+    command = [sys.executable, "-m", "merrow_server", "suggest", "flow.mmd"]
+    with subprocess.Popen(command, stdin=other, stderr=other, stdout=other, env=os.environ.copy()) as running:
+        os.close(other)
+        shown = b""
+        while b"Go on? [y/N]:" not in shown:
+            shown += os.read(terminal, 4096)
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=60) == 130
+    with contextlib.suppress(OSError):  # The other end is closed.
+        shown += os.read(terminal, 65536)
+    os.close(terminal)
+    assert b"Traceback" not in shown
+    assert not model.requests

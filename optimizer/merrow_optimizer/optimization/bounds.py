@@ -67,13 +67,18 @@ class Reserve:
     @property
     def seconds_left(self) -> float | None:
         """The time for draws, with what reading the held-out items takes at the pace so far left over; None without a limit."""
-        limit = self._plan.base.limits.seconds
-        if limit is None:
+        whole = self.whole_seconds_left
+        if whole is None:
             return None
         here = time.monotonic() - self._began
         answers = 2 * len(self._plan.split.held_out)
-        reading = answers * here / self._answers.asked if self._answers.asked else 0.0
-        return limit - self._elapsed - here - reading
+        return whole - (answers * here / self._answers.asked if self._answers.asked else 0.0)
+
+    @property
+    def whole_seconds_left(self) -> float | None:
+        """The time for all that is left to do; None without a limit."""
+        limit = self._plan.base.limits.seconds
+        return None if limit is None else limit - self._elapsed - (time.monotonic() - self._began)
 
     def _reserved_calls(self, drafts: Sequence[Draft]) -> float:
         """How many calls reading the held-out items may take: of the start and of the dearest candidate."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from merrow_optimizer.optimization.answers import Answers, Wanted
@@ -41,7 +44,10 @@ class Consulting:
         assert plan.proposing is not None  # noqa: S101 (whoever makes one has looked)
         self._id, self._plan, self._proposing = search, plan, plan.proposing
         self._answers, self._costs, self._user = answers, costs, user
-        self._known: dict[int, Mapping[str, Any]] = dict(user.optimizations.proposals(search))
+        kept = user.optimizations.proposals(search)
+        self._cut = {number: one for number, one in kept.items() if one.get("cut", False)}
+        """What was used for questions that the end of a search cut off; they are put again."""
+        self._known = {number: one for number, one in kept.items() if number not in self._cut}
 
     def is_due(self, search: Search) -> bool:
         """Whether a question comes before the next draw, which is ready to be made."""
@@ -73,7 +79,7 @@ class Consulting:
             except UsageFailure:  # Without a call its answer is the problem.
                 continue
             if not search.history.has(draft.key) and self._is_affordable(draft):
-                found.append(draft)
+                found.append(draft if one.scores is None else replace(draft, judged=fmean(one.scores.values())))
         return found
 
     def _is_affordable(self, draft: Draft) -> bool:
@@ -89,18 +95,19 @@ class Consulting:
     async def ask(self, search: Search) -> str | None:
         """Put a question before the next draw and keep what comes of it: why it brought nothing, or None.
 
-        Nothing is kept where the search stops meanwhile. Raises `StoreFailure`.
+        Where it is cut off, only what it used is kept. Raises `StoreFailure`.
         """
         number = len(search.history.draws) + 1
         parents = self._parents(search)
         failures = await self._failures(parents[0].number)
         if self._answers.stopped_by is not None or self._answers.is_cut:
             return None
-        before, used = self._known.get(number), NOTHING
+        known, used = self._known.get(number), NOTHING
+        before = known or self._cut.get(number)
         found: Proposals | None = None
         failure: str | None = None
         try:
-            asker = self._asker(is_fresh=before is not None)
+            asker = self._asker(is_fresh=known is not None)
             try:
                 tries, taken = self._tries(search), [draft.key for draft in search.history.drafts]
                 found = await self._proposer(asker, number).propose(parents, failures, tries, _WANTED, taken)
@@ -110,6 +117,11 @@ class Consulting:
                 self._answers.proposing += used
         except (AnswerFailure, BudgetFailure, EndpointFailure) as problem:
             failure = str(problem)
+        except asyncio.CancelledError:
+            if used != NOTHING:
+                said = _said(before, None, used, None if known is None else known["failure"])
+                self._user.optimizations.propose(self._id, number, {**said, "cut": known is None})
+            raise
         if found is not None and not self._usable(found.proposals, search):
             failure = "Nothing that the model proposed can be used: each candidate was invalid, known or too dear."
         self._known[number] = _said(before, found, used, failure)

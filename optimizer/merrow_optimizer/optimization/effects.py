@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_optimizer.optimization.record import SearchRecord
 from merrow_optimizer.search.candidates import Draft, Draw, Place
-from merrow_optimizer.search.features import features_of, keys_of, place_of_key, place_of_prompt
+from merrow_optimizer.search.features import SIZE, features_of, keys_of, place_of_key, place_of_prompt
 from merrow_optimizer.search.history import History
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
@@ -42,7 +42,8 @@ def effects_of(found: SearchRecord) -> list[Effect]:
     weights = Posterior(history).weights
     effects = []
     for place, words in sorted(names.items()):
-        having = sum(1 for number in scored if history.drafts[number].features[place])
+        drafts = [history.drafts[number] for number in scored]
+        having = sum(1 for one in drafts if (one.judged is not None if place == SIZE else one.features[place]))
         if having < len(scored):  # What all of them have is told by none.
             mean, deviation = weights[place]
             interval = (mean - _CERTAIN * deviation, mean + _CERTAIN * deviation)
@@ -63,9 +64,10 @@ def _history(found: SearchRecord) -> tuple[History, dict[int, set[str]]]:
         steps = make_steps(workflow, RunOptions(default_model="m"))
         prompts = [step.definition.prompt for step in steps.values() if step.definition.prompt is not None]
         features = features_of(workflow.graph, prompts)
-        history.add(
-            Draft(one.text, tuple(one.parents), one.operator, one.title, one.key, features, one.calls, one.nodes)
-        )
+        said = (one.text, tuple(one.parents), one.operator, one.title, one.key)
+        history.add(Draft(*said, features, one.calls, one.nodes, one.judged))
+        if one.judged is not None:
+            names[SIZE] = {"the best marks of the judge"}
         for key in keys_of(workflow.graph):
             names.setdefault(place_of_key(key), set()).add(_said(key))
         for prompt in prompts:

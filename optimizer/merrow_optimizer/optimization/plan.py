@@ -18,6 +18,7 @@ from merrow_optimizer.search.engine import Strategy
 from merrow_optimizer.search.held_out import set_aside
 from merrow_optimizer.search.strategies.climbing import Climb, RandomWalk
 from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings, Mcts
+from merrow_optimizer.search.strategies.gepa import Gepa
 from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.running.forecast import Bounds
@@ -29,7 +30,7 @@ ASIDE = "aside"
 """The part of the items that is held out where the data has no such part: a third of them, the same in each search."""
 ROUNDS = 20
 """Times all items that a search may ask where no budget is said."""
-_REPEATS = {"guided": 3, "climb": 2, "random": 1, "evolve": 5, "mcts": 5}
+_REPEATS = {"guided": 3, "climb": 2, "random": 1, "evolve": 5, "mcts": 5, "gepa": 1}
 """How often a candidate answers an item at most, where it may answer otherwise."""
 _ENDLESS = 10**9
 _SHOWN_SHARE = 0.2
@@ -173,6 +174,8 @@ class SearchPlan:
             return Evolve(proposer, EvolveSettings(repeats=self.repeats))
         if self.strategy == "mcts":
             return Mcts(proposer, EvolveSettings(crossover=0.0, repeats=self.repeats))
+        if self.strategy == "gepa":
+            return Gepa(proposer, self.seed)
         return Climb(proposer) if self.strategy == "climb" else RandomWalk(proposer)
 
 
@@ -220,6 +223,8 @@ def check(plan: SearchPlan) -> None:
     plan.make_strategy(moves)
     if plan.bounds.patience is not None and plan.strategy != "guided":
         raise UsageFailure("--patience goes with the strategy guided.")
+    if plan.jobs > 1 and plan.strategy == "gepa":
+        raise UsageFailure("The strategy gepa makes one draw at a time; use --jobs 1.")
     if plan.proposing is not None and plan.proposing.only and plan.strategy != "guided":
         raise UsageFailure("--proposer model goes with the strategy guided; choose --proposer both for another one.")
     nodes = len(start.graph.nodes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import correlation, fmean
 from typing import Any
@@ -210,18 +210,17 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [sum(other < one for other in values) + (sum(other == one for other in values) - 1) / 2 for one in values]
 
 
-def _proposals(record: OptimizationRecord, said: Iterable[Mapping[str, Any]]) -> RecordedProposals | None:
+def _proposals(record: OptimizationRecord, said: Collection[Mapping[str, Any]]) -> RecordedProposals | None:
     if record.plan.get("proposing") is None:
         return None
-    questions = list(said)
+    paid = sum((Usage.from_json(one["usage"]) for one in said), NOTHING)
+    questions = [one for one in said if not one.get("cut", False)]
     tallies: dict[str, Tally] = {"moves": Tally(), "graph": Tally()}
     for one in questions:
         for form, shown in one["tallies"].items():
             tallies[form] += Tally.from_json(shown)
     failed = sum(1 for one in questions if one["failure"] is not None)
-    return RecordedProposals(
-        len(questions), failed, tallies, sum((Usage.from_json(one["usage"]) for one in questions), NOTHING)
-    )
+    return RecordedProposals(len(questions), failed, tallies, paid)
 
 
 def load(user: Store, search: str) -> SearchRecord:

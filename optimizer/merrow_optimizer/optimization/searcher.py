@@ -389,10 +389,19 @@ class Searcher:
         self._reserve.release()
         self._tell("held_out_started", items=len(plan.split.held_out), part=plan.split.part)
         start, best = self._candidates[START], self._candidates[crown]
-        result = await read(self._user, self._record, plan, self._answers, start, best)
+        left, loop = self._reserve.whole_seconds_left, asyncio.get_running_loop()
+        late = None if left is None else loop.call_later(max(0.0, left), self._reading_is_late)
+        try:
+            result = await read(self._user, self._record, plan, self._answers, start, best)
+        finally:
+            if late is not None:
+                late.cancel()
         if result is not None:
             self._kept.conclude(self.id, result.to_json())
             self._tell("held_out", **result.to_json())
+
+    def _reading_is_late(self) -> None:
+        self._answers.halt(f"{self._reserve.time_is_over} The held-out items are not read to the end.")
 
     def _tell(self, event: str, **data: Any) -> None:
         self._told({"event": event, **data, "spent": self._answers.paid.to_json()})

@@ -16,7 +16,8 @@ class Draft:
     ``parents`` are the numbers of the candidates that it was made of, ``operator`` names the mutation that made it and ``title``
     describes the change; all are empty for the workflow that a search begins with. ``key`` is equal for workflows that do the
     same, up to the names of their nodes. ``features`` are those of `features.features_of`; ``calls`` is how many model calls or
-    programs its nodes have for one item, without the turns of Loops.
+    programs its nodes have for one item, without the turns of Loops. ``judged`` is the mean of what a judge gave it, from 1 to
+    10; None where none did.
     """
 
     text: str
@@ -27,6 +28,7 @@ class Draft:
     features: tuple[float, ...]
     calls: int
     nodes: int
+    judged: float | None = None
 
 
 class Place(NamedTuple):

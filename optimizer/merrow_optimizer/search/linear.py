@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from random import Random
 
+from merrow_optimizer.search.candidates import Draft
 from merrow_optimizer.search.features import SIZE, STRUCTURE
 from merrow_optimizer.search.history import History
 from merrow_runtime.errors import UsageFailure
@@ -27,12 +28,15 @@ finally:
 
 _WEIGHT, _PROMPT, _OWN, _NOISE = 0.06, 0.12, 0.03, 0.16
 """Standard deviations of a weight of structure, of a prompt and of a candidate's own part, at this variance of one score."""
+_MIDDLE, _BEST = 5.5, 10.0
+"""Of what a judge gives, from 1 to 10."""
 
 
 class Posterior:
     """The model given a history.
 
     score(c) = x(c) . theta + delta(c); theta ~ N(0, W), delta ~ N(0, own^2); the mean of n scores ~ N(score, noise / n).
+    x(c) are the candidate's features and, as soon as a judge has judged any of them, what it gave (-1 to 1; 0: nothing).
     ``scored`` are the candidates with scores, ``means`` and ``deviations`` what is believed of them, in that order.
     """
 
@@ -40,11 +44,13 @@ class Posterior:
         noise = history.noise
         scale = noise / _NOISE
         self._own = _OWN * _OWN * scale
-        prior = np.full(SIZE, _WEIGHT * _WEIGHT * scale)
+        self._is_judged = any(draft.judged is not None for draft in history.drafts)
+        size = SIZE + self._is_judged
+        prior = np.full(size, _WEIGHT * _WEIGHT * scale)
         prior[0] = 1.0
-        prior[1 + STRUCTURE :] = _PROMPT * _PROMPT * scale
+        prior[1 + STRUCTURE : SIZE] = _PROMPT * _PROMPT * scale
         self.scored = history.scored()
-        rows = np.array([history.drafts[number].features for number in self.scored]).reshape(-1, SIZE)
+        rows = np.array([self._row(history.drafts[number]) for number in self.scored]).reshape(-1, size)
         counts = np.array([history.counts[number] for number in self.scored], dtype=float)
         seen = np.array([history.sums[number] for number in self.scored]) / counts
         variance = self._own + noise / counts
@@ -68,11 +74,15 @@ class Posterior:
         """What each feature adds to a score: mean and standard deviation."""
         return list(zip(self._theta.tolist(), self._spread.tolist(), strict=True))
 
-    def draw(self, features: Sequence[Sequence[float]], chance: Random) -> tuple[list[float], list[float]]:
+    def _row(self, draft: Draft) -> tuple[float, ...]:
+        given = 0.0 if draft.judged is None else (draft.judged - _MIDDLE) / (_BEST - _MIDDLE)
+        return (*draft.features, given) if self._is_judged else draft.features
+
+    def draw(self, drafts: Sequence[Draft], chance: Random) -> tuple[list[float], list[float]]:
         """One draw of theta: what it says of workflows without scores, and a draw of the score of each in ``scored``."""
-        normal = np.array([chance.gauss() for _ in range(SIZE)])
+        normal = np.array([chance.gauss() for _ in range(len(self._theta))])
         theta = self._theta + np.linalg.solve(self._root.T, normal)
-        new: list[float] = (np.array(features).reshape(-1, SIZE) @ theta).tolist()
+        new: list[float] = (np.array([self._row(draft) for draft in drafts]).reshape(-1, len(theta)) @ theta).tolist()
         fitted = self._rows @ theta
         centre = (fitted + self._shrink * (self._seen - fitted)).tolist()
         own = np.sqrt(self._shrink * self._error).tolist()

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @click.option("--memory", metavar="M", help="The memory of the start: none, all, last:N, tokens:N or summary.")
 @click.option(
     "--strategy",
-    type=click.Choice(["guided", "evolve", "climb", "random", "mcts"]),
+    type=click.Choice(["guided", "evolve", "climb", "random", "mcts", "gepa"]),
     default="guided",
     show_default=True,
     help="How candidates are chosen: by a model of what helps, or by a published or simple loop.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -79,7 +80,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     with closing(Store.open()) as user:
         try:
             ctx.exit(asyncio.run(_suggest(user, file, given)))
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, KeyboardInterrupt):
             echo(f"{style('Stopped', fg='yellow')}: answers that came are kept and not paid again.", err=True)
             ctx.exit(INTERRUPTED)
 
@@ -141,6 +142,7 @@ def _print_forecast(prepared: Prepared, output: str) -> None:
 async def _outcome(prepared: Prepared, given: dict[str, Any]) -> tuple[Outcome, Usage]:
     """What came of the session: from what is known, or asked for, after the user agreed where that is needed."""
     from merrow_runtime.usage import NOTHING
+    from merrow_server.suggestions.words import usage_sentence
 
     known = await prepared.known()
     if known is not None:
@@ -151,7 +153,18 @@ async def _outcome(prepared: Prepared, given: dict[str, Any]) -> tuple[Outcome, 
         echo(f"{style('Note:', fg='yellow')} {visible(notice)}", err=True)
     if prepared.may_cost and not given["yes"]:
         _agree(prepared)
-    return await prepared.run()
+    used = NOTHING
+
+    def told(usage: Usage) -> None:
+        nonlocal used
+        used = usage
+
+    try:
+        return await prepared.run(told), used
+    except BaseException:  # What was paid is said whatever ended it.
+        if used.calls:
+            echo(usage_sentence(used.to_json()), err=True)
+        raise
 
 
 def _agree(prepared: Prepared) -> None:
@@ -162,7 +175,13 @@ def _agree(prepared: Prepared) -> None:
             f"This may cost more than {limit}, which your settings allow unasked (`suggest_ask_above_usd`): agree with --yes,"
             " or bound it with --budget-usd."
         )
-    if not click.confirm(f"This may cost more than {limit}. Go on?", err=True):
+    # The event loop would have Ctrl-C wait until the question is answered.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        agrees = click.confirm(f"This may cost more than {limit}. Go on?", err=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if not agrees:
         raise InputError("Nothing was asked.")
 
 
@@ -207,8 +226,7 @@ def _write(opened: Opened, text: str) -> None:
 
 
 def _print(opened: Opened, told: dict[str, Any]) -> None:
-    from merrow_server.run_report import cost_text
-    from merrow_server.suggestions.words import run_text, score_text, valid_lines
+    from merrow_server.suggestions.words import run_text, score_text, usage_sentence, valid_lines
 
     for number, one in enumerate(told["suggestions"], 1):
         echo(style(f"{number}  {visible(one['title'])}  ({score_text(one['scores'])})", bold=True))
@@ -224,9 +242,8 @@ def _print(opened: Opened, told: dict[str, Any]) -> None:
         echo(line, err=True)
     for notice in told["notices"]:
         echo(f"{style('Note:', fg='yellow')} {visible(notice)}", err=True)
-    calls = told["usage"]["calls"]
-    if calls:
-        echo(f"{calls} {'call' if calls == 1 else 'calls'}, {cost_text(told['usage'])}.", err=True)
+    if told["usage"]["calls"]:
+        echo(usage_sentence(told["usage"]), err=True)
     if told["suggestions"]:
         echo(
             f"Write one with: merrow suggest {visible(opened.target.name)} --apply K (and the same options).", err=True

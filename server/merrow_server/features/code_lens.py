@@ -1,4 +1,6 @@
-"""Code lenses above a workflow's header: to run it, what a run would do, its figures, its last evaluation, a better version."""
+"""Code lenses above a workflow's header: to run it, what a run would do, its figures, its last evaluation, a better version, what
+a model suggested.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from lsprotocol import types
 
 from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_server.features.cases import TEST
+from merrow_server.features.code_action import SUGGEST_COMMAND
 from merrow_server.features.evaluation_commands import SHOW as SHOW_EVALUATION
 from merrow_server.features.run_commands import DRY_RUN, RUN
 from merrow_server.features.search_commands import SHOW_BETTER
@@ -49,6 +52,11 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
             better = server.last_searches.of(diagram, number)
             if better is not None:
                 found.append(types.CodeLens(diagram.to_lsp(place), _better(better)))
+            suggested = server.suggestions.last(diagram)
+            if suggested is not None:
+                title = "1 suggestion" if suggested.count == 1 else f"{suggested.count} suggestions"
+                command = types.Command(title, SUGGEST_COMMAND, arguments=[suggested.asked])
+                found.append(types.CodeLens(diagram.to_lsp(place), command))
             last = server.runs.results.of(diagram)
             if last is not None and last.offline:
                 # Without a command: words to read.

@@ -13,6 +13,9 @@
 It answers what ``merrow suggest --format json`` prints, with ``uri``, ``diagram`` and ``version``; each of ``suggestions`` also
 has ``edits`` and ``delta`` (as in ``merrow.mutate``) and ``diagramText``. ``applied`` is the id of what was applied, or null.
 
+A lens says how many suggestions there are while the text is as it was; it has ``merrow.suggest`` with what was asked, whose
+answers are known.
+
 ``merrow.applySuggestion`` takes ``{id}`` and has the client make its edits as one step, where the document is still as it was
 when it was suggested. It answers ``{id, title, uri}``.
 """
@@ -31,7 +34,7 @@ from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.runs import Place, refused
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.suggestions import Kept
+from merrow_server.lsp.suggestions import Kept, Last
 from merrow_server.lsp.workflow_texts import text_of
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ APPLY_COMMAND = "merrow.applySuggestion"
 _AGREE = "Ask the Model"
 _MOST = 16
 _GOAL = 1_000
+_NOT_AGAIN = ("version", "dryRun", "agreed", "preview", "fresh", "budget")
+"""What is said of one question alone."""
 _NAMES = {
     "node": "node",
     "goal": "goal",
@@ -96,6 +101,9 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         edits = diagram.edits_to_lsp(one["edits"])
         server.suggestions.keep(one["id"], Kept(document.uri, version, one["title"], one["effect"], tuple(edits)))
         one["edits"], one["delta"] = edits, delta_object(difference)
+    if answer["suggestions"]:
+        again = {name: value for name, value in asked.items() if name not in _NOT_AGAIN}
+        server.suggestions.remember(diagram, Last(diagram.text, len(answer["suggestions"]), again))
     answer |= {"uri": document.uri, "diagram": asked["diagram"], "version": version, "applied": None}
     if not asked.get("preview", False):
         answer["applied"] = await _choose(server, title, answer)

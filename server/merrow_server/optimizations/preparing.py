@@ -103,12 +103,13 @@ async def prepare_search(
             proposing=proposing,
         )
         notes = [*note, *_notes(plan, user, data)]
-        begin_with = None
+        begin_with, lineage = None, []
         if wanted.begin_with is not None:
             before = load(user, wanted.begin_with)
             begin_with = before.id
             given, more = _elites(before, plan.moves)
-            seen = _seen(user, before.search, split)
+            lineage = _lineage(user, before.search)
+            seen = _seen(lineage, split)
             plan, notes = replace(plan, given=given, seen=seen), [*notes, *more]
             if seen:
                 notes.append(
@@ -120,7 +121,8 @@ async def prepare_search(
     except BaseException:
         await base.close()
         raise
-    again = {**base.again, "settings": asdict(wanted.bounds), "begin_with": begin_with, "reader": data.reader}
+    again = {**base.again, "settings": asdict(wanted.bounds), "begin_with": begin_with, "lineage": lineage}
+    again["reader"] = data.reader
     return PreparedSearch(plan, data, base, again, notes)
 
 
@@ -279,17 +281,20 @@ def _elites(before: SearchRecord, moves: Moves) -> tuple[list[tuple[str, str]], 
     return given, notes
 
 
-def _seen(user: Store, search: OptimizationRecord, split: Split) -> int:
-    """How many searches, of this one and those that it began with, chose by items that are held out now."""
+def _lineage(user: Store, search: OptimizationRecord) -> list[list[str]]:
+    """The items by which this search and each of those that it began with chose: kept in its plan, since those may be deleted."""
+    plan = search.plan
+    earlier = plan.get("lineage")
+    if earlier is None:  # It is of a version that did not keep them.
+        identity = None if plan["begin_with"] is None else user.optimizations.identity(plan["begin_with"])
+        earlier = [] if identity is None else _lineage(user, user.optimizations.get(identity))
+    return [[*plan["items"], *plan.get("shown", ())], *earlier]
+
+
+def _seen(lineage: Sequence[Sequence[str]], split: Split) -> int:
+    """How many searches of a lineage chose by items that are held out now."""
     held_out = {item.id for item in split.held_out}
-    count = 0
-    known: OptimizationRecord | None = search
-    while known is not None:
-        count += not held_out.isdisjoint([*known.plan["items"], *known.plan.get("shown", ())])
-        earlier = known.plan["begin_with"]
-        identity = None if earlier is None else user.optimizations.identity(earlier)
-        known = None if identity is None else user.optimizations.get(identity)
-    return count
+    return sum(not held_out.isdisjoint(items) for items in lineage)
 
 
 def _file_text(before: SearchRecord, one: RecordedCandidate) -> str | None:

@@ -49,8 +49,12 @@ class Preparations(Generic[_Ready]):
         if found is not None:
             await found.close()
 
-    async def carry_out(self, ticket: int, work: Callable[[_Ready], Coroutine[Any, Any, _Done]]) -> _Done:
-        """What ``work`` makes of it, which ends with it. Raises `UsageFailure` where it was cancelled."""
+    async def carry_out(
+        self, ticket: int, work: Callable[[_Ready], Coroutine[Any, Any, _Done]], used: Callable[[], str] = str
+    ) -> _Done:
+        """What ``work`` makes of it, which ends with it. Raises `UsageFailure` where it was cancelled, with the sentence of what
+        was ``used`` until then.
+        """
         ready = self._ready.pop(ticket)
         try:
             if ticket in self._cancelled:
@@ -61,7 +65,7 @@ class Preparations(Generic[_Ready]):
             finally:
                 del self._tasks[ticket]
             if task.cancelled():
-                raise self._gone()
+                raise self._gone(used())
             return task.result()
         finally:
             self._forget(ticket)
@@ -88,5 +92,6 @@ class Preparations(Generic[_Ready]):
         self._open.discard(ticket)
         self._cancelled.discard(ticket)
 
-    def _gone(self) -> UsageFailure:
-        return UsageFailure(f"The {self._what} were cancelled; answers that came are kept and not paid again.")
+    def _gone(self, used: str = "") -> UsageFailure:
+        said = f"The {self._what} were cancelled; answers that came are kept and not paid again."
+        return UsageFailure(f"{said} {used}".rstrip())

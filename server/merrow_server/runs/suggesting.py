@@ -10,13 +10,13 @@ from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.mutations.base import Difference
 from merrow_optimizer.suggestions.session import Outcome, price_of
 from merrow_runtime.store.database import Store
-from merrow_runtime.usage import NOTHING
+from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.workflow import Workflow
 from merrow_server.runs.orders import SuggestionOrder, WorkflowText
 from merrow_server.runs.preparations import Preparations
 from merrow_server.suggestions.preparing import Asked, Choosing, Prepared, prepare
 from merrow_server.suggestions.report import report
-from merrow_server.suggestions.words import cost_sentence
+from merrow_server.suggestions.words import cost_sentence, usage_sentence
 
 Json = dict[str, Any]
 Check = Callable[[WorkflowText], Workflow]
@@ -74,11 +74,18 @@ class Suggestions:
 
         Raises `RunFailure`, also where it was cancelled.
         """
-        return await self._orders.carry_out(ticket, self._done)
+        spent: list[Usage] = []
 
-    async def _done(self, ready: _Ready) -> tuple[Json, list[Difference]]:
+        def said() -> str:
+            return usage_sentence(spent[-1].to_json()) if spent and spent[-1].calls else ""
+
+        return await self._orders.carry_out(ticket, lambda ready: self._done(ready, spent), said)
+
+    async def _done(self, ready: _Ready, spent: list[Usage]) -> tuple[Json, list[Difference]]:
+        """What came of it; at the end of ``spent`` is what it used."""
         prepared = ready.prepared
-        outcome, usage = (ready.known, NOTHING) if ready.known is not None else await prepared.run()
+        outcome = await prepared.run(spent.append) if ready.known is None else ready.known
+        usage = spent[-1] if spent else NOTHING
         ground = prepared.session.ground
         now = price_of(ground, ground.text, prepared.chosen.endpoint)
         shown = [{**one.to_json(), "diagramText": one.text, "edits": one.edits} for one in outcome.suggestions]

@@ -90,17 +90,20 @@ class Prepared:
         except (UnknownAnswerError, RunFailure):
             return None
 
-    async def run(self) -> tuple[Outcome, Usage]:
-        """Ask the models; what came of it, and what it used. Raises `RunFailure`."""
+    async def run(self, used: Callable[[Usage], None]) -> Outcome:
+        """Ask the models; what came of it. ``used`` is told in the end what it used, also where it was cancelled. Raises
+        `RunFailure`.
+        """
         limits, chosen = self._asked.limits, self.chosen
         bounds = (limits.usd, limits.tokens, limits.seconds)
         budget = None if bounds == (None, None, None) else Budget(*bounds)
         meter = meter_of(chosen, os.path.abspath(self.session.ground.workflow.name))  # noqa: PTH100 (#2 may follow)
         asker = Asker(chosen, self._user.cache, budget, meter, fresh=self._asked.fresh)
         try:
-            return await self.session.run(asker, told=self._told), asker.used
+            return await self.session.run(asker, told=self._told)
         finally:
             asker.close()
+            used(asker.used)
 
     @property
     def may_cost(self) -> bool:

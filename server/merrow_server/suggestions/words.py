@@ -7,6 +7,7 @@ from typing import Any
 
 from merrow_runtime.provenance import named
 from merrow_server.rendering.snippet import visible
+from merrow_server.run_report import cost_text
 
 
 def cost_sentence(forecast: Mapping[str, Any], optimizer: str, judge: str | None, endpoint: str) -> str:
@@ -22,6 +23,12 @@ def cost_sentence(forecast: Mapping[str, Any], optimizer: str, judge: str | None
         f"{calls['least']:.0f} to {calls['most']:.0f} calls to {who} at {named(endpoint)}, at most about"
         f" {tokens['most']:,.0f} tokens, {money}."
     )
+
+
+def usage_sentence(usage: Mapping[str, Any]) -> str:
+    """What a session used, as a sentence: ``3 calls, $0.0012.``."""
+    calls = usage["calls"]
+    return f"{calls} {'call' if calls == 1 else 'calls'}, {cost_text(usage)}."
 
 
 def run_text(run: Mapping[str, Any] | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from random import Random
 from zlib import crc32
 
@@ -86,6 +87,25 @@ def test_the_posterior_is_that_of_the_joint_normal_distribution(seed: int, candi
     deviations = np.sqrt(np.diag(prior - gain @ prior))
     assert posterior.means == pytest.approx(means.tolist(), abs=1e-7)
     assert posterior.deviations == pytest.approx(deviations.tolist(), abs=1e-7)
+
+
+def test_what_a_judge_gave_is_a_feature_once_there_is_any() -> None:
+    def weights(marks: list[float | None]) -> list[tuple[float, float]]:
+        history = History(60, 1, 0)
+        for number, mark in enumerate(marks):
+            candidate = history.add(replace(draft(f"{number}"), features=(1.0,) + (0.0,) * (SIZE - 1), judged=mark))
+            draw = Draw(number + 1, candidate, history.next_places(candidate, 60))
+            history.ask(draw)
+            history.apply(draw, [float(place.item < (50 if mark == 10 else 20)) for place in draw.places])
+        return Posterior(history).weights
+
+    assert len(weights([None, None])) == SIZE
+    unjudged, worst, best = None, 1.0, 10.0
+    found = weights([unjudged, worst, best, worst, best])
+    assert len(found) == SIZE + 1
+    mean, deviation = found[-1]
+    assert mean > 3 * deviation / 2 > 0
+    assert weights([best, worst, worst, worst])[-1][0] > 0
 
 
 def test_draws_of_scores_spread_as_the_posterior_says() -> None:

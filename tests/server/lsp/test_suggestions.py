@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, prompt, said, setting
+from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, is_judging, prompt, said, setting
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
@@ -253,3 +253,50 @@ async def test_a_markdown_file_is_changed_in_its_block(tmp_path: Path) -> None:
         one = answer["suggestions"][1]
         assert after(text, one["edits"]) == text.replace("Solve the problem step by step.", NEW)
         assert one["diagramText"] == FLOW.replace("Solve the problem step by step.", NEW)
+
+
+async def test_a_lens_says_how_many_suggestions_there_are_while_the_text_is_as_it_was(tmp_path: Path) -> None:
+    async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        assert await suggested(editor, uri) is None
+        await editor.execute(SUGGEST, uri=uri, preview=True, agreed=True, goal="be brief", fresh=True)
+        count = len(server.requests)
+        lens = await suggested(editor, uri)
+        assert lens is not None
+        assert lens.title == "2 suggestions"
+        assert list(lens.arguments or ()) == [{"uri": uri, "diagram": 1, "goal": "be brief"}]
+        shown = asked(editor, "2. ")
+        edits = applied(editor)
+        answer = await editor.execute(SUGGEST, uri=uri, diagram=1, goal="be brief")
+        assert len(shown) == 1, "nothing may cost anything"
+        assert answer["applied"] is not None
+        assert len(edits) == 1
+        assert len(server.requests) == count
+        editor.change(uri, FLOW.replace("RETURN", "ANSWER"))
+        assert await suggested(editor, uri) is None
+        editor.change(uri, FLOW)
+        assert await suggested(editor, uri) is not None
+
+
+async def suggested(editor: RunningEditor, uri: str) -> types.Command | None:
+    """The lens of suggestions."""
+    params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+    found = await editor.client.text_document_code_lens_async(params) or []
+    return next((one.command for one in found if one.command is not None and one.command.command == SUGGEST), None)
+
+
+async def test_what_a_cancelled_question_used_is_said(tmp_path: Path) -> None:
+    scripted = model()
+
+    def slow(request: Received) -> Step:
+        return Hang() if is_judging(request) else scripted(request)
+
+    async with OpenAIServer(slow) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        asking = asyncio.ensure_future(editor.execute(SUGGEST, uri=uri, preview=True, agreed=True))
+        async with asyncio.timeout(WAIT):
+            while not any(map(is_judging, server.requests)):
+                await asyncio.sleep(0.05)
+        await editor.execute("merrow.cancel", uri=uri)
+        with pytest.raises(JsonRpcException, match=r"answers that came are kept and not paid again\. 3 calls, "):
+            await asking

@@ -20,6 +20,8 @@ type Show = (context: MerrowContext, title: string, proposals: readonly Proposal
 
 const TITLE = 'Suggestions of the model';
 const ASK = 'Ask the Model';
+/** What `merrow.suggest` may be asked besides the workflow. */
+const ASKED = ['range', 'node', 'goal', 'n', 'seed', 'optimizerModel', 'judgeModel', 'model', 'baseUrl'] as const;
 
 /** Have a model suggest improvements of the workflow that `given` names, else of the one that is looked at: shown, one to be applied. */
 export async function suggestImprovements(context: MerrowContext, given: unknown, show: Show): Promise<void> {
@@ -84,9 +86,9 @@ async function execute<Answer>(context: MerrowContext, asked: object, token?: vs
   return client.sendRequest<Answer>('workspace/executeCommand', { command: 'merrow.suggest', arguments: [asked], workDoneToken }, token);
 }
 
-/** What of the workflow is asked about: a place of the text, or the prompt of one node. */
+/** What is asked: of which place of the text or prompt of a node, and what a lens asks again. */
 function partOf(given: unknown): object {
   if (typeof given !== 'object' || given === null || given instanceof vscode.Uri) return {};
-  const { range, node } = given as { range?: unknown; node?: unknown };
-  return { ...(range === undefined ? {} : { range }), ...(node === undefined ? {} : { node }) };
+  const said = given as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(ASKED.filter((name) => said[name] !== undefined).map((name) => [name, said[name]]));
 }

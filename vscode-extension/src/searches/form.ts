@@ -7,6 +7,7 @@ const STRATEGIES: readonly vscode.QuickPickItem[] = [
   { label: 'climb', description: 'a change of the best so far, dropped as soon as it is surely worse' },
   { label: 'evolve', description: 'a published loop: parents by score, each child on all items' },
   { label: 'mcts', description: 'the same, with the kinds of change that have helped before' },
+  { label: 'gepa', description: 'the package of that name: a front over items (needs merrow[gepa])' },
 ];
 
 /** How candidates are chosen; undefined where the user leaves. */

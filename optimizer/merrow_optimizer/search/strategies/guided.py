@@ -67,7 +67,7 @@ class Guided:
         cautious = posterior.caution(_CAUTION)
         ranked = sorted(cautious, key=lambda number: (-cautious[number], number)) or [START]
         self._refill(history, ranked[: settings.elites], chance)
-        new, old = posterior.draw([draft.features for draft in self._pool], chance)
+        new, old = posterior.draw(self._pool, chance)
         rivals = {
             number: old[posterior.scored.index(number)]
             for number in ranked[: settings.rivals]
