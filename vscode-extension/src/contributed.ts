@@ -51,6 +51,7 @@ export const Command = {
   stopSearch: 'merrow.stopSearch',
   safeMutations: 'merrow.safeMutations',
   repairWorkflow: 'merrow.repairWorkflow',
+  compileToPython: 'merrow.compileToPython',
   suggestImprovements: 'merrow.suggestImprovements',
   applyProposal: 'merrow.applyProposal',
   previousProposal: 'merrow.previousProposal',
