@@ -1,8 +1,8 @@
 """The command ``merrow.compile``: a workflow as a Python program.
 
-It takes one object, ``{uri, diagram?, runtime?}``, and answers ``{text, name, readable, nodes}``: the program; a name for its file;
-how many of its lines, from the first, a person reads; and for each node its ``id``, its ``lines`` in the program (from 0),
-and its ``range`` in the document.
+It takes one object, ``{uri, diagram?, runtime?}``, and answers ``{text, name, readable, nodes}``: the program; a name for its
+file; how many of its lines, from the first, a person reads; and for each node its ``id``, its ``lines`` in the program (from
+0), and its ``range`` in the document.
 """
 
 from __future__ import annotations
