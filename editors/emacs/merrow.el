@@ -7,6 +7,7 @@
 ;; A mode with colours for *.mmd and *.mermaid, the language server by Eglot, and commands:
 ;;   M-x merrow-run     run the workflow of this file, ask for its inputs, and show what it gives
 ;;   M-x merrow-stop    stop the runs and evaluations of this file
+;;   M-x merrow-compile show the workflow of this file as a Python program
 ;;   M-x merrow-evaluate      evaluate the workflow of this file on a data set, and show the report
 ;;   M-x merrow-evaluations   choose an evaluation of this file and show its report
 ;;   M-x merrow-plan          plan a workflow for a task (or for the region), choose a plan, and show it as a new file
@@ -104,6 +105,22 @@
   "Stop the runs of this file."
   (interactive)
   (merrow--execute "merrow.cancel" nil (lambda (_result) (message "Merrow: stopped"))))
+
+;;;###autoload
+(defun merrow-compile ()
+  "Show the workflow of this file as a Python program."
+  (interactive)
+  (merrow--execute
+   "merrow.compile" nil
+   (lambda (program)
+     (with-current-buffer (get-buffer-create (format "*%s*" (plist-get program :name)))
+       (let ((inhibit-read-only t))
+         (erase-buffer)
+         (insert (plist-get program :text))
+         (goto-char (point-min))
+         (python-mode)
+         (setq buffer-read-only t)
+         (display-buffer (current-buffer)))))))
 
 ;;;###autoload
 (defun merrow-evaluate (dataset gold metric)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from merrow_runtime.compiling.compiler import MARK, SOURCE, Form, Program, compile_workflow
+from merrow_runtime.compiling.writing import in_quotes
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.program.files import reason_of
 from merrow_runtime.program.loading import load
 from merrow_server.errors import InputError
 from merrow_server.files import Source, decode
+
+if TYPE_CHECKING:
+    from merrow_server.runs.orders import WorkflowText
 
 _SOURCE = re.compile(rf"^{re.escape(SOURCE)}(.*), SHA-256 ([0-9a-f]{{64}})$", re.MULTILINE)
 _OF_RUNTIME = "from merrow_runtime.compiling.program import "
@@ -31,6 +36,33 @@ def compiled(file: str, output: str | None, *, runtime: bool = False, support: s
         module = _module_of(Path(output), Path(support))
     form: Form = "runtime" if runtime else "support" if support is not None else "alone"
     return compile_workflow(load(file), form, module, _shown(file, output))
+
+
+def compiled_text(text: WorkflowText, *, runtime: bool = False) -> tuple[str, int, dict[str, list[int]]]:
+    """The program of a workflow as it is in an editor, how many of its lines a person reads, and by node of it the numbers of its
+    lines. Raises `UsageFailure`.
+    """
+    from merrow_server.runs.session import check
+
+    workflow = check(text)
+    program = compile_workflow(workflow, "runtime" if runtime else "alone").text
+    lines = program.partition(MARK)[0].splitlines()
+    starts = {in_quotes(node.id): node.id for node in workflow.graph.nodes}
+    found: dict[str, list[int]] = {name: [] for name in starts.values()}
+    own = True
+    for number, line in enumerate(lines):
+        if line.startswith(("def ", "async def ")) or line.endswith("NODES = {"):
+            own = line.startswith(("async def workflow", "NODES"))
+        said = _OF_NODE.match(line)
+        if own and said is not None and (name := starts.get(said[1] or said[2])) is not None:
+            found[name].append(number)
+    return program, len(lines), found
+
+
+_OF_NODE = re.compile(
+    r'    ("(?:[^"\\]|\\.)*"): \{|\s+(?:\w+ = )?flow(?:\.input|\.output|\.call)?\(("(?:[^"\\]|\\.)*")'
+)
+"""A line of a program that is about one node: of the table, or of the function."""
 
 
 def _module_of(output: Path, support: Path) -> str:

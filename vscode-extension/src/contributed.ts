@@ -52,6 +52,7 @@ export const Command = {
   deleteSearches: 'merrow.deleteSearches',
   safeMutations: 'merrow.safeMutations',
   repairWorkflow: 'merrow.repairWorkflow',
+  compileToPython: 'merrow.compileToPython',
   suggestImprovements: 'merrow.suggestImprovements',
   planWorkflow: 'merrow.planWorkflow',
   applyProposal: 'merrow.applyProposal',

@@ -4,6 +4,7 @@
 --   :MerrowEvaluate FILE [KEY=VALUE...]   evaluate the workflow on a data set, such as: own.jsonl gold=answer metric=numeric limit=10
 --   :MerrowEvaluations                    choose an evaluation of this file and show it
 --   :MerrowPlan [TASK]                    plan a workflow for a task (or for the lines of a range), choose a plan, open it as a new file
+--   :MerrowCompile [N]                    show the workflow as a Python program
 --   :MerrowSaveAsCase [RUN]               make a case of a run, without RUN of the last one of this file, and open its cases file
 local LONGEST_WAIT = 24 * 60 * 60 * 1000 -- milliseconds that a prompt may stay open
 
@@ -214,6 +215,11 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
 vim.api.nvim_create_user_command('MerrowRun', function(command)
   execute('merrow.run', { ask = true, diagram = tonumber(command.args) }, show)
 end, { nargs = '?', desc = 'Run the workflow of this file' })
+vim.api.nvim_create_user_command('MerrowCompile', function(command)
+  execute('merrow.compile', { diagram = tonumber(command.args) }, function(program)
+    open(vim.split(program.text, '\n', { plain = true }), 'python')
+  end)
+end, { nargs = '?', desc = 'Show the workflow of this file as a Python program' })
 vim.api.nvim_create_user_command('MerrowStop', function()
   execute('merrow.cancel', {}, function(result)
     vim.notify(('Merrow: %d stopped'):format(#(result.cancelled or {})))

@@ -120,8 +120,13 @@ class FileLines:
         text = f"{self._variables[node.index]}: {_PYTHON.get(type_, 'object' if item_of(type_) is None else 'list')}"
         return text if default is None or default.value is None else f"{text} = {value(default.value)}"
 
+    def _units(self, part: Part) -> list[int | str]:
+        """What is directly in a part, in order; the outputs last, and in the order in which they are printed."""
+        outputs = [node.index for node in self._graph.outputs] if part.box is None else []
+        return [*(unit for unit in part.order if unit not in outputs), *outputs]
+
     def _order(self, part: Part) -> Iterator[int]:
-        for unit in part.order:
+        for unit in self._units(part):
             if isinstance(unit, int):
                 yield unit
             else:
@@ -132,7 +137,7 @@ class FileLines:
     def _part(self, part: Part, depth: int) -> Iterator[str]:
         """The lines of the whole, or of the inside of a composite."""
         indent = _INDENT * depth
-        for unit in part.order:
+        for unit in self._units(part):
             if isinstance(unit, str):
                 box = self._layout.boxes[unit]
                 yield f"{indent}with flow.{box.composite.kind}({self._box(box.composite)}):"

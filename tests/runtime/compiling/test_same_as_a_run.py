@@ -24,7 +24,7 @@ EXAMPLES = sorted(
     path for ending in ("mmd", "md") for path in (ROOT / "examples").rglob(f"*.{ending}") if path.name != "broken.mmd"
 )
 ONLY_FOR_THE_RUNTIME = {"website.mmd"}
-NESTED = int(os.environ.get("MERROW_COMPILED", 300 if TIMES > 1 else 12))
+NESTED = 300 if TIMES > 1 else 12
 """How many generated workflows with Loops and Maps are compiled and run."""
 FIRST = 0 if os.environ.get("CI") and TIMES == 1 else int(os.environ["MERROW_SEED"]) * 100_000
 

@@ -7,6 +7,7 @@ const allowedCommands = new Set([
   'merrow.metrics',
   'merrow.showMetrics',
   'merrow.graph',
+  'merrow.compile',
   'merrow.explain',
   'merrow.mutations',
   'merrow.mutate',

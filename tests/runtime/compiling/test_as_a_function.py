@@ -1,0 +1,105 @@
+"""The function of a compiled program in another program: awaited, several at once, shown in a notebook; without a level to wait
+for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from merrow_analysis.check import analyse
+from merrow_runtime import check_workflow
+from merrow_runtime.compiling.compiler import compile_workflow
+
+WIDE = """flowchart TD
+    PROBLEM([P]):::Interface
+    MANY@{ op: Custom, prompt: "many", samples: 50, temperature: 1 }
+    A@{ op: Custom, prompt: "first" }
+    B@{ op: Custom, prompt: "then" }
+    SLOW@{ op: Custom, prompt: "slow" }
+    RETURN([R]):::Interface
+    OTHER([R]):::Interface
+    PROBLEM -->|input| MANY
+    PROBLEM -->|input| A
+    A -->|input| B
+    PROBLEM -->|input| SLOW
+    ALL@{ op: Assemble, how: concat }
+    MANY --> ALL
+    B --> ALL
+    ALL --> RETURN
+    SLOW --> OTHER
+    classDef Interface fill:#eee
+"""
+HEADER = "---\nworkflow:\n  outputs: [RETURN, OTHER]\n---\n"
+
+
+@pytest.fixture
+def program() -> Iterator[ModuleType]:
+    made = ModuleType("made_program")
+    sys.modules["made_program"] = made
+    exec(compile(compile_workflow(check_workflow(HEADER + WIDE)).text, "made_program.py", "exec"), made.__dict__)  # noqa: S102
+    yield made
+    del sys.modules["made_program"]
+
+
+class Held:
+    """An endpoint that answers nothing before `wanted` calls are on their way, and "slow" only once "then" was asked."""
+
+    origin = "https://held.test"
+
+    def __init__(self, program: ModuleType, wanted: int) -> None:
+        self._program, self._wanted, self._under_way = program, wanted, 0
+        self._all, self._then = asyncio.Event(), asyncio.Event()
+
+    async def complete(self, request: Any, on_text: object = None) -> Any:
+        del on_text
+        self._under_way += 1
+        asked = request.messages[0].content
+        if self._under_way == self._wanted:
+            self._all.set()
+        if asked.startswith("then"):
+            self._then.set()
+        await asyncio.wait_for((self._then if asked.startswith("slow") else self._all).wait(), 20)
+        return self._program.ModelReply(f"{asked[:5]}!")
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_nothing_waits_for_a_level(program: ModuleType) -> None:
+    held = Held(program, 52)
+    program.endpoint_of = lambda _: held  # type: ignore[attr-defined]
+    result = await program.workflow("x")
+    assert result.outputs["OTHER"] == "slow!"
+    assert result.outputs["RETURN"].count("many!") == 50
+
+
+async def test_a_result_is_its_text_and_shows_itself(program: ModuleType) -> None:
+    program.endpoint_of = lambda _: Held(program, 1)  # type: ignore[attr-defined]
+    first, second = await asyncio.gather(program.workflow("x"), program.workflow(problem="<y>"))
+    assert isinstance(first, str)
+    assert first == "\n".join(str(value) for value in first.outputs.values())
+    assert list(second.outputs) == ["RETURN", "OTHER"]
+    shown = second._repr_mimebundle_()
+    assert shown["text/plain"] == second
+    assert shown["text/vnd.mermaid"].startswith("flowchart TD\n")
+    assert "slow!" in shown["text/html"]
+    assert not analyse(shown["text/vnd.mermaid"]).refusals
+
+
+async def test_a_failure_is_an_exception(program: ModuleType) -> None:
+    class Failing(Held):
+        async def complete(self, request: Any, on_text: object = None) -> Any:
+            del request, on_text
+            raise program.EndpointFailure("It is down.", fatal=True)  # type: ignore[attr-defined]
+
+    program.endpoint_of = lambda _: Failing(program, 1)  # type: ignore[attr-defined]
+    with pytest.raises(program.RunFailure, match=r"It is down\."):
+        await program.workflow("x")
+    with pytest.raises(TypeError):
+        await program.workflow()

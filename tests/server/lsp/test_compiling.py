@@ -1,0 +1,57 @@
+"""The command ``merrow.compile``: the program of a workflow as it is in the editor, and where each node is."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import pytest
+from tests.server.lsp.editor import MODERN, Editor, Json, ServerError
+from tests.server.program import GOOD, markdown
+
+from merrow_runtime import check_workflow
+from merrow_runtime.compiling.compiler import compile_workflow
+
+
+@pytest.fixture
+def editor() -> Iterator[Editor]:
+    made = Editor(copy.deepcopy(MODERN))
+    yield made
+    made.close()
+
+
+def compiled(editor: Editor, **asked: object) -> Json:
+    found: Json = editor.request("workspace/executeCommand", {"command": "merrow.compile", "arguments": [asked]})
+    return found
+
+
+def test_a_program_and_the_lines_of_each_node(editor: Editor) -> None:
+    uri = editor.open(GOOD)
+    answer = compiled(editor, uri=uri)
+    lines = answer["text"].splitlines()
+    nodes = {node["id"]: node for node in answer["nodes"]}
+    assert [lines[number].strip().partition(" = ")[0] for number in nodes["A"]["lines"]][-1] == "a"
+    assert len(nodes["A"]["lines"]) == 2
+    assert [lines[number].strip() for number in nodes["RETURN"]["lines"]] == ['flow.output("RETURN", a)']
+    assert nodes["A"]["range"]["start"]["line"] == 2
+    assert lines[answer["readable"]].startswith("# ---- Below")
+    own = compile_workflow(check_workflow(GOOD, name=uri)).text
+    assert answer["text"].partition("from __future__")[2] == own.partition("from __future__")[2]
+    assert "from merrow_runtime" in compiled(editor, uri=uri, runtime=True)["text"]
+
+
+def test_the_second_diagram_of_a_markdown_file(editor: Editor) -> None:
+    second = (
+        GOOD.replace("    A[", "    SECOND[").replace("A --> RETURN", "SECOND --> RETURN").replace("| A", "| SECOND")
+    )
+    uri = editor.open(markdown(GOOD, second), language="markdown")
+    assert "SECOND" not in compiled(editor, uri=uri)["text"].partition("# ---- Below")[0]
+    assert 'flow("SECOND"' in compiled(editor, uri=uri, diagram=2)["text"]
+
+
+def test_what_cannot_be_compiled_is_refused_in_a_sentence(editor: Editor) -> None:
+    uri = editor.open(GOOD.replace("--> RETURN", "--> NOWHERE"))
+    with pytest.raises(ServerError, match="and is not run"):
+        compiled(editor, uri=uri)
+    with pytest.raises(ServerError, match="`uri`"):
+        editor.request("workspace/executeCommand", {"command": "merrow.compile", "arguments": []})
