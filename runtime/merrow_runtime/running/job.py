@@ -68,6 +68,8 @@ class Revised:
     """How often a reviser was asked."""
     left_open: RevisionRecord | None = None
     """What it had not answered."""
+    counted: frozenset[str] = frozenset()
+    """The visits that had ended when the last one was made, by name."""
 
 
 NOT_REVISED = Revised()
@@ -242,6 +244,7 @@ class Job:
                 self.revised.left_open,
                 self.inputs,
                 None if refine is None else self._most(),
+                set(self.revised.counted),
             )
             scheduler.overseer = execution.revisions = revisions
             run.overseen(revisions)

@@ -12,7 +12,7 @@ class Overseer(Protocol):
     """What the scheduler tells and asks."""
 
     def ended(self, outcome: Outcome) -> None:
-        """A visit has ended; nothing has followed from it yet."""
+        """A visit has ended; nothing that follows from it has begun yet."""
         ...
 
     def holds(self) -> bool:

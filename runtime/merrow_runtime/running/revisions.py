@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from merrow_analysis.definitions.settings import Refine
+from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.frontier import Chose, Failed, Frontier, Gave, Outcome, Revision
@@ -59,7 +60,7 @@ class Revisions:
 
     They are tried one after the other, those of people first. Nothing of a new graph is used before the journal has it.
     ``reviser`` thinks about the graph as ``refine`` says, both None where nobody does. ``opened`` counts how often it was
-    asked, in earlier processes, too, and ``left_open`` is what it was asked when the last one ended. ``most`` is how many
+    asked, in earlier processes, too, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was asked when the last one ended. ``most`` is how many
     nodes the run may carry out in all.
     """
 
@@ -74,6 +75,7 @@ class Revisions:
     left_open: RevisionRecord | None = None
     inputs: Mapping[str, Value] = field(default_factory=dict)
     most: float | None = None
+    counted: set[str] = field(default_factory=set)
     _asked: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
     _thinking: asyncio.Task[None] | None = None
@@ -88,7 +90,10 @@ class Revisions:
         """See `merrow_runtime.running.overseer.Overseer.ended`."""
         if isinstance(outcome, Gave | Chose):
             self._executed += 1
-            self._new.append(outcome.visit.node)
+            if outcome.visit.name in self.counted:
+                self.counted.remove(outcome.visit.name)
+            else:
+                self._new.append(outcome.visit.node)
         if self.refine is None or self._thinking is not None:
             return
         if self.left_open is not None:
@@ -104,8 +109,16 @@ class Revisions:
 
     def _waits(self) -> bool:
         """Whether any node has not begun."""
-        frontier, graph = self.scheduler.frontier, self.engine.workflow.graph
-        return any(frontier.standing(node) == "waiting" for node in graph.nodes if node.kind == "operator")
+        graph = self.engine.workflow.graph
+        return any(self._standing(node) == "waiting" for node in graph.nodes if node.kind == "operator")
+
+    def _standing(self, node: TypedNode) -> str:
+        """How a node stands, in a word for a reviser."""
+        frontier = self.scheduler.frontier
+        standing = frontier.standing(node)
+        if standing != "open":
+            return standing
+        return "running" if self.scheduler.runs(frontier.visit(node)) else "waiting"
 
     def invalid(self, visit: Visit) -> None:
         """No attempt of a visit was valid, and what is to be done about it is `refine`: see `ended`, where it counts as
@@ -178,9 +191,9 @@ class Revisions:
         self._think(record)
 
     def _view(self, trigger: str) -> dict[str, Any]:
-        engine, frontier = self.engine, self.scheduler.frontier
+        engine = self.engine
         assert self.refine is not None  # noqa: S101 (see `_open`)
-        standing = {node.id: frontier.standing(node) for node in engine.workflow.graph.nodes}
+        standing = {node.id: self._standing(node) for node in engine.workflow.graph.nodes}
         records = with_members(self.execution.run.nodes)
         return view_of(engine.workflow, self.inputs, standing, records, self._new, trigger, self.refine.view)
 
