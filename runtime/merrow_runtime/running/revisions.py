@@ -60,8 +60,8 @@ class Revisions:
 
     They are tried one after the other, those of people first. Nothing of a new graph is used before the journal has it.
     ``reviser`` thinks about the graph as ``refine`` says, both None where nobody does. ``opened`` counts how often it was
-    asked, in earlier processes, too, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was asked when the last one ended. ``most`` is how many
-    nodes the run may carry out in all.
+    asked, in earlier processes, too, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was
+    asked when the last one ended. ``most`` is how many nodes the run may carry out in all.
     """
 
     job: Program
