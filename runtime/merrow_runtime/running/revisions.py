@@ -142,8 +142,10 @@ class Revisions:
             self._think(record)
         known = {one.record.number for one in self._asked}
         for one in self.execution.effects.journal.asked_revisions():
-            if one.number not in known:
+            if one.state == "asked" and one.number not in known:
                 self._take(one)
+            elif one.state != "asked" and one.number in self._deciding:
+                self.decide(one.number, apply=one.state == "agreed")
 
     async def ask(self, text: str) -> RevisionRecord:
         """Try a person's workflow in this process, a snapshot as JSON; how that ended. Raises `StoreFailure`."""
@@ -155,7 +157,7 @@ class Revisions:
         """A person agrees to a revision that waits for that, or refuses it. Raises `UsageFailure` where none of this
         number waits.
         """
-        waiting = self._deciding.get(number)
+        waiting = self._deciding.pop(number, None)
         if waiting is None or waiting.done():
             raise UsageFailure(f"No revision {number} of this run waits for anybody to agree.")
         waiting.set_result(apply)
@@ -289,6 +291,8 @@ class Revisions:
 
     async def _agreed(self, record: RevisionRecord, after: Workflow, renamed: Mapping[str, str]) -> bool:
         """Whether a person wants a revision."""
+        if record.state in ("agreed", "declined"):  # when an earlier process ended
+            return record.state == "agreed"
         found = difference(self.engine.workflow, after, self._finished(), renamed, self.engine.effects.options)
         waiting = replace(record, state="waiting", adopted=found.to_json())
         decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -298,7 +302,7 @@ class Revisions:
         try:
             return await decided
         finally:
-            del self._deciding[record.number]
+            self._deciding.pop(record.number, None)
 
     async def settle(
         self, record: RevisionRecord, workflow: Workflow, renamed: Mapping[str, str] | None = None
