@@ -24,13 +24,11 @@ from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.run import Execution, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
+from merrow_runtime.store.recording import REVISER
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.values import Value
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow, restore
-
-REVISER = "@revise"
-"""What the visits are called in which a reviser asks; no node has such an id."""
 
 MOST_TIMES = 4
 """How many times the calls that a run may make at most, its nodes may be carried out with revisions of a model."""
