@@ -134,6 +134,7 @@ class NodeRecorder:
         own = one.source.lasting == visit.lasting
         if not own:
             self.moved[one.source.name, before.key] = now
+            self.moved.pop((visit.name, before.key), None)
         record = replace(
             before,
             node=node.id,
@@ -171,6 +172,7 @@ class NodeRecorder:
         failed = self._failed.get(visit) if self._failed else None
         if done.taken is not None and done.taken != visit.name:
             self.moved[done.taken, done.key] = _micro(time.time())
+            self.moved.pop((visit.name, done.key), None)
         record = self.made[visit] = NodeRecord(
             node.id,
             "reused" if done.reused else "finished",

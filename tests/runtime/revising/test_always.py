@@ -210,6 +210,7 @@ def tried(seed: int, folder: Path) -> Counter[str]:
         result = asyncio.run(trial.process(first))
         with closing(Store.open(trial.path())) as store:
             first = not store.has_runs
+    LIVE.clear()
     with closing(Store.open(trial.path())) as store:
         check(store, result, trial)
     trial.seen["kills"] += trial.kills

@@ -290,3 +290,10 @@ def test_a_run_that_has_finished_is_not_revised() -> None:
     trial, _ = revised(chain(), [])
     with pytest.raises(UsageFailure, match="has finished"):
         ask_for(trial.store, "r", chain(name="Q"))
+
+
+def test_what_was_given_away_and_came_back_is_there_after_a_resume() -> None:
+    trial = stopped([(3, chain(name="Q")), (3, chain())], 3, chain())
+    again = FakeEndpoint(done, trial.endpoint.origin)
+    assert resumed(trial.store, again).status == "finished"
+    assert [request.messages[0].content.split("\n")[0] for request in again.seen] == ["do C"]
