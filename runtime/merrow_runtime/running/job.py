@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,7 @@ class Job:
                 self.revised.opened,
                 self.revised.left_open,
                 self.inputs,
-                None if refine is None else self._most(),
+                cache(self._most),
                 set(self.revised.counted),
             )
             scheduler.overseer = execution.revisions = revisions

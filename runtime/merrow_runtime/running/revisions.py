@@ -34,6 +34,10 @@ MOST_TIMES = 4
 """How many times the calls that a run may make at most, its nodes may be carried out with revisions of a model."""
 
 
+def _unknown() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiting:
     """A revision that is to be tried: of a person, or with what a reviser wants, or why it wants nothing."""
@@ -42,6 +46,8 @@ class _Waiting:
     done: asyncio.Future[RevisionRecord]
     changes: Changes | None = None
     problem: str = ""
+    workflow: Workflow | None = None
+    """A person's, where this process has it already."""
 
 
 class Program(Protocol):
@@ -72,7 +78,7 @@ class Revisions:
     opened: int = 0
     left_open: RevisionRecord | None = None
     inputs: Mapping[str, Value] = field(default_factory=dict)
-    most: float | None = None
+    most: Callable[[], float | None] = _unknown
     counted: set[str] = field(default_factory=set)
     _asked: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
@@ -145,11 +151,11 @@ class Revisions:
             elif one.state != "asked" and one.number in self._deciding:
                 self.decide(one.number, apply=one.state == "agreed")
 
-    async def ask(self, text: str) -> RevisionRecord:
-        """Try a person's workflow in this process, a snapshot as JSON; how that ended. Raises `StoreFailure`."""
-        made = RevisionRecord(0, "asked", "person", text=text, at=time.time())
+    async def ask(self, workflow: Workflow) -> RevisionRecord:
+        """Try a person's workflow in this process; how that ended. Raises `StoreFailure`."""
+        made = RevisionRecord(0, "asked", "person", text=json.dumps(workflow.snapshot()), at=time.time())
         record = self.execution.effects.journal.add_revision(lambda number: replace(made, number=number))
-        return await self._take(record)
+        return await self._take(record, workflow)
 
     def decide(self, number: int, *, apply: bool) -> None:
         """A person agrees to a revision that waits for that, or refuses it. Raises `UsageFailure` where none of this
@@ -177,7 +183,10 @@ class Revisions:
         spent = (refine.tokens is not None and used.tokens >= refine.tokens) or (
             refine.usd is not None and (used.cost_usd is None or used.cost_usd >= refine.usd)
         )
-        if self.opened >= refine.max or spent or (self.most is not None and self._executed >= MOST_TIMES * self.most):
+        if self.opened >= refine.max or spent:
+            return
+        most = self.most()
+        if most is not None and self._executed >= MOST_TIMES * most:
             return
         self.opened += 1
         view = json.dumps(self._view(trigger), ensure_ascii=False)
@@ -224,8 +233,8 @@ class Revisions:
 
     # One after the other
 
-    def _take(self, record: RevisionRecord) -> asyncio.Future[RevisionRecord]:
-        return self._put(_Waiting(record, asyncio.get_running_loop().create_future()))
+    def _take(self, record: RevisionRecord, workflow: Workflow | None = None) -> asyncio.Future[RevisionRecord]:
+        return self._put(_Waiting(record, asyncio.get_running_loop().create_future(), workflow=workflow))
 
     def _put(self, waiting: _Waiting) -> asyncio.Future[RevisionRecord]:
         self._asked.append(waiting)
@@ -262,7 +271,7 @@ class Revisions:
         if not record.text:
             return await self._refuse(record, record.reason)
         try:
-            workflow = restore(json.loads(record.text))
+            workflow = one.workflow or restore(json.loads(record.text))
         except UsageFailure as problem:
             return await self._refuse(record, str(problem))
         except (ValueError, KeyError, TypeError):
