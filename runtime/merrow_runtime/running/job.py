@@ -248,6 +248,7 @@ class Job:
                 set(self.revised.counted),
             )
             scheduler.overseer = execution.revisions = revisions
+            recorder.is_newest = scheduler.frontier.is_newest
             run.overseen(revisions)
         run.begin(execution.work(text_of(definitions_of(self.by_place)), self._begun(scheduler.count)))
         return run
