@@ -55,6 +55,7 @@ COMMON_PARAMETERS = frozenset(
         "validate",
         "attempts",
         "on_invalid",
+        "locked",
     }
 )
 """Keys that every node may have, in its label or its metadata."""

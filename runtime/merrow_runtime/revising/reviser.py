@@ -5,7 +5,7 @@ does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from merrow_analysis.definitions.settings import Refine
@@ -76,5 +76,6 @@ def refining(said: Refine | None, given: Mapping[str, Any] | None) -> Refine | N
     if said is None and given is None:
         return None
     base = said or Refine()
-    found = Refine(**{**{name: getattr(base, name) for name in base.__slots__}, **(given or {})})
+    found = replace(base, **(given or {}))
+    found = replace(found, on=tuple(found.on))
     return found if found.max > 0 else None
