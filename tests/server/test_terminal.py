@@ -216,6 +216,14 @@ CASES: dict[str, list[Case]] = {
         case("evaluations", "--limit", TEXT),
     ],
     "explain": [case("explain", TEXT), case("explain", "MW105", shows=False)],
+    "extract": [
+        case("extract", NAME + ".jsonl", "--gold", "answer", "--base-url", "offline"),
+        case("extract", NAME + ".jsonl", "--gold", "answer", "--base-url", "offline", "--dry-run"),
+        case("extract", NAME + ".jsonl", "--gold", TEXT),
+        case("extract", "refused.jsonl", "--gold", "answer"),
+        case("extract", TEXT),
+        case("runs", "--kind", "extraction"),
+    ],
     "fmt": [
         case("fmt", "-", stdin=f"{GOOD}%% {TEXT}\n"),
         case("fmt", "--diff", "repairable.mmd"),

@@ -29,31 +29,28 @@ class CaseLeaks:
     """
 
     def __init__(self, cases: Sequence[Case], *, is_code: bool) -> None:
-        self._runs: dict[str, set[tuple[str, ...]]] = {}
         self._answers: dict[str, set[str]] = {}
         counted: Counter[tuple[str, ...]] = Counter()
         for case in cases:
             own = {run for text in (case.problem, case.solution) for run in runs(words(text), RUN)}
-            self._runs[case.id] = own
             counted.update(own)
             self._answers[case.id] = set() if is_code else answer_words(case)
-        common = {run for run, times in counted.items() if times >= SHARED}
-        for own in self._runs.values():
-            own -= common
+        self._runs = {run for run, times in counted.items() if times < SHARED}
 
     def check(self, prompt: str, cases: Iterable[str]) -> None:
-        """Raise `Refused` where a prompt has something of these cases, by their ids. The sentence does not repeat it."""
+        """Raise `Refused` where a prompt has words of any case, or an answer of one of these, by their ids. The sentence repeats
+        nothing of it.
+        """
         said = words(prompt)
         if not said:
             return
-        here = set(runs(said, RUN))
         single = {*said, *(number.replace(",", "") for number in _NUMBER.findall(prompt))}
+        if not self._runs.isdisjoint(runs(said, RUN)):
+            raise Refused(
+                [f"The prompt has {RUN} or more words in a row of a case; say it for any case of this kind."],
+                is_leak=True,
+            )
         for case in cases:
-            if not here.isdisjoint(self._runs[case]):
-                raise Refused(
-                    [f"The prompt has {RUN} or more words in a row of a case; say it for any case of this kind."],
-                    is_leak=True,
-                )
             if not single.isdisjoint(self._answers[case]):
                 raise Refused(
                     ["The prompt has the answer of a case in it; say how answers are found, and use no example."],

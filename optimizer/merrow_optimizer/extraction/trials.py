@@ -57,6 +57,7 @@ class Trials:
         known: Mapping[str, Any],
     ) -> None:
         self.count = 0
+        self._runs: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
         self._id, self._plan, self._user, self._own = extraction, plan, user, own
         self._endpoint, self._known = endpoint, known
         base = plan.base
@@ -73,15 +74,27 @@ class Trials:
         """
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
         key = f"score {what} {digest} {case.id}"
-        known = self._known.get(key)
-        if known is None:
-            async with self._gate:
-                workflow = check_workflow(text, name=f"case {case.id}", analysis=analysed(text))
-                known = await self._run(case, workflow, f"{what}_{digest}", after)
-            if known["status"] != Status.UNANSWERED:
-                await self._user.extractions.keep(self._id, key, known)
-        self.count += 1
+        if key not in self._runs:  # Several swaps of a case may come to the same file: one run answers all of them.
+            self._runs[key] = asyncio.ensure_future(self._kept(key, case, text, f"{what}_{digest}", after))
+            self.count += 1
+        try:
+            known = await self._runs[key]
+        except asyncio.CancelledError:
+            self._runs[key].cancel()
+            raise
         return Trial(known["status"], known["value"], known["semantic"], known["run"])
+
+    async def _kept(self, key: str, case: Case, text: str, name: str, after: Trial | None) -> Mapping[str, Any]:
+        """What is known of a run by its key, else the run, which is kept."""
+        known: Mapping[str, Any] | None = self._known.get(key)
+        if known is not None:
+            return known
+        async with self._gate:
+            workflow = check_workflow(text, name=f"case {case.id}", analysis=analysed(text))
+            found = await self._run(case, workflow, name, after)
+        if found["status"] != Status.UNANSWERED:
+            await self._user.extractions.keep(self._id, key, found)
+        return found
 
     async def swap(self, case: Case, typed: Typed, mapped: Mapping[str, Operator], own: Trial, *, is_run: bool) -> bool:
         """Whether steps of a case can have these operators: the file has no error, and where it ``is_run``, the case is
