@@ -112,8 +112,8 @@ def _invalid(node: str, on_invalid: str, attempts: int, verdict: Verdict) -> Inv
     reason = f"{what}: {why}"
     if on_invalid == "refine":
         reason += (
-            " By `on_invalid: refine` the workflow would be revised now, and nothing revises this run; say `fail`, `skip` or"
-            " `accept`."
+            " `on_invalid: refine` has a model change the workflow where the run has `refine:` or --refine; else say `fail`,"
+            " `skip` or `accept`."
         )
     failure = InvalidFailure.of(node, reason)
     failure.on_invalid = on_invalid

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from merrow_analysis.definitions.settings import Refine
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.tools import NodeTools
-from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
+from merrow_runtime.errors import InvalidFailure, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.frontier import Chose, Failed, Frontier, Gave, Outcome, Revision
 from merrow_runtime.program.definitions import Steps, definitions_of
 from merrow_runtime.revising.difference import Difference, difference
@@ -103,8 +103,10 @@ class Revisions:
         if self.left_open is not None:
             return
         if isinstance(outcome, Failed):
-            trigger = "invalid" if outcome.cause.code == "invalid" else "failure"
-            if trigger in self.refine.on and not outcome.fatal and outcome.visit not in self._met:
+            cause = outcome.cause
+            trigger = "invalid" if isinstance(cause, InvalidFailure) else "failure"
+            asks = isinstance(cause, InvalidFailure) and cause.on_invalid == "refine"
+            if (asks or trigger in self.refine.on) and not outcome.fatal and outcome.visit not in self._met:
                 self._met.add(outcome.visit)
                 self._new.append(outcome.visit.node)
                 self._open(trigger)
@@ -123,15 +125,6 @@ class Revisions:
         if standing != "open":
             return standing
         return "running" if self.scheduler.runs(frontier.visit(node)) else "waiting"
-
-    def invalid(self, visit: Visit) -> None:
-        """No attempt of a visit was valid, and what is to be done about it is `refine`: see `ended`, where it counts as
-        failed.
-        """
-        if self.refine is not None and "invalid" in self.refine.on and visit not in self._met:
-            self._met.add(visit)
-            self._new.append(visit.node)
-            self._open("invalid")
 
     def holds(self) -> bool:
         """See `merrow_runtime.running.overseer.Overseer.holds`."""

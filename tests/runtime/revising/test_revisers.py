@@ -115,6 +115,24 @@ def test_a_failure_is_mended() -> None:
     assert json.loads(world.store.revisions("r")[0].view)["nodes"][1]["status"] == "failed"
 
 
+SHORT = "{validators: {short: {if: len(output) < 3}}}"
+
+
+@pytest.mark.parametrize(("way", "on"), [("fail", ["invalid"]), ("refine", [])])
+def test_a_result_that_is_not_valid_is_mended(way: str, on: list[str]) -> None:
+    """`on_invalid: refine` asks for it, and so does a reviser that looks at such results."""
+    lines = [custom("A"), custom("B", f"validate: short, attempts: 2, on_invalid: {way}"), *CHAIN[2:]]
+    world = World(changes({"do": "edit", "id": "B", "objective": "go"}))
+    result = world.run(workflow(*lines, front=SHORT), every=0, on=on)
+    assert (result.status, world.states()) == ("finished", ["opened", "applied"])
+    assert world.asked == ["do A", "do B", "do B", "go", "do C"]
+    (record,) = world.store.revisions("r")
+    assert record.trigger == "invalid"
+    none = World()
+    assert none.run(workflow(*lines, front=SHORT), every=0, on=[]).status == "failed"
+    assert none.states() == (["opened", "unchanged"] if way == "refine" else [])
+
+
 def test_a_failure_that_is_not_mended_is_not_tried_again_and_ends_the_run() -> None:
     world = World(
         changes({"do": "add", "id": "D", "objective": "more", "after": ["A"], "before": ["C"]}), failing=["do B"]

@@ -122,7 +122,7 @@ async def test_on_invalid_refine_fails_in_a_sentence() -> None:
     result = await run(judged(SHORT, ", attempts: 1, on_invalid: refine"), Model(["wordy"]))
     assert isinstance(result.failure, InvalidFailure)
     assert result.failure.on_invalid == "refine"
-    assert "nothing revises this run" in str(result.error)
+    assert "`on_invalid: refine` has a model change the workflow" in str(result.error)
 
 
 @pytest.mark.parametrize(
