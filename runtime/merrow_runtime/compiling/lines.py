@@ -31,7 +31,6 @@ UNTITLED = "The workflow of"
 _INDENT = "    "
 _LOOP_KEYS = ("max", "until", "best", "budget", "on_error")
 _MAP_KEYS = ("parallel", "max", "min", "on_error")
-_ORDER = frozenset({"only_if", "after", "or_if"})
 
 
 @dataclass(slots=True)
