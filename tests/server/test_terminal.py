@@ -164,9 +164,9 @@ CASES: dict[str, list[Case]] = {
     ],
     "compile": [
         case("compile", "broken.mmd", shows=False),
-        case("compile", NAME + ".mmd"),
+        case("compile", NAME + ".mmd", shows=False),
         case("compile", TEXT),
-        case("compile", "--check", NAME + ".mmd"),
+        case("compile", "--check", NAME + ".mmd", shows=False),
     ],
     "completion": [case("completion", TEXT), case("completion", "fish", shows=False)],
     "costs": [

@@ -31,7 +31,6 @@ UNTITLED = "The workflow of"
 _INDENT = "    "
 _LOOP_KEYS = ("max", "until", "best", "budget", "on_error")
 _MAP_KEYS = ("parallel", "max", "min", "on_error")
-_ORDER = frozenset({"only_if", "after", "or_if"})
 
 
 @dataclass(slots=True)
@@ -122,7 +121,7 @@ class FileLines:
 
     def _units(self, part: Part) -> list[int | str]:
         """What is directly in a part, in order; the outputs last, and in the order in which they are printed."""
-        outputs = [node.index for node in self._graph.outputs] if part.box is None else []
+        outputs = dict.fromkeys(node.index for node in self._graph.outputs) if part.box is None else {}
         return [*(unit for unit in part.order if unit not in outputs), *outputs]
 
     def _order(self, part: Part) -> Iterator[int]:

@@ -214,7 +214,7 @@ class _Function:
                 and function.value.id == "flow"
             )
             and self._flow is not None
-            and function.attr in ("input", "output", "call", "again", "loop", "map")
+            and function.attr in _METHODS
         ):
             return getattr(self._flow, function.attr)(*given, **named)
         raise NotReadError(node.lineno, f"`{ast.unparse(function)[:60]}` is nothing that a line of a workflow calls.")

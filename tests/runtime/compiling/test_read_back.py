@@ -85,6 +85,7 @@ def main():
         ("    a =", "    import os\n    a =", 6),
         ("input=[problem]", "input=[x for x in problem]", 6),
         ("    a =", "    flow.__class__.__init__(flow)\n    a =", 6),
+        ("    a =", "    flow.__init__('b.mmd', NODES)\n    a =", 6),
         ("    a =", "    if problem:\n        pass\n    a =", 6),
         ('flow("A"', 'flow("B"', 6),
         ("    a =", "    a = b =", 6),
