@@ -30,7 +30,7 @@ def main() -> None:
     steps = sum(map(len, cases.values()))
     print(f"grouping of {steps:,} steps into {len(groups)}: {time.process_time() - began:.2f} s")
     for count, name in ((18, "exact"), (200, "greedy")):
-        chance = Random(1)
+        chance = Random(1)  # noqa: S311
         offers = [Offer(f"o{number}", chance.randint(1, 6), chance.randint(5, 99)) for number in range(count)]
         covers = [[sum(1 << chance.randrange(count) for _ in range(3)) for _ in range(4)] for _ in range(CASES)]
         began = time.process_time()

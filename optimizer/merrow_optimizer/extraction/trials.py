@@ -69,8 +69,8 @@ class Trials:
         self._is_resumed = own.has_runs
 
     async def score(self, case: Case, text: str, what: str) -> Trial:
-        """How the workflow with this text, which the checker finds nothing wrong with, answers its case. ``what`` says what the run
-        is for. Questions that another run of the case has put are answered from what is known. Raises `Stopped`, `StoreFailure`.
+        """How the workflow with this text, which the checker finds nothing wrong with, answers its case. ``what`` says what the
+        run is for. Questions that another run of the case has put are answered from what is known. Raises `Stopped`, `StoreFailure`.
         """
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
         key = f"score {what} {digest} {case.id}"
