@@ -209,7 +209,7 @@ CASES: dict[str, list[Case]] = {
         case("extract", NAME + ".jsonl", "--gold", TEXT),
         case("extract", "refused.jsonl", "--gold", "gold", shows=False),
         case("extract", TEXT),
-        case("runs", "--kind", "extraction"),
+        case("runs", "--kind", "extraction", shows=False),
     ],
     "fmt": [
         case("fmt", "-", stdin=f"{GOOD}%% {TEXT}\n"),

@@ -70,7 +70,7 @@ class Trials:
 
     async def score(self, case: Case, text: str, what: str) -> Trial:
         """How the workflow with this text, which the checker finds nothing wrong with, answers its case. ``what`` says what the
-        run is for. Questions that another run of the case has put are answered from what is known. Raises `Stopped`, `StoreFailure`.
+        run is for. Questions that another run of the case has put are not asked again. Raises `Stopped`, `StoreFailure`.
         """
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
         key = f"score {what} {digest} {case.id}"
