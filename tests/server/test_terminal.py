@@ -217,12 +217,12 @@ CASES: dict[str, list[Case]] = {
     ],
     "explain": [case("explain", TEXT), case("explain", "MW105", shows=False)],
     "extract": [
-        case("extract", NAME + ".jsonl", "--gold", "answer", "--base-url", "offline"),
-        case("extract", NAME + ".jsonl", "--gold", "answer", "--base-url", "offline", "--dry-run"),
+        case("extract", NAME + ".jsonl", "--gold", "gold", "--base-url", "offline"),
+        case("extract", NAME + ".jsonl", "--gold", "gold", "--base-url", "offline", "--dry-run"),
         case("extract", NAME + ".jsonl", "--gold", TEXT),
-        case("extract", "refused.jsonl", "--gold", "answer"),
+        case("extract", "refused.jsonl", "--gold", "gold", shows=False),
         case("extract", TEXT),
-        case("runs", "--kind", "extraction"),
+        case("runs", "--kind", "extraction", shows=False),
     ],
     "fmt": [
         case("fmt", "-", stdin=f"{GOOD}%% {TEXT}\n"),

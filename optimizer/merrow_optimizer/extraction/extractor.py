@@ -211,16 +211,16 @@ class Extractor:
 
     async def _own_runs(self, typed: Mapping[str, Typed]) -> dict[str, Trial]:
         texts = {name: case_text(one, {}) or "" for name, one in typed.items()}
-        found = await self._run_all("running cases", [(name, text, "own", None) for name, text in texts.items()])
+        found = await self._run_all("running cases", [(name, text, "own") for name, text in texts.items()])
         return dict(zip(texts, found, strict=True))
 
-    async def _run_all(self, what: str, wanted: Sequence[tuple[str, str, str, Trial | None]]) -> list[Trial]:
+    async def _run_all(self, what: str, wanted: Sequence[tuple[str, str, str]]) -> list[Trial]:
         done = 0
         self._told(what, 0, len(wanted))
 
-        async def one(name: str, text: str, purpose: str, after: Trial | None) -> Trial:
+        async def one(name: str, text: str, purpose: str) -> Trial:
             nonlocal done
-            found = await self.trials.score(self._cases[name], text, purpose, after)
+            found = await self.trials.score(self._cases[name], text, purpose)
             done += 1
             self._told(what, done, len(wanted))
             return found
@@ -344,7 +344,7 @@ class Extractor:
             if found is not None:
                 made[name] = found
         whole = [name for name, one in made.items() if one.is_whole]
-        trials = await self._run_all("proving the set", [(name, made[name].text, "final", own[name]) for name in whole])
+        trials = await self._run_all("proving the set", [(name, made[name].text, "final") for name in whole])
         by_name = dict(zip(whole, trials, strict=True))
         outcome.proved = {
             name: Proved(self._cases[name], one, own[name], by_name.get(name)) for name, one in made.items()

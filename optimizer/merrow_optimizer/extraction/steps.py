@@ -141,7 +141,7 @@ def _step(said: Mapping[str, object], names: Mapping[str, str], spelled: Mapping
         problems.append(f"Step {name} reads nothing; name at least one step or input in `reads`.")
     built_in = said.get("built_in") or None
     if built_in is not None and built_in not in ALLOWED:
-        problems.append(f"Step {name} is no built-in operator of these: {', '.join(ALLOWED)}.")
+        problems.append(f"Step {name} is not one of the built-in operators that a step may be: {', '.join(ALLOWED)}.")
     gives = TEXT
     try:
         gives = _kind(said.get("gives"))

@@ -68,14 +68,14 @@ class Trials:
         self._swapping = asyncio.Semaphore(2 * base.concurrency)
         self._is_resumed = own.has_runs
 
-    async def score(self, case: Case, text: str, what: str, after: Trial | None = None) -> Trial:
-        """How the workflow with this text, which the checker finds nothing wrong with, answers its case. ``what`` says what
-        the run is for; what it has in common with the run of ``after`` is not done again. Raises `Stopped`, `StoreFailure`.
+    async def score(self, case: Case, text: str, what: str) -> Trial:
+        """How the workflow with this text, which the checker finds nothing wrong with, answers its case. ``what`` says what the
+        run is for. Questions that another run of the case has put are not asked again. Raises `Stopped`, `StoreFailure`.
         """
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
         key = f"score {what} {digest} {case.id}"
         if key not in self._runs:  # Several swaps of a case may come to the same file: one run answers all of them.
-            self._runs[key] = asyncio.ensure_future(self._kept(key, case, text, f"{what}_{digest}", after))
+            self._runs[key] = asyncio.ensure_future(self._kept(key, case, text, f"{what}_{digest}"))
             self.count += 1
         try:
             known = await self._runs[key]
@@ -84,14 +84,14 @@ class Trials:
             raise
         return Trial(known["status"], known["value"], known["semantic"], known["run"])
 
-    async def _kept(self, key: str, case: Case, text: str, name: str, after: Trial | None) -> Mapping[str, Any]:
+    async def _kept(self, key: str, case: Case, text: str, name: str) -> Mapping[str, Any]:
         """What is known of a run by its key, else the run, which is kept."""
         known: Mapping[str, Any] | None = self._known.get(key)
         if known is not None:
             return known
         async with self._gate:
             workflow = check_workflow(text, name=f"case {case.id}", analysis=analysed(text))
-            found = await self._run(case, workflow, name, after)
+            found = await self._run(case, workflow, name)
         if found["status"] != Status.UNANSWERED:
             await self._user.extractions.keep(self._id, key, found)
         return found
@@ -104,16 +104,13 @@ class Trials:
             text = swapped(typed, mapped)
             if text is None or not is_run:
                 return text is not None
-            return (await self.score(case, text, "swap", own)).value >= own.value
+            return (await self.score(case, text, "swap")).value >= own.value
 
-    async def _run(self, case: Case, workflow: Workflow, name: str, after: Trial | None) -> dict[str, Any]:
+    async def _run(self, case: Case, workflow: Workflow, name: str) -> dict[str, Any]:
         base = self._plan.base
         given = base.inputs[case.id]
         inputs = {node.id: given[node.id] for node in workflow.graph.inputs}
-        options = base.options
-        if after is not None and self._own.status(after.run) == "finished":
-            options = replace(options, from_run=after.run, reuse="any")
-        plan = replace(base, workflow=workflow, items=[case.item], inputs={case.id: inputs}, options=options)
+        plan = replace(base, workflow=workflow, items=[case.item], inputs={case.id: inputs})
         beginning = f"{self._id}/{name}"
         answering = Answering(beginning, plan, self._endpoint, self._user, self._own, is_resumed=self._is_resumed)
         try:

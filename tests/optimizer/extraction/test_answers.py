@@ -42,7 +42,7 @@ def step(**changes: Any) -> dict[str, Any]:
         ([step(gives=None)], "must be one of"),
         ([step(prompt="x" * 100_000)], "write at most 4,000"),
         ([step(prompt="")], "is missing"),
-        ([step(built_in="Oracle", prompt=None)], "no built-in operator of these"),
+        ([step(built_in="Oracle", prompt=None)], "not one of the built-in operators"),
         ([step(), step(name="A")], "name of its own"),
         ([step(), step(name="b")], "exactly one step gives the answer"),
         ([step(name="problem")], "name of its own"),
