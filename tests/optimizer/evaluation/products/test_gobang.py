@@ -120,7 +120,7 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
 def test_a_good_game_meets_every_criterion() -> None:
     found = score_of(GOLD, answer(gobang_py=GAME))
     assert isinstance(found, Score)
-    assert (found.value, found.read) == (1.0, f"gobang.py ({GAME.count(chr(10)) + 1} lines)")
+    assert (found.value, found.read) == (1.0, f"gobang.py ({len(GAME.splitlines())} lines)")
     assert set(verdicts(GOLD, f"Here it is:\n\n```python\n{GAME}```")) == ALL, "a single block is the file"
 
 

@@ -129,7 +129,7 @@ class _Session:
                 self._send("Page.handleJavaScriptDialog", {"accept": True})
             case "Debugger.paused":
                 if said.get("reason") == "exception":
-                    top = next(iter(said.get("callFrames", [])), {})
+                    top: dict[str, Any] = next(iter(said.get("callFrames", [])), {})
                     self._failed({"exception": said.get("data", {}), "url": top.get("url"), **top.get("location", {})})
                 self._send("Debugger.resume", {})
             case "Runtime.exceptionThrown":
