@@ -120,8 +120,8 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
 def test_a_good_game_meets_every_criterion() -> None:
     found = score_of(GOLD, answer(gobang_py=GAME))
     assert isinstance(found, Score)
-    assert (found.value, found.read) == (1.0, f"gobang.py ({GAME.count(chr(10)) + 1} lines)")
-    assert set(verdicts(GOLD, f"Here it is:\n\n```python\n{GAME}```")) == ALL, "a single block is the file"
+    assert (found.value, found.read) == (1.0, f"gobang.py ({len(GAME.splitlines())} lines)")
+    assert missed(verdicts(GOLD, f"Here it is:\n\n```python\n{GAME}```")) == {}, "a single block is the file"
 
 
 @pytest.mark.thinned(8)
@@ -134,7 +134,7 @@ def test_a_wrong_game_misses_what_is_wrong(name: str) -> None:
         game = game.replace(old, new)
     found = missed(verdicts(GOLD, answer(gobang_py=game)))
     assert criteria <= set(found) <= criteria | {"playable"}, found
-    assert any(evidence in said for said in found.values()), found
+    assert any(evidence.lower() in said.lower() for said in found.values()), found
 
 
 CLAIMS = {

@@ -58,7 +58,7 @@ class Product(BaseMetric):
                 else "the answer has no fenced block that names a file"
             )
             return _score(all_missed(scorer.criteria, f"There is no file `{scorer.main_file}`; {there}."), "")
-        read = ", ".join(f"{path} ({file.text.count(chr(10)) + 1:,} lines)" for path, file in files.items())
+        read = ", ".join(f"{path} ({_lines(file.text)})" for path, file in files.items())
         return _score(await scorer.judge(files, item.gold), read)
 
     async def close(self) -> None:
@@ -76,6 +76,11 @@ def _files(text: str, main_file: str) -> dict[str, NamedFile]:
     if len(blocks) == 1:
         files = [NamedFile(main_file, blocks[0].text)]
     return {file.path: file for file in files}
+
+
+def _lines(text: str) -> str:
+    count = len(text.splitlines())
+    return "1 line" if count == 1 else f"{count:,} lines"
 
 
 def _score(verdicts: Sequence[Verdict], read: str) -> Score:
