@@ -63,14 +63,13 @@ def test_the_nearest_text_has_the_fewest_changed_lines() -> None:
 
 
 def test_redo_leaves_no_trace() -> None:
-    for before in (BODY, f"---\ntitle: A\n---\n{BODY}", f"---\nworkflow: true\n---\n{BODY}", f"---\nworkflow:\n  seed: 3\n---\n{BODY}"):
-        head = before.removesuffix(BODY)
-        again = {
-            "": "---\nworkflow:\n  redo: {A: 1}\n---\n",
-            "---\ntitle: A\n---\n": "---\ntitle: A\nworkflow:\n  redo:\n    A: 2\n---\n",
-            "---\nworkflow: true\n---\n": "---\nworkflow: {redo: {A: 1}}\n---\n",
-            "---\nworkflow:\n  seed: 3\n---\n": "---\nworkflow:\n  seed: 3\n  redo: {A: 1}\n---\n",
-        }[head]
+    for front, again in {
+        "": "---\nworkflow:\n  redo: {A: 1}\n---\n",
+        "---\ntitle: A\n---\n": "---\ntitle: A\nworkflow:\n  redo:\n    A: 2\n---\n",
+        "---\nworkflow: true\n---\n": "---\nworkflow: {redo: {A: 1}}\n---\n",
+        "---\nworkflow:\n  seed: 3\n---\n": "---\nworkflow:\n  seed: 3\n  redo: {A: 1}\n---\n",
+    }.items():
+        before = front + BODY
         assert without_redo(again + BODY, before) == before
         assert without_redo(before, before) == before
 

@@ -28,6 +28,7 @@ from merrow_server.runs.keys import Keys
 from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 
 if TYPE_CHECKING:
+    from merrow_runtime.store.contract import NodeRecord
     from merrow_server.runs.evaluating import Evaluations
     from merrow_server.runs.searching import Searches
     from merrow_server.runs.suggesting import Suggestions
@@ -93,6 +94,11 @@ class Session:
     def running(self) -> set[str]:
         """The ids of the runs that go on here."""
         return {run.id for run in self._runs.values()}
+
+    def nodes(self, run: str) -> list[NodeRecord]:
+        """How the nodes of the run with this very id have ended so far. Raises `StoreFailure`."""
+        here = next((one for one in self._runs.values() if one.id == run), None)
+        return self.store.nodes(run) if here is None else list(here.nodes.values())
 
     async def carry_out(self, order: Order, begun: Callable[[str, str], None], channel: Channel) -> Json:
         """Run to the end, whatever it is; how it ended. ``begun`` is called with the run's id and its workflow's name.
