@@ -46,6 +46,8 @@ class RunOptions:
     - ``retry``: how failed calls are tried again (None: as `RetryPolicy` has it); a node's ``retries`` takes precedence.
     - ``sandbox``: the means that hold generated code (None: the best there is); ``allow_unsafe``: run it although there
       are none that do.
+    - ``refine``: what takes precedence over `refine` of the workflow, by its keys; an empty mapping turns it on, and
+      ``{"max": 0}`` off.
     - ``stream``: ask endpoints to stream, so that ``node_output`` events show answers as they come into being.
     """
 
@@ -72,6 +74,7 @@ class RunOptions:
     sandbox: str | None = None
     allow_unsafe: bool = False
     stream: bool = False
+    refine: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.reuse not in (None, "same", "any"):
@@ -94,7 +97,11 @@ class RunOptions:
         shown: dict[str, Any] = {}
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name in _OF_ONE_PROCESS or value == one.default or (isinstance(value, Mapping) and not value):
+            if (
+                one.name in _OF_ONE_PROCESS
+                or value == one.default
+                or (isinstance(value, Mapping) and not value and one.name != "refine")
+            ):
                 continue
             shown[one.name] = dict(value) if isinstance(value, Mapping) else value
         return shown

@@ -173,7 +173,7 @@ CASES: dict[str, list[Case]] = {
         case("crossover", "broken.mmd", "chain.mmd", shows=False),
     ],
     "diff": [
-        case("diff", "chain.mmd", NAME + ".mmd"),
+        case("diff", "chain.mmd", "broken.mmd", shows=False),
         case("diff", "chain.mmd", "chain2.mmd", "--finished", TEXT),
         case("diff", "chain.mmd", "chain2.mmd", shows=False),
         case("diff", "chain.mmd", "chain2.mmd", "--format", "json", shows=False),
@@ -286,6 +286,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "repair": [case("repair", "repairable.mmd"), case("repair", "broken.mmd", shows=False), case("repair", TEXT)],
     "resume": [case("resume", TEXT), case("resume", "RUN", "--verbose")],
+    "revise": [case("revise", TEXT, "chain.mmd"), case("revise", "RUN", "broken.mmd", shows=False)],
     "rules": [case("rules", shows=False), case("rules", TEXT)],
     "run": [
         case("run", "chain.mmd", "--base-url", "SERVER", "--input", "PROBLEM=x"),

@@ -52,6 +52,7 @@ COMMON_PARAMETERS = frozenset(
         "format",
         "agent",
         "aims",
+        "locked",
     }
 )
 """Keys that every node may have, in its label or its metadata."""

@@ -106,6 +106,11 @@ NODE_KEYS: Mapping[str, Fragment] = {
         "description": "The agent that does it, one of `agents` in the front matter; its keys are the node's defaults.",
     },
     "aims": AIMS,
+    "locked": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether a model that changes the workflow while it runs (`refine`) must leave the node as it is.",
+    },
 }
 """Keys of every node."""
 
@@ -357,6 +362,59 @@ REDO: Fragment = {
     "of a Map is written with its number, `PARTS[3]/PART: 1`; in a Loop a node is made again in every turn.",
     "additionalProperties": {"type": "integer", "minimum": 0},
 }
+_REFINE_KEYS: Mapping[str, Fragment] = {
+    "every": {
+        "type": "integer",
+        "minimum": 0,
+        "default": 3,
+        "description": "After how many finished nodes the model looks at the workflow again; 0 is never.",
+    },
+    "on": {
+        "type": "array",
+        "items": {"enum": ["failure", "invalid"]},
+        "description": "At what else it looks: a node that failed, or an output that no validator accepts.",
+    },
+    "max": {"type": "integer", "minimum": 0, "default": 5, "description": "How often it looks at most."},
+    "strategy": {
+        "enum": ["wait", "overlap"],
+        "default": "wait",
+        "description": "Whether nothing starts while it thinks, or the run continues meanwhile.",
+    },
+    "candidates": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 16,
+        "default": 1,
+        "description": "How many answers it is asked for at once; the one that keeps the most is taken.",
+    },
+    "ask": {"type": "boolean", "default": False, "description": "Whether you are asked before a change is applied."},
+    "model": {"type": "string", "minLength": 1, "description": "The model that thinks about the workflow."},
+    "view": {
+        "type": "integer",
+        "minimum": 500,
+        "default": 8000,
+        "description": "How many tokens of the run it is shown at most.",
+    },
+    "max_nodes": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 50,
+        "description": "How many nodes the workflow may get at most.",
+    },
+    "tokens": {"type": "integer", "minimum": 1, "description": "Tokens that thinking about it may use at most."},
+    "usd": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "description": "US dollars that thinking about it may cost at most.",
+    },
+}
+REFINE: Fragment = {
+    "description": "Has a model change the workflow while it runs: true, or when and how. What is finished and holds is kept.",
+    "anyOf": [
+        {"type": "boolean"},
+        {"type": "object", "properties": _REFINE_KEYS, "additionalProperties": False},
+    ],
+}
 TYPES: Fragment = {
     "type": "object",
     "description": "Types of this workflow: `Draft: Text` is a kind of Text, `Route: [math, code]` a choice of words, "
@@ -392,6 +450,7 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
     "agents": AGENTS,
     "aims": AIMS,
     "redo": REDO,
+    "refine": REFINE,
     "operators": OPERATORS,
     "libraries": {**_NAMES, "description": "Paths of YAML files with further operators and types."},
 }

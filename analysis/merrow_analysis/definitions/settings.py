@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Literal, cast
 
@@ -78,6 +78,25 @@ class Agent:
         return f"Your role: {self.role}." + (f"\n\n{own}" if own else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Refine:
+    """When a model looks at a workflow that runs, and what it may do; see `REFINE` of the schema. ``tokens`` and ``usd`` are None
+    where there is no limit, ``model`` where it is that of the workflow.
+    """
+
+    every: int = 3
+    on: tuple[str, ...] = ("failure", "invalid")
+    max: int = 5
+    strategy: str = "wait"
+    candidates: int = 1
+    ask: bool = False
+    model: str | None = None
+    view: int = 8000
+    max_nodes: int = 50
+    tokens: int | None = None
+    usd: float | None = None
+
+
 @dataclass(slots=True, eq=False)
 class WorkflowSettings:
     """What the front matter says about the workflow. Values that are wrong are left out and told in ``violations``.
@@ -113,6 +132,8 @@ class WorkflowSettings:
     aims: bool | None = None
     redo: dict[str, int] = field(default_factory=dict)
     """How often visits are made again, as `redo` names them."""
+    refine: Refine | None = None
+    """None: no model changes it while it runs."""
     libraries: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     machine_keys: tuple[str, ...] = ()
@@ -192,6 +213,7 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.redo = {
         name: int(said) for name, said in good.get("redo", {}).items() if ("workflow", "redo", name) not in wrong
     }
+    settings.refine = _refine(good.get("refine"), wrong)
     prompts = good.get("prompts", {})
     if isinstance(prompts, dict):
         settings.prompts = {name: text for name, said in prompts.items() if (text := read_prompt(said)) is not None}
@@ -213,6 +235,19 @@ def _agents(said: Mapping[str, Any], wrong: set[Path]) -> dict[str, Agent]:
             instances = _whole(good.get("instances"))
             found.setdefault(name.strip().casefold(), Agent(name, role, prompt or "", model, temperature, instances))
     return found
+
+
+def _refine(said: object, wrong: set[Path]) -> Refine | None:
+    if not isinstance(said, dict):
+        return Refine() if said is True else None
+    names = {one.name for one in fields(Refine)}
+    good = {key: value for key, value in said.items() if key in names and ("workflow", "refine", key) not in wrong}
+    for key in ("every", "max", "candidates", "view", "max_nodes", "tokens"):
+        if key in good:
+            good[key] = _whole(good[key])
+    if "on" in good:
+        good["on"] = tuple(good["on"])
+    return Refine(**{key: value for key, value in good.items() if value is not None})
 
 
 def read_prompt(value: object) -> str | None:

@@ -55,7 +55,7 @@ def with_prompt(text: str, analysis: Analysis, name: str, prompt: str) -> str:
     return _rewritten(text, node, "prompt", quoted(prompt, in_statement=True))
 
 
-def with_value(text: str, analysis: Analysis, name: str, key: str, value: float | None) -> str:
+def with_value(text: str, analysis: Analysis, name: str, key: str, value: float | str | None) -> str:
     """The text with another value of a node's parameter; None takes it out. Raises `Unusable`."""
     node = node_of(analysis, name)
     if node.kind != "operator":

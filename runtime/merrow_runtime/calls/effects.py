@@ -103,6 +103,8 @@ class Effects:
     recorder: KeepsCalls | None = None
     busy: list[Busy] = field(default_factory=list)
     """Who knows how many nodes run: of the workflow, and of each file that one of its nodes calls."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """What nodes were called, by their ids now, when the journal got calls of theirs: revisions rename nodes."""
     _sandbox: Sandbox | None = None
 
     @property
@@ -137,7 +139,11 @@ class Effects:
 
         Raises `ReplayMiss`.
         """
-        record = await self.journal.recall(key, digest, self.endpoint if model and not self.reuses_any else None, since)
+        endpoint = self.endpoint if model and not self.reuses_any else None
+        record = await self.journal.recall(key, digest, endpoint, since)
+        was = self.renamed.get(key.node)
+        if record is None and was is not None:
+            record = await self.journal.recall(replace(key, node=was), digest, endpoint, since)
         if record is not None:
             account.count_known(record.usage)
             if self.recorder is not None:

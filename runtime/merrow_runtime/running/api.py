@@ -16,10 +16,12 @@ from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.loading import load
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
+from merrow_runtime.revising.reviser import Reviser
 from merrow_runtime.running.executions import held
 from merrow_runtime.running.job import Job, Revised
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.retelling import retell
+from merrow_runtime.running.revisions import called_before
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.running.set_outputs import inherited
 from merrow_runtime.store.contract import NodeRecord, RunRecord
@@ -61,12 +63,14 @@ def start(
     endpoint: Endpoint | None = None,
     store: Store | None = None,
     run_id: str | None = None,
+    reviser: Reviser | None = None,
 ) -> Run:
     """Begin a run, in the running event loop.
 
     ``source`` is a path (``FILE.md#2`` names a block) or a `Workflow`; ``inputs`` has values by input node, in any case
     of letters. Without ``endpoint`` it is chosen by options and environment, without ``store`` the user's journal is
-    used; what is given stays the caller's to close. ``run_id`` names the run; without it the run has an id of its own.
+    used; what is given stays the caller's to close. ``reviser`` changes the workflow while it runs, where that or the options
+    ask for it (`refine`). ``run_id`` names the run; without it the run has an id of its own.
     Raises `UsageFailure` (where there is a run of that name already, too; `ForeignResults` where earlier results of
     another endpoint would be reused and ``options.reuse`` says nothing) or `StoreFailure` before anything is called.
     """
@@ -94,7 +98,7 @@ def start(
             damaged += problems
             if options.only is None:
                 options = replace(options, set_outputs={**kept, **options.set_outputs})
-        job = Job(workflow, options, given, resources, nodes, notices=[*workflow.how_read, *damaged])
+        job = Job(workflow, options, given, resources, nodes, notices=[*workflow.how_read, *damaged], reviser=reviser)
         if earlier is not None:
             job.check_reuse(earlier.id, job.answered_by_others())
         asyncio.get_running_loop()  # Raises where there is none, before anything starts.
@@ -126,6 +130,7 @@ def resume(
     options: RunOptions | None = None,
     endpoint: Endpoint | None = None,
     store: Store | None = None,
+    reviser: Reviser | None = None,
 ) -> Run:
     """Resume a run that stopped before it finished, in the running event loop.
 
@@ -163,11 +168,19 @@ def resume(
             own_nodes = resources.store.nodes(record.id, damaged.append)
         else:
             own_nodes, moved = held(resources.store.executions(record.id, damaged.append))
-        revised = Revised(0 if applied is None else applied.number, moved)
+        renamed: dict[str, str] = {}
+        for one in revisions:
+            if one.state == "applied":
+                renamed = called_before(renamed, one.adopted.get("renamed", {}), workflow)
+        by_model = [one for one in revisions if one.trigger != "person"]
+        left_open = next((one for one in by_model if one.state in ("open", "waiting")), None)
+        last = revisions[-1].at if revisions else 0.0
+        counted = frozenset(node.visit.name for node in own_nodes if node.ended <= last)
+        revised = Revised(0 if applied is None else applied.number, moved, renamed, len(by_model), left_open, counted)
         elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
-        job = Job(workflow, merged, inputs, resources, earlier, own_nodes, damaged, revised)
+        job = Job(workflow, merged, inputs, resources, earlier, own_nodes, damaged, revised, reviser)
         if own.reuse is None and job.endpoint == record.snapshot.get("origin"):
             job.options = replace(merged, reuse=kept.reuse)
         others = resources.store.answered_by_others(record.id, job.endpoint)
@@ -188,6 +201,7 @@ _KEPT = (
     "only",
     "set_values",
     "set_outputs",
+    "refine",
 )
 _BUDGETS = ("budget_usd", "budget_tokens", "budget_seconds")
 

@@ -24,6 +24,7 @@ from merrow_runtime.program.definitions import Steps, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.revising.redo import Redo
+from merrow_runtime.revising.reviser import Reviser, refining
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.node_recorder import NodeRecorder, NodeRecords
@@ -34,7 +35,7 @@ from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun, single_inputs, visit_named
 from merrow_runtime.spending.meter import Meter
-from merrow_runtime.store.contract import NodeRecord, RunJournal, RunRecord
+from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunJournal, RunRecord
 from merrow_runtime.store.recording import Recorder, Replay
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.telling import Telling
@@ -56,11 +57,19 @@ def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
 @dataclass(frozen=True, slots=True)
 class Revised:
     """What a run that is resumed knows of its revisions: the number of the ``last`` one that was applied, 0 where none
-    was. ``moved`` says when one visit took over what another had made, by the name and key of that.
+    was. ``moved`` says when one visit took over what another had made, by the name and key of that; ``renamed`` what nodes
+    were called first.
     """
 
     last: int = 0
     moved: Mapping[tuple[str, str | None], float] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    opened: int = 0
+    """How often a reviser was asked."""
+    left_open: RevisionRecord | None = None
+    """What it had not answered."""
+    counted: frozenset[str] = frozenset()
+    """The visits that had ended when the last one was made, by name."""
 
 
 NOT_REVISED = Revised()
@@ -89,10 +98,13 @@ class Job:
         own: Sequence[NodeRecord] = (),
         notices: Sequence[str] = (),
         revised: Revised = NOT_REVISED,
+        reviser: Reviser | None = None,
     ) -> None:
         """``earlier`` are results of the run that this one reuses, ``own`` those that it has itself, reused or made before it
-        was resumed; ``notices`` are for the user to read when the run begins. ``revised`` is what is known of its revisions.
+        was resumed; ``notices`` are for the user to read when the run begins. ``revised`` is what is known of its revisions, and
+        ``reviser`` who makes them where the workflow or the options ask for that.
         """
+        self.reviser = reviser
         taken = [node for node in own if node.status == "reused"]
         self.revised = revised
         self.workflow = workflow
@@ -133,6 +145,15 @@ class Job:
         by_place = {one.place: make_steps(one, self.options, self.chosen.model) for one in workflow.reached()}
         self._check_prices(by_place, _all_loop_budgets(workflow))
         return by_place
+
+    def _most(self) -> float | None:
+        """How many calls the run makes at most, as far as that is known."""
+        from merrow_runtime.running.forecast import dry_run
+
+        try:
+            return dry_run(self.workflow, self.inputs, options=self.options).calls.most
+        except UsageFailure:
+            return None
 
     def _check_prices(self, by_place: Mapping[str, Steps], loop_budgets: Mapping[str, Limits]) -> None:
         endpoint = self.chosen.endpoint
@@ -210,7 +231,21 @@ class Job:
         seconds = None if budget is None else budget.remaining_seconds
         execution = Execution(run, scheduler, recorder, effects, telling, self.resources, seconds, self.revised.last)
         if only is None:
-            revisions = Revisions(self, scheduler, engine, execution, self.revised.last)
+            refine = refining(self.workflow.analysis.settings.refine, self.options.refine) if self.reviser else None
+            revisions = Revisions(
+                self,
+                scheduler,
+                engine,
+                execution,
+                self.revised.last,
+                self.reviser,
+                refine,
+                self.revised.opened,
+                self.revised.left_open,
+                self.inputs,
+                None if refine is None else self._most(),
+                set(self.revised.counted),
+            )
             scheduler.overseer = execution.revisions = revisions
             run.overseen(revisions)
         run.begin(execution.work(text_of(definitions_of(self.by_place)), self._begun(scheduler.count)))
@@ -239,6 +274,7 @@ class Job:
             resources.store.cache if self.asks else None,
             self.replay,
             resources.recorder,
+            renamed=dict(self.revised.renamed),
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ class Overseer(Protocol):
     """What the scheduler tells and asks."""
 
     def ended(self, outcome: Outcome) -> None:
-        """A visit has ended; nothing has followed from it yet."""
+        """A visit has ended; nothing that follows from it has begun yet."""
         ...
 
     def holds(self) -> bool:
@@ -29,6 +29,10 @@ class Overseeing(Overseer, Protocol):
 
     async def ask(self, text: str) -> RevisionRecord:
         """Try a person's workflow, a snapshot as JSON; how that ended. Raises `StoreFailure`."""
+        ...
+
+    def decide(self, number: int, *, apply: bool) -> None:
+        """A person agrees to a revision that waits for that, or refuses it. Raises `UsageFailure`."""
         ...
 
     async def close(self) -> None:

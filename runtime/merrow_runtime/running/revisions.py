@@ -10,17 +10,40 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from merrow_analysis.definitions.settings import Refine
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
-from merrow_runtime.frontier import Frontier, Outcome, Revision
+from merrow_runtime.frontier import Chose, Failed, Frontier, Gave, Outcome, Revision
 from merrow_runtime.program.definitions import Steps, definitions_of
 from merrow_runtime.revising.difference import Difference, difference
 from merrow_runtime.revising.redo import Redo
+from merrow_runtime.revising.reviser import CannotReviseError, Changes, Reviser
+from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.engine import Engine
-from merrow_runtime.running.run import Execution
+from merrow_runtime.running.run import Execution, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.rows import text_of
+from merrow_runtime.values import Value
+from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow, restore
+
+REVISER = "@revise"
+"""What the visits are called in which a reviser asks; no node has such an id."""
+
+MOST_TIMES = 4
+"""How many times the calls that a run may make at most, its nodes may be carried out with revisions of a model."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """A revision that is to be tried: of a person, or with what a reviser wants, or why it wants nothing."""
+
+    record: RevisionRecord
+    done: asyncio.Future[RevisionRecord]
+    changes: Changes | None = None
+    problem: str = ""
 
 
 class Program(Protocol):
@@ -36,6 +59,9 @@ class Revisions:
     """The revisions of one run. ``applied`` is the number of the newest one that was applied.
 
     They are tried one after the other, those of people first. Nothing of a new graph is used before the journal has it.
+    ``reviser`` thinks about the graph as ``refine`` says, both None where nobody does. ``opened`` counts how often it was
+    asked, in earlier processes, too, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was asked when the last one ended. ``most`` is how many
+    nodes the run may carry out in all.
     """
 
     job: Program
@@ -43,23 +69,78 @@ class Revisions:
     engine: Engine
     execution: Execution
     applied: int = 0
-    _asked: list[tuple[RevisionRecord, asyncio.Future[RevisionRecord]]] = field(default_factory=list)
+    reviser: Reviser | None = None
+    refine: Refine | None = None
+    opened: int = 0
+    left_open: RevisionRecord | None = None
+    inputs: Mapping[str, Value] = field(default_factory=dict)
+    most: float | None = None
+    counted: set[str] = field(default_factory=set)
+    _asked: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
+    _thinking: asyncio.Task[None] | None = None
+    _new: list[str] = field(default_factory=list)
+    _executed: int = 0
+    _met: set[Visit] = field(default_factory=set)
+    _deciding: dict[int, asyncio.Future[bool]] = field(default_factory=dict)
 
     # What the run asks and tells
 
     def ended(self, outcome: Outcome) -> None:
-        """See `merrow_runtime.running.scheduler.Overseer.ended`."""
+        """See `merrow_runtime.running.overseer.Overseer.ended`."""
+        if isinstance(outcome, Gave | Chose):
+            self._executed += 1
+            if outcome.visit.name in self.counted:
+                self.counted.remove(outcome.visit.name)
+            else:
+                self._new.append(outcome.visit.node)
+        if self.refine is None or self._thinking is not None:
+            return
+        if self.left_open is not None:
+            return
+        if isinstance(outcome, Failed):
+            trigger = "invalid" if outcome.cause.code == "invalid" else "failure"
+            if trigger in self.refine.on and not outcome.fatal and outcome.visit not in self._met:
+                self._met.add(outcome.visit)
+                self._new.append(outcome.visit.node)
+                self._open(trigger)
+        elif self.refine.every and len(self._new) >= self.refine.every and self._waits():
+            self._open("every")
+
+    def _waits(self) -> bool:
+        """Whether any node has not begun."""
+        graph = self.engine.workflow.graph
+        return any(self._standing(node) == "waiting" for node in graph.nodes if node.kind == "operator")
+
+    def _standing(self, node: TypedNode) -> str:
+        """How a node stands, in a word for a reviser."""
+        frontier = self.scheduler.frontier
+        standing = frontier.standing(node)
+        if standing != "open":
+            return standing
+        return "running" if self.scheduler.runs(frontier.visit(node)) else "waiting"
+
+    def invalid(self, visit: Visit) -> None:
+        """No attempt of a visit was valid, and what is to be done about it is `refine`: see `ended`, where it counts as
+        failed.
+        """
+        if self.refine is not None and "invalid" in self.refine.on and visit not in self._met:
+            self._met.add(visit)
+            self._new.append(visit.node)
+            self._open("invalid")
 
     def holds(self) -> bool:
-        """See `merrow_runtime.running.scheduler.Overseer.holds`."""
+        """See `merrow_runtime.running.overseer.Overseer.holds`."""
         with contextlib.suppress(RunFailure):  # The end of the run meets it, too.
             self.look()
-        return self._work is not None
+        return self._work is not None or self._thinking is not None
 
     def look(self) -> None:
         """See what people have asked for. Raises `StoreFailure`."""
-        known = {one.number for one, _ in self._asked}
+        if self.left_open is not None and self.refine is not None and self._thinking is None:
+            record, self.left_open = self.left_open, None
+            self._think(record)
+        known = {one.record.number for one in self._asked}
         for one in self.execution.effects.journal.asked_revisions():
             if one.number not in known:
                 self._take(one)
@@ -70,41 +151,113 @@ class Revisions:
         record = self.execution.effects.journal.add_revision(lambda number: replace(made, number=number))
         return await self._take(record)
 
+    def decide(self, number: int, *, apply: bool) -> None:
+        """A person agrees to a revision that waits for that, or refuses it. Raises `UsageFailure` where none of this
+        number waits.
+        """
+        waiting = self._deciding.get(number)
+        if waiting is None or waiting.done():
+            raise UsageFailure(f"No revision {number} of this run waits for anybody to agree.")
+        waiting.set_result(apply)
+
     async def close(self) -> None:
         """Nothing is tried any more."""
-        if self._work is not None:
-            self._work.cancel()
-            await asyncio.gather(self._work, return_exceptions=True)
+        tasks = [task for task in (self._work, self._thinking) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # A model
+
+    def _open(self, trigger: str) -> None:
+        """Have the reviser look, as far as it may."""
+        refine = self.refine
+        assert refine is not None and self.reviser is not None  # noqa: S101, PT018 (whoever calls this has looked)
+        used = self.execution.effects.account.of(Visit(REVISER)).used
+        spent = (refine.tokens is not None and used.tokens >= refine.tokens) or (
+            refine.usd is not None and (used.cost_usd is None or used.cost_usd >= refine.usd)
+        )
+        if self.opened >= refine.max or spent or (self.most is not None and self._executed >= MOST_TIMES * self.most):
+            return
+        self.opened += 1
+        view = json.dumps(self._view(trigger), ensure_ascii=False)
+        made = RevisionRecord(0, "open", trigger, view=view, at=time.time())
+        try:
+            record = self.execution.effects.journal.add_revision(lambda number: replace(made, number=number))
+        except StoreFailure as failure:
+            self.scheduler.fail(failure)
+            return
+        self._new = []
+        self._think(record)
+
+    def _view(self, trigger: str) -> dict[str, Any]:
+        engine = self.engine
+        assert self.refine is not None  # noqa: S101 (see `_open`)
+        standing = {node.id: self._standing(node) for node in engine.workflow.graph.nodes}
+        records = with_members(self.execution.run.nodes)
+        return view_of(engine.workflow, self.inputs, standing, records, self._new, trigger, self.refine.view)
+
+    def _think(self, record: RevisionRecord) -> None:
+        refine = self.refine
+        if refine is not None and (refine.strategy == "wait" or record.trigger == "failure"):
+            self.scheduler.pause()
+        self._tell("revision_opened", record)
+        self._thinking = asyncio.get_running_loop().create_task(self._thought(record), name="reviser")
+
+    async def _thought(self, record: RevisionRecord) -> None:
+        refine, reviser, engine = self.refine, self.reviser, self.engine
+        assert refine is not None and reviser is not None  # noqa: S101, PT018 (see `_open`)
+        problem, changes = "", None
+        try:
+            changes = await reviser.revise(
+                json.loads(record.view), engine.workflow, refine, asker_of(engine, refine, record)
+            )
+        except CannotReviseError as cannot:
+            problem = str(cannot)
+        except StoreFailure as failure:
+            self.scheduler.fail(failure)
+            problem = failure.sentence
+        except RunFailure as failure:
+            problem = failure.sentence
+        self._thinking = None
+        self._put(_Waiting(record, asyncio.get_running_loop().create_future(), changes, problem))
 
     # One after the other
 
     def _take(self, record: RevisionRecord) -> asyncio.Future[RevisionRecord]:
-        done: asyncio.Future[RevisionRecord] = asyncio.get_running_loop().create_future()
-        self._asked.append((record, done))
+        return self._put(_Waiting(record, asyncio.get_running_loop().create_future()))
+
+    def _put(self, waiting: _Waiting) -> asyncio.Future[RevisionRecord]:
+        self._asked.append(waiting)
         self.scheduler.pause()
         if self._work is None:
             self._work = asyncio.get_running_loop().create_task(self._try_all(), name="revisions")
-        return done
+        return waiting.done
 
     async def _try_all(self) -> None:
         try:
             while self._asked:
-                record, done = self._asked[0]
+                one = min(self._asked, key=lambda waiting: waiting.record.trigger != "person")
                 try:
-                    ended = await self._try(record)
-                    if not done.done():
-                        done.set_result(ended)
+                    ended = await self._try(one)
+                    if not one.done.done():
+                        one.done.set_result(ended)
                 finally:
-                    self._asked.pop(0)
-                    if not done.done():
-                        done.cancel()
+                    self._asked.remove(one)
+                    if not one.done.done():
+                        one.done.cancel()
         except StoreFailure as failure:
             self.scheduler.fail(failure)
         finally:
             self._work = None
-            self.scheduler.go_on()
+            refine = self.refine
+            if self._thinking is None or refine is None or refine.strategy == "overlap":
+                self.scheduler.go_on()
 
-    async def _try(self, record: RevisionRecord) -> RevisionRecord:
+    async def _try(self, one: _Waiting) -> RevisionRecord:
+        record = one.record
+        if record.trigger != "person":
+            return await self._try_changes(record, one.changes, one.problem)
         self._tell("revision_opened", record)
         if not record.text:
             return await self._refuse(record, record.reason)
@@ -115,6 +268,37 @@ class Revisions:
         except (ValueError, KeyError, TypeError):
             return await self._refuse(record, "The workflow of this revision is damaged in the journal.")
         return await self.settle(record, workflow)
+
+    async def _try_changes(self, record: RevisionRecord, changes: Changes | None, problem: str) -> RevisionRecord:
+        """Make what a reviser wants on the graph as it is by now."""
+        if changes is None or self.refine is None:
+            return await self._refuse(record, problem)
+        record = replace(record, reason=changes.reason)
+        workflow = self.engine.workflow
+        if changes.is_empty:
+            return await self._end(replace(record, state="unchanged"))
+        try:
+            revised = changes.on(workflow, self.refine.max_nodes)
+            after = restore({**workflow.snapshot(), "text": revised.text})
+        except (CannotReviseError, UsageFailure) as cannot:
+            return await self._refuse(record, str(cannot))
+        record = replace(record, text=json.dumps(after.snapshot()))
+        if self.refine.ask and not await self._agreed(record, after, revised.renamed):
+            return await self._refuse(record, "You did not want it.")
+        return await self.settle(record, after, revised.renamed)
+
+    async def _agreed(self, record: RevisionRecord, after: Workflow, renamed: Mapping[str, str]) -> bool:
+        """Whether a person wants a revision."""
+        found = difference(self.engine.workflow, after, self._finished(), renamed, self.engine.effects.options)
+        waiting = replace(record, state="waiting", adopted=found.to_json())
+        decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._deciding[record.number] = decided
+        await self.execution.effects.journal.record_revision(waiting)
+        self._tell("revision_waiting", waiting)
+        try:
+            return await decided
+        finally:
+            del self._deciding[record.number]
 
     async def settle(
         self, record: RevisionRecord, workflow: Workflow, renamed: Mapping[str, str] | None = None
@@ -163,6 +347,7 @@ class Revisions:
         ended = replace(record, state="applied", adopted=found.to_json(), at=time.time())
         self._tell("revision_applied", ended)
         self.engine, self.applied = after, record.number
+        self.execution.effects.renamed = called_before(self.execution.effects.renamed, found.renamed, workflow)
         self.execution.recorder = after.recorder
         cancelled = self.scheduler.replace(replaced, after, after.recorder)
         if cancelled:
@@ -184,6 +369,30 @@ class Revisions:
 
     def _tell(self, name: Any, record: RevisionRecord) -> None:
         self.execution.telling.revision(name, record)
+
+
+def asker_of(engine: Engine, refine: Refine, record: RevisionRecord) -> NodeTools:
+    """What a reviser asks its model through: the calls are those of a visit of its own."""
+    step = next(iter(engine.steps.values()))
+    model = refine.model or engine.effects.options.model or engine.workflow.analysis.settings.model
+    definition = replace(
+        step.definition,
+        id=REVISER,
+        model=model or step.definition.model,
+        temperature=0.0,
+        max_tokens=None,
+        seed=None,
+    )
+    own = replace(step, definition=definition, timeout=None, retries=None, samples=None, agent=None, aims=None)
+    visit = Visit(REVISER, "", record.number)
+    return NodeTools(engine.effects, own, engine.effects.account.of(visit), 0, REVISER)
+
+
+def called_before(known: Mapping[str, str], renamed: Mapping[str, str], workflow: Workflow) -> dict[str, str]:
+    """What nodes were called first, by their ids in a workflow that a revision brings; ``known`` is the same before it."""
+    now = {new: known.get(old, old) for new, old in renamed.items()}
+    kept = {new: old for new, old in known.items() if new in workflow.graph.by_id and new not in now}
+    return {new: old for new, old in {**kept, **now}.items() if new != old}
 
 
 def _defined(engine: Engine) -> Callable[[str], Any]:

@@ -135,6 +135,14 @@ class Run:
             raise UsageFailure(f"Run {self.id} is over, or runs a single node: its workflow can't change any more.")
         return await self._revisions.ask(json.dumps(workflow.snapshot()))
 
+    def decide(self, number: int, *, apply: bool) -> None:
+        """Agree to a revision that waits for that (``refine: {ask: true}``), or refuse it. Raises `UsageFailure` where
+        none of this number waits.
+        """
+        if self._revisions is None:
+            raise UsageFailure(f"Run {self.id} runs a single node: its workflow can't change.")
+        self._revisions.decide(number, apply=apply)
+
     def overseen(self, revisions: Overseeing | None) -> None:
         """Who changes its graph."""
         self._revisions = revisions

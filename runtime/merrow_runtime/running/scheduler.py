@@ -221,6 +221,10 @@ class Scheduler:
         """What reached each output node, by id."""
         return self._frontier.results
 
+    def runs(self, visit: Visit | None) -> bool:
+        """Whether a visit is under way."""
+        return visit in self._running
+
     def running(self) -> int:
         """How many nodes with an operator run."""
         return len(self._tasks)
@@ -400,9 +404,10 @@ class Scheduler:
                 outcome = await self._judge(following)
             else:
                 outcome = await self._run_or_withdraw(following, task)
+            consequences = self._frontier.tell(outcome)
             if self.overseer is not None:
                 self.overseer.ended(outcome)
-            following = self._follow(self._frontier.tell(outcome), one_for_me=True)
+            following = self._follow(consequences, one_for_me=True)
             if self._strays:
                 self._cancel_obsolete()
         if task is not None:

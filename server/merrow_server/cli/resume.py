@@ -55,6 +55,7 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     It runs what the journal has (text, prompts, settings, inputs), whatever the files say now. No call that finished is
     made again, and what was spent counts. A run that finished is only shown again. RUN may also be an evaluation or a search.
     """
+    from merrow_optimizer.revising.model import ModelReviser
     from merrow_runtime import RunOptions, Store, resume
     from merrow_server.cli.run_session import watch
 
@@ -76,7 +77,7 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
         echo(f"Run {identity}:", err=True)
 
     def begin(reuse: Reuse | None) -> Run:
-        return resume(identity, options=replace(options, reuse=reuse or options.reuse))
+        return resume(identity, options=replace(options, reuse=reuse or options.reuse), reviser=ModelReviser())
 
     ctx.exit(watch(begin, as_json=given["as_json"], verbose=given["verbose"]))
 

@@ -15,6 +15,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import latest_of
 from merrow_server.cli.given.values import read_values
 from merrow_server.cli.options import with_options
+from merrow_server.cli.refine_options import REFINE_OPTIONS, refine_given
 from merrow_server.cli.run_options import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit, style
@@ -29,6 +30,7 @@ _LATEST = "\0latest"
     epilog="""
     merrow run flow.mmd --input problem="What is 6 times 7?"
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
+    merrow run flow.mmd --refine --refine-every 5              a model changes it while it runs
     merrow run flow.mmd -o site                                write what it makes into the folder site
     merrow run flow.mmd --dry-run                              what it would ask and cost
     merrow run flow.mmd --from VOTE                            VOTE and what follows again, the rest as it was
@@ -92,6 +94,7 @@ _LATEST = "\0latest"
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed for shuffles.")
 @click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
+@with_options(REFINE_OPTIONS)
 @with_options(RUN_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, file: str, **given: Any) -> None:
@@ -122,6 +125,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
         fresh=given["fresh"],
         no_store=given["no_store"],
         seed=given["seed"],
+        refine=refine_given(given),
         stream=given["verbose"] or given["as_json"],
         **process_options(given),
     )
@@ -130,6 +134,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     if given["dry_run"]:
         _dry_run(file, inputs, options, as_json=given["as_json"])
         return
+    from merrow_optimizer.revising.model import ModelReviser
     from merrow_runtime import start
     from merrow_runtime.program.inputs import MissingInputs
     from merrow_server.cli.given.inputs import ask_for, can_ask
@@ -143,7 +148,9 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     def watched() -> int:
         return watch(
-            lambda reuse: start(file, inputs, options=replace(options, reuse=reuse or options.reuse)),
+            lambda reuse: start(
+                file, inputs, options=replace(options, reuse=reuse or options.reuse), reviser=ModelReviser()
+            ),
             as_json=given["as_json"],
             verbose=given["verbose"],
             kept=not given["no_store"],

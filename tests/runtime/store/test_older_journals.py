@@ -2,7 +2,8 @@
 
 ``fixtures/format2.sql`` to ``format5.sql`` were dumped from journals that Merrow with those formats wrote: of
 one workflow a finished run, a failed one, one whose process was killed while node C was asked, a cancelled one, and one
-``--from`` the first with another C. ``format7.sql`` is the one before it, carried over by the Merrow of that format.
+``--from`` the first with another C. ``format7.sql`` and ``format8.sql`` are those before them, carried over by the Merrow
+of these formats.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Models that change the graph of a run while it goes on."""

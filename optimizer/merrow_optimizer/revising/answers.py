@@ -1,0 +1,186 @@
+"""What a reviser answers: a list of changes, or a whole plan in a planner's form.
+
+An answer comes from a model, and perhaps from what it has read. Nothing in it is believed: what comes out of here is a
+list of known changes with texts for fields, and whether they can be made is for others to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from merrow_optimizer.planning.json_objects import JsonObject, json_objects
+from merrow_optimizer.planning.reading import Bounds, read_plan
+from merrow_optimizer.planning.task_graph import TaskGraph
+from merrow_runtime.errors import AnswerFailure
+from merrow_runtime.requests import AnswerSchema
+
+MOST_CHANGES = 100
+_LONGEST = 1_000_000
+_TEXT = {"type": "string"}
+_IDS = {"type": "array", "items": _TEXT}
+_PART: Mapping[str, Any] = {"id": _TEXT, "objective": _TEXT, "agent": _TEXT, "format": _TEXT, "after": _IDS}
+
+FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "add": (("id", "objective"), ("agent", "format", "after", "before")),
+    "edit": (("id",), ("objective", "agent", "format", "after")),
+    "remove": (("id",), ()),
+    "redo": (("id",), ()),
+    "reassign": (("id", "agent"), ()),
+    "split": (("id", "into"), ()),
+    "rename": (("id", "to"), ()),
+    "link": (("from", "to"), ()),
+    "unlink": (("from", "to"), ()),
+}
+"""The kinds of changes, each with the fields that it must have, and those that it may have."""
+
+REVISION = AnswerSchema(
+    "merrow_revision",
+    {
+        "type": "object",
+        "properties": {
+            "reason": {"type": "string", "description": "why, in a sentence"},
+            "changes": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "do": {"enum": list(FIELDS)},
+                        **_PART,
+                        "before": _IDS,
+                        "into": {
+                            "type": "array",
+                            "items": {"type": "object", "properties": dict(_PART), "required": ["id", "objective"]},
+                        },
+                        "to": _TEXT,
+                        "from": _TEXT,
+                    },
+                    "required": ["do"],
+                },
+            },
+        },
+        "required": ["reason", "changes"],
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change. ``do`` is its kind, `FIELDS` says what it has; ``into`` are the parts of a node that is split, as
+    changes that add.
+    """
+
+    do: str
+    id: str = ""
+    objective: str | None = None
+    agent: str | None = None
+    format: str | None = None
+    after: tuple[str, ...] | None = None
+    before: tuple[str, ...] = ()
+    into: tuple[Change, ...] = ()
+    to: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is to be changed: ``changes`` one after the other, or a whole ``plan`` of what the workflow is to be."""
+
+    reason: str = ""
+    changes: tuple[Change, ...] = ()
+    plan: TaskGraph | None = field(default=None)
+
+
+def read_answer(text: str, max_nodes: int) -> Answer:
+    """The first JSON object of an answer, with anything around it. Raises `AnswerFailure` with a sentence for who wrote it."""
+    if len(text) > _LONGEST:
+        raise AnswerFailure(f"It has {len(text):,} characters; at most {_LONGEST:,} are read.")
+    found = next(iter(json_objects(text)), None)
+    if found is None:
+        raise AnswerFailure("It has no JSON object; answer {} where nothing is to be changed.")
+    if not isinstance(found, JsonObject):
+        raise AnswerFailure(found.why)
+    said = found.value
+    if found.repeated:
+        raise AnswerFailure(f"The key `{found.repeated[0]}` occurs twice in one object.")
+    if not said:
+        return Answer()
+    reason = said.get("reason")
+    reason = " ".join(reason.split())[:500] if isinstance(reason, str) else ""
+    if "changes" in said:
+        return Answer(reason, _changes(said["changes"]))
+    reading = read_plan(text, Bounds(max_nodes=max_nodes, needs_agents=False))
+    if reading.graph is None:
+        raise AnswerFailure(" ".join(reading.problems))
+    return Answer(reason or "The workflow is planned again.", plan=reading.graph)
+
+
+def _changes(said: object) -> tuple[Change, ...]:
+    if not isinstance(said, list):
+        raise AnswerFailure("`changes` must be a list.")
+    if len(said) > MOST_CHANGES:
+        raise AnswerFailure(f"It has {len(said)} changes; write at most {MOST_CHANGES}.")
+    return tuple(_change(one, number) for number, one in enumerate(said, 1))
+
+
+def _change(said: object, number: int) -> Change:
+    where = f"Change {number}"
+    if not isinstance(said, dict):
+        raise AnswerFailure(f"{where} must be an object.")
+    do = said.get("do")
+    if not isinstance(do, str) or do not in FIELDS:
+        raise AnswerFailure(f"{where}: `do` must be one of {', '.join(FIELDS)}.")
+    needed, _ = FIELDS[do]
+    for key in needed:
+        if said.get(key) in (None, "", []):
+            raise AnswerFailure(f"{where} ({do}) needs `{key}`.")
+    return _part(do, said, f"{where} ({do})")
+
+
+def _part(do: str, said: Mapping[str, object], where: str) -> Change:
+    needed, allowed = FIELDS[do]
+    texts = {key: _text(said, key, where) for key in ("id", "objective", "agent", "format", "to", "from")}
+    known = {key: value for key, value in texts.items() if key in (*needed, *allowed) and value is not None}
+    into: tuple[Change, ...] = ()
+    if do == "split":
+        parts = said.get("into")
+        if not isinstance(parts, list) or len(parts) > MOST_CHANGES:
+            raise AnswerFailure(f"{where}: `into` must be a list of parts.")
+        into = tuple(_added(part, where) for part in parts)
+    return Change(
+        do,
+        known.get("id", ""),
+        known.get("objective"),
+        known.get("agent"),
+        known.get("format"),
+        _ids(said, "after", where) if "after" in allowed else None,
+        (_ids(said, "before", where) or ()) if "before" in allowed else (),
+        into,
+        known.get("to", ""),
+        known.get("from", ""),
+    )
+
+
+def _added(part: object, where: str) -> Change:
+    if not isinstance(part, dict) or not part.get("id") or not part.get("objective"):
+        raise AnswerFailure(f"{where}: each part needs `id` and `objective`.")
+    return _part("add", part, where)
+
+
+def _text(said: Mapping[str, object], key: str, where: str) -> str | None:
+    value = said.get(key)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        raise AnswerFailure(f"{where}: `{key}` must be a text.")
+    return value if key in ("objective", "format") else value.strip()
+
+
+def _ids(said: Mapping[str, object], key: str, where: str) -> tuple[str, ...] | None:
+    value = said.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise AnswerFailure(f"{where}: `{key}` must be a list of ids.")
+    return tuple(dict.fromkeys(one.strip() for one in value))

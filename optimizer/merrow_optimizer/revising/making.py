@@ -1,0 +1,409 @@
+"""A reviser's changes made in a workflow's text: one change of the graph, written by `merrow_analysis.edits`, then what
+single nodes say, and then names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorSpec
+from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
+from merrow_analysis.edits.front_entries import add_entry, write_value
+from merrow_analysis.edits.manuscript import Manuscript
+from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
+from merrow_analysis.edits.write import write
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.places.names import symbol
+from merrow_analysis.places.occurrences import occurrences_of
+from merrow_analysis.suggest import closest
+from merrow_analysis.text import TextEdit, apply_edits
+from merrow_optimizer.planning.task_graph import TaskGraph
+from merrow_optimizer.revising.answers import Answer, Change
+from merrow_optimizer.suggestions.links import links_in_place
+from merrow_optimizer.suggestions.refusals import Unusable
+from merrow_optimizer.suggestions.writing import prompt_text, with_prompt, with_value
+from merrow_runtime.revising.reviser import CannotReviseError, Revised
+from merrow_runtime.workflow import RecordingProvider, Workflow
+
+_CUSTOM = "Custom"
+_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}")
+_PORT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RESERVED = frozenset(
+    {"end", "graph", "flowchart", "subgraph", "class", "classdef", "click", "style", "linkstyle", "default"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphChanges:
+    """`merrow_runtime.revising.reviser.Changes` of an answer."""
+
+    answer: Answer
+
+    @property
+    def reason(self) -> str:
+        """See `merrow_runtime.revising.reviser.Changes.reason`."""
+        return self.answer.reason
+
+    @property
+    def is_empty(self) -> bool:
+        """See `merrow_runtime.revising.reviser.Changes.is_empty`."""
+        return not self.answer.changes and self.answer.plan is None
+
+    def on(self, workflow: Workflow, most: int) -> Revised:
+        """See `merrow_runtime.revising.reviser.Changes.on`."""
+        answer = self.answer
+        changes = answer.changes if answer.plan is None else tuple(as_changes(answer.plan, workflow))
+        try:
+            return _Making(workflow, most).made(changes)
+        except Unusable as cannot:
+            raise CannotReviseError(" ".join(cannot.sentences)) from None
+
+
+def as_changes(plan: TaskGraph, workflow: Workflow) -> Iterable[Change]:
+    """What makes the Customs of a workflow those of a plan."""
+    graph = workflow.graph
+    here = {node.id: node for node in graph.nodes if node.kind == "operator" and node.operator == _CUSTOM}
+    wanted = {task.id: task for task in plan.tasks}
+    for name in here:
+        if name not in wanted:
+            yield Change("remove", name)
+    for task in plan.tasks:
+        old = here.get(task.id)
+        agent = task.agent if task.agent is not None and task.agent in workflow.analysis.settings.agents else None
+        if old is None:
+            yield Change("add", task.id, task.objective, agent, task.output_format or None, task.after)
+            continue
+        now = [edge.source.id for edge in old.incoming if edge.source.id in here]
+        objective = (
+            task.objective if task.objective.strip() != (prompt_text(workflow.analysis, old) or "").strip() else None
+        )
+        after = task.after if set(now) != set(task.after) else None
+        if objective is not None or after is not None:
+            yield Change("edit", task.id, objective, after=after)
+
+
+@dataclass
+class _Making:
+    """One workflow that is changed. ``links`` are its edges as they are to be, ``added`` the nodes that come."""
+
+    workflow: Workflow
+    most: int
+    links: list[Link] = field(default_factory=list)
+    added: dict[str, Change] = field(default_factory=dict)
+    beside: dict[str, str] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    said: list[Change] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    redone: list[str] = field(default_factory=list)
+
+    @cached_property
+    def graph(self) -> TypedGraph:
+        """The graph until now."""
+        return self.workflow.graph
+
+    @cached_property
+    def locked(self) -> set[str]:
+        """The ids of nodes that nobody may touch."""
+        return {
+            node.id
+            for node in self.graph.nodes
+            if (said := node.resolution.parameters.get("locked")) is not None and said.value is True
+        }
+
+    def made(self, changes: Iterable[Change]) -> Revised:
+        """The workflow after the changes. Raises `CannotReviseError`, `Unusable`."""
+        self.links = [
+            Link(edge.source.id, edge.target.id, label_of(edge))
+            for edge in self.graph.flow.edges
+            if not edge.record.carries_nothing
+        ]
+        before = list(self.links)
+        for change in changes:
+            getattr(self, f"_{change.do}")(change)
+        self._join_ends()
+        count = (
+            sum(node.kind in ("operator", "decision") for node in self.graph.nodes) + len(self.added) - len(self.gone)
+        )
+        if count > self.most:
+            raise CannotReviseError(f"The workflow would have {count} nodes; {self.most} are allowed.")
+        for name in self.locked:
+            own = [link for link in before if link.target == name]
+            if name in self.gone or [link for link in self.links if link.target == name] != own:
+                raise CannotReviseError(f"{name} is locked: it stays as it is, with all that it is given.")
+        text = self._structure(before)
+        for change in self.said:
+            text = self._values(text, change)
+        for name in self.redone:
+            text = self._again(text, name)
+        for new, old in self.names.items():
+            text = self._called(text, old, new)
+        return Revised(text, dict(self.names))
+
+    # What changes say
+
+    def _node(self, name: str) -> TypedNode | None:
+        """A node that may be changed; None for one that comes with these changes. Raises `CannotReviseError`."""
+        if name in self.added:
+            return None
+        node = self.graph.by_id.get(name)
+        if node is None or name in self.gone:
+            near = closest(name, [*self.graph.by_id, *self.added])
+            hint = f" Did you mean {near}?" if near else ""
+            raise CannotReviseError(f"There is no node {name}.{hint}")
+        if node.kind in ("input", "output"):
+            raise CannotReviseError(f"{name} is an {node.kind} of the workflow: inputs and outputs never change.")
+        if name in self.locked:
+            raise CannotReviseError(f"{name} is locked: it stays as it is.")
+        return node
+
+    def _known(self, name: str) -> str:
+        if name not in self.added and (name not in self.graph.by_id or name in self.gone):
+            near = closest(name, [*self.graph.by_id, *self.added])
+            raise CannotReviseError(f"There is no node {name}." + (f" Did you mean {near}?" if near else ""))
+        return name
+
+    def _new_id(self, name: str) -> None:
+        if not _ID.fullmatch(name) or name.casefold() in _RESERVED:
+            raise CannotReviseError(
+                f"{name} can't be the id of a node: use letters, digits and _, with a letter first."
+            )
+        taken = {one.casefold() for one in (*self.graph.by_id, *self.graph.flow.subgraphs, *self.added)}
+        if name.casefold() in taken:
+            raise CannotReviseError(f"There is a {name} already, or was one; choose another id.")
+
+    def _agent(self, name: str | None) -> None:
+        if name is not None and name.casefold() not in self.workflow.analysis.settings.agents:
+            known = (
+                ", ".join(agent.name for agent in self.workflow.analysis.settings.agents.values()) or "there are none"
+            )
+            raise CannotReviseError(f"There is no agent {name}; the agents are: {known}.")
+
+    def _add(self, change: Change) -> None:
+        self._new_id(change.id)
+        self._agent(change.agent)
+        after = [self._known(one) for one in change.after or ()]
+        readers = [self._known(one) for one in change.before]
+        self.added[change.id] = change
+        self.beside[change.id] = self._place_of([*after[::-1], *readers])
+        self.links += [self._edge(source, change.id) for source in after or [node.id for node in self.graph.inputs][:1]]
+        self.links += [self._edge(change.id, reader) for reader in readers]
+
+    def _place_of(self, near: list[str]) -> str:
+        """The node that a new one is written beside."""
+        inner = [one for one in near if one in self.added or self.graph.by_id[one].kind not in ("input", "output")]
+        others = [node.id for node in self.graph.nodes if node.id not in self.gone and node.kind == "operator"]
+        found = [one for one in (*inner, *others, *near) if one not in self.gone]
+        if not found:
+            raise CannotReviseError("Nothing would be left of the workflow.")
+        return found[0]
+
+    def _edge(self, source: str, target: str) -> Link:
+        """An edge with the label that edges into its target have."""
+        node = self.graph.by_id.get(target)
+        giver = self.graph.by_id.get(source)
+        if giver is not None and giver.kind == "decision":
+            return Link(source, target)
+        if node is None or node.operator == _CUSTOM:
+            return Link(source, target, "input")
+        labels = [
+            one.label
+            for one in self.links
+            if one.target == target
+            and one.label is not None
+            and _PORT.fullmatch(one.label)
+            and one.source not in self._asked_of
+        ]
+        return Link(source, target, labels[0] if labels else None)
+
+    @cached_property
+    def _asked_of(self) -> set[str]:
+        """Inputs and Decisions: what their edges are labelled is not what others' are."""
+        return {node.id for node in self.graph.nodes if node.kind in ("input", "decision")}
+
+    def _edit(self, change: Change) -> None:
+        node = self._node(change.id)
+        self._agent(change.agent)
+        if node is None:
+            own = self.added[change.id]
+            self.added[change.id] = replace(
+                own,
+                objective=change.objective or own.objective,
+                agent=change.agent or own.agent,
+                format=change.format or own.format,
+            )
+        else:
+            self.said.append(change)
+        if change.after is not None:
+            after = [self._known(one) for one in change.after]
+            inputs = {one.id for one in self.graph.inputs}
+            kept = [
+                one for one in self.links if one.target == change.id and (one.source in inputs or one.source in after)
+            ]
+            self.links = [one for one in self.links if one.target != change.id] + kept
+            have = {one.source for one in kept}
+            self.links += [self._edge(source, change.id) for source in after if source not in have]
+
+    def _remove(self, change: Change) -> None:
+        node = self._node(change.id)
+        if node is not None and node.kind != "operator":
+            raise CannotReviseError(f"{change.id} is a Decision; a revision can't remove it.")
+        sources = [one for one in self.links if one.target == change.id]
+        inner = [one for one in sources if one.source not in {node.id for node in self.graph.inputs}]
+        put: list[Link] = []
+        for link in self.links:
+            if link.source == change.id:
+                there = {one.source for one in self.links if one.target == link.target}
+                others = [one.source for one in inner or sources if one.source not in (*there, link.target)]
+                put += [self._edge(source, link.target) for source in others]
+            elif link.target != change.id:
+                put.append(link)
+        self.links = put
+        if self.added.pop(change.id, None) is None:
+            self.gone.add(change.id)
+
+    def _split(self, change: Change) -> None:
+        node = self._node(change.id)
+        if node is not None and node.kind != "operator":
+            raise CannotReviseError(f"{change.id} is a Decision; a revision can't split it.")
+        sources = [one.source for one in self.links if one.target == change.id]
+        readers = [one.target for one in self.links if one.source == change.id]
+        place = self._place_of([change.id])
+        for part in change.into:
+            self._new_id(part.id)
+            self._agent(part.agent)
+            self.added[part.id] = part
+            self.beside[part.id] = place
+        needed = {one for part in change.into for one in part.after or ()}
+        for part in change.into:
+            for source in [self._known(one) for one in part.after or ()] or sources:
+                self.links.append(self._edge(source, part.id))
+            if part.id not in needed:
+                self.links += [self._edge(part.id, reader) for reader in readers]
+        self.links = [one for one in self.links if change.id not in (one.source, one.target)]
+        if self.added.pop(change.id, None) is None:
+            self.gone.add(change.id)
+            for name, near in self.beside.items():
+                if near == change.id:
+                    self.beside[name] = self._place_of([one for one in (*sources, *readers) if one not in self.gone])
+
+    def _redo(self, change: Change) -> None:
+        if self._node(change.id) is None:
+            raise CannotReviseError(f"{change.id} is new; it need not be made again.")
+        self.redone.append(change.id)
+
+    def _reassign(self, change: Change) -> None:
+        self._edit(replace(change, do="edit"))
+
+    def _rename(self, change: Change) -> None:
+        if self._node(change.id) is None:
+            raise CannotReviseError(f"{change.id} is new; add it with the other id.")
+        self._new_id(change.to)
+        if change.to in self.names:
+            raise CannotReviseError(f"Two nodes can't both be renamed to {change.to}.")
+        self.names[change.to] = change.id
+
+    def _linked(self, change: Change) -> tuple[str, str]:
+        source, target = self._known(change.source), self._known(change.to)
+        if target in self.locked:
+            raise CannotReviseError(f"{target} is locked: it stays as it is, with all that it is given.")
+        return source, target
+
+    def _link(self, change: Change) -> None:
+        source, target = self._linked(change)
+        if not any((one.source, one.target) == (source, target) for one in self.links):
+            self.links.append(self._edge(source, target))
+
+    def _unlink(self, change: Change) -> None:
+        source, target = self._linked(change)
+        left = [one for one in self.links if (one.source, one.target) != (source, target)]
+        if len(left) == len(self.links):
+            raise CannotReviseError(f"No edge leads from {source} to {target}.")
+        self.links = left
+
+    def _join_ends(self) -> None:
+        """What nothing reads of what comes is put together with the rest, where something does that."""
+        joins = [node.id for node in self.graph.nodes if node.operator == "Assemble" and node.id not in self.gone]
+        for name in self.added:
+            if joins and not any(link.source == name for link in self.links):
+                self.links.append(self._edge(name, joins[-1]))
+
+    # What is written
+
+    def _read(self, text: str) -> Analysis:
+        known = RecordingProvider(None)
+        known.files = {path: dict(said) for path, said in self.workflow.files.items()}
+        return analyse(text, path=self.workflow.path, provider=known, config=self.workflow.config, as_workflow=True)
+
+    def _structure(self, before: list[Link]) -> str:
+        workflow, graph = self.workflow, self.graph
+        if not self.added and not self.gone and self.links == before:
+            return workflow.text
+        custom = graph.operators.named(_CUSTOM) or BUILT_IN_TABLE.specs[_CUSTOM.casefold()]
+        new = [self._written(change, custom) for change in self.added.values()]
+        change = GraphChange(
+            added=tuple(new),
+            removed=frozenset(self.gone),
+            edges=links_in_place(graph.flow, self.links, self.gone),
+        )
+        try:
+            manuscript = Manuscript(workflow.analysis.diagram, graph)
+            return edits_both_ways(manuscript.places, write(manuscript, change))[0]
+        except ValueError as problem:
+            sentence = str(problem) if isinstance(problem, CannotWriteError) else "The changes lie inside each other."
+            raise CannotReviseError(f"The change can't be written into the file. {sentence}") from None
+
+    def _written(self, change: Change, custom: OperatorSpec) -> NewNode:
+        parameters = tuple(
+            (key, value) for key, value in (("agent", change.agent), ("format", change.format)) if value is not None
+        )
+        book, prompt = self.workflow.analysis, (change.objective or "").strip("\n")
+        beside = self.beside[change.id]
+        if not book.settings.prompts:
+            return NewNode(change.id, custom, beside, None, prompt, parameters)
+        wanted, number = change.id.lower(), 1
+        taken = {name.casefold() for name in book.settings.prompts} | {
+            one.prompt_name or "" for one in self._names_given
+        }
+        free = wanted
+        while book.prompts.find(free) is not None or free.casefold() in taken:
+            number += 1
+            free = f"{wanted}_{number}"
+        new = NewNode(change.id, custom, beside, free, prompt, parameters, prompt_name=free)
+        self._names_given.append(new)
+        return new
+
+    @cached_property
+    def _names_given(self) -> list[NewNode]:
+        return []
+
+    def _values(self, text: str, change: Change) -> str:
+        if change.id in self.gone:
+            return text
+        if change.objective is not None:
+            text = with_prompt(text, self._read(text), change.id, change.objective.strip("\n"))
+        for key, value in (("agent", change.agent), ("format", change.format)):
+            if value is not None:
+                text = with_value(text, self._read(text), change.id, key, value)
+        return text
+
+    def _again(self, text: str, name: str) -> str:
+        """The text with a node asked for once more."""
+        analysis = self._read(text)
+        front, count = analysis.diagram.front_matter, analysis.settings.redo.get(name, 0)
+        known = name in analysis.settings.redo and front is not None
+        edit = (
+            write_value(front, ("workflow", "redo", name), count + 1)
+            if known and front is not None
+            else add_entry(front, "redo", name, count + 1)
+        )
+        if edit is None:
+            raise CannotReviseError(f"`redo: {{{name}: {count + 1}}}` can't be written into the front matter.")
+        return apply_edits(text, [edit])
+
+    def _called(self, text: str, old: str, new: str) -> str:
+        places = [one.range for one in occurrences_of(self._read(text), symbol("node", old))]
+        return apply_edits(text, [TextEdit(place, new) for place in dict.fromkeys(places)])

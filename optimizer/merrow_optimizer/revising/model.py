@@ -1,0 +1,115 @@
+"""A model that changes the graph of a run: what it is asked, and its answers checked before anybody uses them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from merrow_analysis.definitions.settings import Refine
+from merrow_optimizer.revising.answers import FIELDS, REVISION, read_answer
+from merrow_optimizer.revising.making import GraphChanges
+from merrow_optimizer.suggestions.quoting import RULE, quoted
+from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.requests import Message
+from merrow_runtime.revising.difference import Difference, difference
+from merrow_runtime.revising.reviser import Asker, CannotReviseError, Changes, Revised
+from merrow_runtime.workflow import Workflow, restore
+
+REPAIRS = 3
+"""How often an answer that can't be used is sent back."""
+
+_MOST_TOLD = 1_500
+
+_FORMS = "\n".join(
+    f"- {do}: {', '.join(needed)}" + (f"; if wanted {', '.join(allowed)}" if allowed else "")
+    for do, (needed, allowed) in FIELDS.items()
+)
+
+_SYSTEM = f"""\
+You look after a workflow while it runs. Each node is one call of a model: it is given the task, its own objective and the
+results \\ of the nodes that it comes after, nothing else. Say what to change so that the rest of the run does the task
+better: above all where \\ a node failed, where a result is missing, wrong or `none`, or where results show that the plan
+does not fit. Change as little as \\ you can, and nothing where all goes well: what you change is made again, with all that
+follows from it; all else is kept.
+
+Answer with JSON: {{"reason": "...", "changes": [...]}}, or {{}} where nothing is to be changed. Each change has `do`:
+{_FORMS}
+`after` are the ids of nodes whose results it needs, `before` of those that need its result; `into` has the parts of a node
+that is \\ split, each as in add. A removed node's results are no longer there: those that needed them get what it needed.
+`redo` has a node made \\ again as it is. Inputs and outputs of the workflow can't be changed, nor nodes that are locked,
+nor Decisions.
+
+{RULE}"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReviser:
+    """`merrow_runtime.revising.reviser.Reviser` by a model."""
+
+    async def revise(self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker) -> Changes:
+        """See `merrow_runtime.revising.reviser.Reviser.revise`. Of several answers that can be used it is the one that
+        keeps the most.
+        """
+        if refine.candidates == 1:
+            return await self._candidate(0, view, workflow, refine, asker)
+        asked = (self._candidate(number, view, workflow, refine, asker) for number in range(refine.candidates))
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        usable = [one for one in found if not isinstance(one, BaseException)]
+        for problem in found:
+            if isinstance(problem, BaseException) and not isinstance(problem, (CannotReviseError, AnswerFailure)):
+                raise problem
+        if not usable:
+            raise CannotReviseError(str(found[0]))
+        changing = [one for one in usable if not one.is_empty] or usable
+        return max(changing, key=lambda one: _kept(one, workflow, refine))
+
+    async def _candidate(
+        self, number: int, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker
+    ) -> GraphChanges:
+        messages = question(view)
+        suffix = f" {number + 1}" if number else ""
+        temperature = 1.0 if refine.candidates > 1 else None
+        problem = ""
+        for attempt in range(REPAIRS + 1):
+            step = f"repair {attempt}{suffix}" if attempt else f"revise{suffix}"
+            text = await asker.ask(step, messages, str, schema=REVISION, temperature=temperature)
+            try:
+                changes = GraphChanges(read_answer(text, refine.max_nodes))
+                _check(changes, workflow, refine)
+            except (AnswerFailure, CannotReviseError, UsageFailure) as cannot:
+                problem = str(cannot)
+                said = (Message("assistant", text),) if text.strip() else ()
+                asked = f"That can't be used: {problem[:_MOST_TOLD]} Answer again with all changes, or with {{}}."
+                messages = (*question(view), *said, Message("user", asked))
+            else:
+                return changes
+        raise CannotReviseError(f"The model gave no change that can be used in {REPAIRS + 1} attempts. {problem}")
+
+
+def question(view: Mapping[str, Any]) -> tuple[Message, ...]:
+    """What a reviser is asked: all of the run is data between marks."""
+    shown = quoted({"task": view["task"], "agents": view["agents"], "nodes": view["nodes"]})
+    why = {
+        "every": "Some nodes have finished.",
+        "failure": "A node has failed.",
+        "invalid": "No attempt of a node was valid.",
+    }.get(str(view["trigger"]), "The run is to be looked at.")
+    return Message("system", _SYSTEM), Message("user", f"{why}\n\n{shown}\n\nWhat is to be changed?")
+
+
+def _check(changes: GraphChanges, workflow: Workflow, refine: Refine) -> None:
+    """Raise where changes can't be made, or make no workflow that could take the place of this one."""
+    if not changes.is_empty:
+        found = _difference(changes.on(workflow, refine.max_nodes), workflow)
+        if found.refused:
+            raise CannotReviseError(" ".join(found.refused))
+
+
+def _difference(revised: Revised, workflow: Workflow) -> Difference:
+    return difference(workflow, restore({**workflow.snapshot(), "text": revised.text}), renamed=revised.renamed)
+
+
+def _kept(changes: GraphChanges, workflow: Workflow, refine: Refine) -> int:
+    return 0 if changes.is_empty else len(_difference(changes.on(workflow, refine.max_nodes), workflow).kept)

@@ -1,0 +1,94 @@
+"""All the edges that a workflow is to have, put in the places of those that it has: what stays is not touched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from merrow_analysis.edits.change import Link, as_it_is, label_of
+from merrow_analysis.graph.flow import Flow
+
+
+def links_in_place(flow: Flow, wanted: Iterable[Link], gone: Collection[str]) -> dict[int, tuple[Link, ...]]:
+    """What stands in the place of each edge, by its index, so that a flowchart has the edges ``wanted``, those into a node
+    in their order; edges that stay are left out. ``gone`` are the nodes that are removed.
+    """
+    have = [edge for edge in flow.edges if not edge.record.carries_nothing]
+    there = [Link(edge.source.id, edge.target.id, label_of(edge)) for edge in have]
+    want: dict[str, list[Link]] = {}
+    for link in wanted:
+        want.setdefault(link.target, []).append(link)
+    put: dict[int, list[Link]] = {}
+    for target in dict.fromkeys(link.target for link in there):
+        own = [number for number, link in enumerate(there) if link.target == target]
+        _place(want.pop(target, []), own, there, put)
+    for links in reversed(want.values()):
+        at = _anchor(links[0], there)
+        beside = put.setdefault(at, [there[at]])
+        first = int(beside[:1] == [there[at]])
+        beside[first:first] = links
+    found = {
+        have[number].index: tuple(as_it_is(have[number]) if link is there[number] else link for link in links)
+        for number, links in put.items()
+        if links != [there[number]]
+    }
+    for edge in flow.edges:
+        if edge.record.carries_nothing and (edge.source.id in gone or edge.target.id in gone):
+            found[edge.index] = ()
+    return found
+
+
+def _place(want: list[Link], own: list[int], there: list[Link], put: dict[int, list[Link]]) -> None:
+    """Put the edges that one node wants, in order: those that it has stay where they can, others come beside them.
+
+    ``own`` are the numbers of the edges that it has; ``put`` gets what stands in the place of each.
+    """
+    matched: list[int | None] = []
+    left = list(own)
+    for exactly in (True, False):
+        for place, link in enumerate(want):
+            if len(matched) <= place:
+                matched.append(None)
+            if matched[place] is None:
+                same = (
+                    one
+                    for one in left
+                    if (there[one] if exactly else there[one][:2]) == (link if exactly else link[:2])
+                )
+                matched[place] = next(same, None)
+                if (number := matched[place]) is not None:
+                    left.remove(number)
+    staying = _longest_rise([number for number in matched if number is not None])
+    for number in own:
+        put.setdefault(number, [])
+    last: int | None = None
+    waiting: list[Link] = []
+    for link, number in zip(want, matched, strict=True):
+        if number is not None and number in staying:
+            kept = there[number] if there[number] == link else link._replace(kept=True)
+            put[number] = [*waiting, *put[number], kept]
+            waiting, last = [], number
+        elif last is None:
+            waiting.append(link)
+        else:
+            put[last].append(link)
+    put[own[-1]].extend(waiting)
+
+
+def _longest_rise(numbers: list[int]) -> set[int]:
+    """The most of some different numbers that come in rising order."""
+    best: list[list[int]] = []
+    for number in numbers:
+        best.append([*_longest(run for run in best if run[-1] < number), number])
+    return set(_longest(best))
+
+
+def _longest(runs: Iterable[list[int]]) -> list[int]:
+    found: list[int] = []
+    for run in runs:
+        found = run if len(run) > len(found) else found
+    return found
+
+
+def _anchor(link: Link, there: list[Link]) -> int:
+    """The number of the edge after which one is written whose target has none: the last one from its source, else of all."""
+    return max((number for number, one in enumerate(there) if one.source == link.source), default=len(there) - 1)

@@ -1,0 +1,81 @@
+"""Who thinks about the graph of a run while it goes on, as the run sees it: `merrow_optimizer.revising` has the model that
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar
+
+from merrow_analysis.definitions.settings import Refine
+from merrow_runtime.requests import AnswerSchema, Message
+from merrow_runtime.workflow import Workflow
+
+T = TypeVar("T")
+
+
+class CannotReviseError(Exception):
+    """A change that can't be made; ``str()`` of it is a sentence for whoever wanted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revised:
+    """A workflow after a change. ``renamed`` has the old ids of nodes that were renamed, by the new ones."""
+
+    text: str
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+
+class Changes(Protocol):
+    """What a reviser wants to change, without the graph that it is changed in."""
+
+    @property
+    def reason(self) -> str:
+        """Why, in its words."""
+        ...
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is to be changed."""
+        ...
+
+    def on(self, workflow: Workflow, most: int) -> Revised:
+        """A workflow of at most so many nodes after these changes. Raises `CannotReviseError`."""
+        ...
+
+
+class Asker(Protocol):
+    """Asks the reviser's model; each answer is in the journal before it is used, and found there again."""
+
+    async def ask(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        read: Callable[[str], T],
+        *,
+        schema: AnswerSchema | None = None,
+        temperature: float | None = None,
+    ) -> T:
+        """What ``read`` makes of the answer; it raises `AnswerFailure` where it can't. Raises `RunFailure`."""
+        ...
+
+
+class Reviser(Protocol):
+    """Thinks about the graph of a run."""
+
+    async def revise(self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker) -> Changes:
+        """What is to be changed in a workflow, of which ``view`` shows how its run stands. Raises `CannotReviseError`,
+        `RunFailure`.
+        """
+        ...
+
+
+def refining(said: Refine | None, given: Mapping[str, Any] | None) -> Refine | None:
+    """When and how a model revises: what the workflow says, with what is given for this run; None where it does not."""
+    if said is None and given is None:
+        return None
+    base = said or Refine()
+    found = replace(base, **(given or {}))
+    found = replace(found, on=tuple(found.on))
+    return found if found.max > 0 else None

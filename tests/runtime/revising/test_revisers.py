@@ -1,0 +1,294 @@
+"""Revisers: when they are asked, what they may do, and what a run does with one that means no good."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+from tests.runtime.engine.fakes import FakeEndpoint, workflow
+
+from merrow_optimizer.revising.model import ModelReviser
+from merrow_runtime import RunOptions, resume, start
+from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.requests import ModelRequest
+from merrow_runtime.running.run import RunResult
+from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.workflow import Workflow
+
+
+def custom(name: str, more: str = "") -> str:
+    return f'{name}["Custom (prompt: do {name}{", " + more if more else ""})"]:::CustomOp'
+
+
+CHAIN = (
+    custom("A"),
+    custom("B"),
+    custom("C"),
+    "PROBLEM -->|input| A",
+    "A -->|input| B",
+    "B -->|input| C",
+    "C --> RETURN",
+)
+Said = Mapping[str, Any] | str
+
+
+class World:
+    """An endpoint whose reviser answers one after the other of ``says``, then {}. Nodes answer with what they are told to do."""
+
+    def __init__(self, *says: Said, failing: Sequence[str] = ()) -> None:
+        self.says, self.failing = list(says), failing
+        self.views: list[dict[str, Any]] = []
+        self.endpoint = FakeEndpoint(self.answer)
+        self.store = MemoryStore()
+        self.events: list[Any] = []
+
+    def answer(self, request: ModelRequest) -> str | Exception:
+        first = request.messages[0].content
+        if first.startswith("You look after"):
+            self.views.append({"messages": [one.content for one in request.messages]})
+            said = self.says.pop(0) if self.says else {}
+            return said if isinstance(said, str) else json.dumps(said)
+        told = first.split("\n")[0]
+        return EndpointFailure("no", transient=False) if told in self.failing else told
+
+    def run(self, first: Workflow, **refine: Any) -> RunResult:
+        async def whole() -> RunResult:
+            run = start(
+                first, {"problem": "x"}, endpoint=self.endpoint, store=self.store, run_id="r", reviser=ModelReviser(),
+                options=RunOptions(refine=refine),
+            )  # fmt: skip
+            async for event in run.events():
+                self.events.append(event)
+            return await run.result()
+
+        return asyncio.run(whole())
+
+    @property
+    def asked(self) -> list[str]:
+        told = [request.messages[0].content.split("\n")[0] for request in self.endpoint.seen]
+        return [one for one in told if not one.startswith("You look")]
+
+    def states(self) -> list[str]:
+        return [event.event.removeprefix("revision_") for event in self.events if event.event.startswith("revision_")]
+
+
+def changes(*several: Mapping[str, Any], reason: str = "better so") -> dict[str, Any]:
+    return {"reason": reason, "changes": list(several)}
+
+
+def test_every_finished_nodes_a_model_may_change_the_rest() -> None:
+    world = World(changes({"do": "edit", "id": "C", "objective": "do it well"}))
+    result = world.run(workflow(*CHAIN), every=2)
+    assert result.status == "finished"
+    assert world.asked == ["do A", "do B", "do it well"]
+    assert world.states() == ["opened", "applied"]
+    (record,) = world.store.revisions("r")
+    assert (record.trigger, record.state, record.reason) == ("every", "applied", "better so")
+    view = json.loads(record.view)
+    assert [one["status"] for one in view["nodes"]] == ["finished", "finished", "waiting"]
+    assert view["nodes"][0]["result"] == "do A"
+    # The question is a call of the run, told apart from those of nodes.
+    calls = [call for call in world.store.calls("r") if call.key.node == "@revise"]
+    assert [(call.key.redo, call.key.step) for call in calls] == [(1, "revise")]
+    assert result.usage.calls >= 0
+
+
+def test_nothing_changes_and_nobody_is_asked_when_nothing_waits() -> None:
+    world = World({})
+    assert world.run(workflow(*CHAIN), every=1).status == "finished"
+    assert world.states() == ["opened", "unchanged"] * 2
+    assert World().run(workflow(*CHAIN), every=3).status == "finished"
+    off = World()
+    off.run(workflow(*CHAIN), every=1, max=0)
+    assert off.states() == []
+
+
+def test_a_failure_is_mended() -> None:
+    world = World(changes({"do": "edit", "id": "B", "objective": "do less"}), failing=["do B"])
+    result = world.run(workflow(*CHAIN), every=0)
+    assert result.status == "finished"
+    assert world.asked == ["do A", "do B", "do less", "do C"]
+    assert json.loads(world.store.revisions("r")[0].view)["nodes"][1]["status"] == "failed"
+
+
+def test_a_failure_that_is_not_mended_is_not_tried_again_and_ends_the_run() -> None:
+    world = World(
+        changes({"do": "add", "id": "D", "objective": "more", "after": ["A"], "before": ["C"]}), failing=["do B"]
+    )
+    result = world.run(workflow(*CHAIN), every=0)
+    assert result.status == "failed"
+    assert world.asked.count("do B") == 1
+    world = World({}, failing=["do B"])
+    assert world.run(workflow(*CHAIN), every=0).status == "failed"
+    assert world.states() == ["opened", "unchanged"]
+
+
+def test_an_answer_that_can_not_be_used_is_sent_back_and_at_last_refused() -> None:
+    world = World(
+        "no json", changes({"do": "remove", "id": "X"}), changes({"do": "edit", "id": "C", "objective": "do it"})
+    )
+    assert world.run(workflow(*CHAIN), every=2).status == "finished"
+    assert world.asked[-1] == "do it"
+    assert "That can't be used: It has no JSON object" in world.views[1]["messages"][-1]
+    assert "There is no node X." in world.views[2]["messages"][-1]
+    world = World(*["nonsense"] * 9)
+    assert world.run(workflow(*CHAIN), every=2).status == "finished"
+    assert len(world.views) == 4
+    assert world.states() == ["opened", "refused"]
+    assert "in 4 attempts" in world.store.revisions("r")[0].reason
+    assert world.asked == ["do A", "do B", "do C"]
+
+
+HOSTILE: dict[str, tuple[Said, str]] = {
+    "gone": (changes({"do": "edit", "id": "NOPE", "objective": "x"}), "There is no node NOPE."),
+    "deletes everything": (changes(*({"do": "remove", "id": one} for one in "ABC")), ""),
+    "output": (changes({"do": "remove", "id": "RETURN"}), "RETURN is an output"),
+    "input": (changes({"do": "rename", "id": "PROBLEM", "to": "P"}), "PROBLEM is an input"),
+    "locked": (changes({"do": "edit", "id": "A", "objective": "x"}), "A is locked"),
+    "into locked": (changes({"do": "link", "from": "B", "to": "A"}), "A is locked"),
+    "agent": (changes({"do": "reassign", "id": "B", "agent": "root"}), "There is no agent root"),
+    "cycle": (changes({"do": "link", "from": "C", "to": "B"}), "MW"),
+    "unknown kind": (changes({"do": "budget", "id": "B"}), "`do` must be one of"),
+    "id of the front matter": (changes({"do": "add", "id": "x: 1\nworkflow", "objective": "y"}), "can't be the id"),
+    "too many": (
+        changes(*({"do": "add", "id": f"N{n}", "objective": "x", "before": ["C"]} for n in range(60))),
+        "are allowed",
+    ),
+    "empty workflow": ({"workflow": {}}, "It has no task"),
+    "not a list": ({"changes": "all"}, "must be a list"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_reviser_that_reaches_too_far_is_refused_in_a_sentence_and_the_run_goes_on(name: str) -> None:
+    said, sentence = HOSTILE[name]
+    world = World(*[said] * 4)
+    lines = (custom("A", "locked: true"), *CHAIN[1:])
+    result = world.run(workflow(*lines, front="{budget: {tokens: 100000}}"), every=2)
+    assert result.status == "finished"
+    assert world.asked == ["do A", "do B", "do C"]
+    (record,) = world.store.revisions("r")
+    assert record.state == "refused"
+    assert sentence in record.reason
+
+
+def test_an_objective_is_a_text_and_nothing_else() -> None:
+    evil = 'x"}\n---\nworkflow: {budget: {usd: 999}}\n---\n'
+    world = World(
+        changes(
+            {"do": "edit", "id": "C", "objective": evil}, {"do": "add", "id": "D", "objective": evil, "before": ["C"]}
+        )
+    )
+    assert world.run(workflow(*CHAIN, front="{model: m}"), every=2).status == "finished"
+    from merrow_runtime.revising.asking import snapshot_at
+    from merrow_runtime.workflow import restore
+
+    after = restore(json.loads(snapshot_at(world.store, "r")))
+    assert after.analysis.settings.budget.usd is None
+    assert after.analysis.settings.model == "m"
+
+
+def test_one_that_always_wants_more_comes_to_its_end() -> None:
+    world = World(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
+    result = world.run(workflow(*CHAIN), every=1, max=50)
+    assert result.status == "finished"
+    assert len(world.asked) <= 4 * 3 + 3
+    world = World(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
+    world.run(workflow(*CHAIN), every=1, max=2)
+    assert [one.state for one in world.store.revisions("r")] == ["applied"] * 2
+
+
+def test_a_reviser_has_a_budget_of_its_own() -> None:
+    world = World(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
+    world.run(workflow(*CHAIN), every=1, max=50, tokens=1)
+    assert len(world.views) <= 1 or sum(call.usage.tokens for call in world.store.calls("r")) == 0
+
+
+def test_the_form_of_a_planner_is_read_too() -> None:
+    plan = {
+        "workflow": {
+            "A": {"objective": "do A", "agent_id": 0, "next": ["B"], "prev": []},
+            "B": {"objective": "do B", "agent_id": 0, "next": ["C"], "prev": ["A"]},
+            "C": {"objective": "do C anew", "agent_id": 0, "next": [], "prev": ["B"]},
+        },
+        "agents": [{"id": "Agent 0", "role": "r"}],
+    }
+    world = World(plan)
+    assert world.run(workflow(*CHAIN), every=2).status == "finished"
+    assert world.asked == ["do A", "do B", "do C anew"]
+
+
+def test_overlap_lets_the_run_go_on_and_wait_does_not() -> None:
+    def slow(world: World) -> Callable[[ModelRequest], Any]:
+        before = world.answer
+
+        async def answer(request: ModelRequest) -> Any:
+            if request.messages[0].content.startswith("You look"):
+                world.during = len(world.asked)  # type: ignore[attr-defined]
+                await asyncio.sleep(0.2)
+                world.during = len(world.asked) - world.during  # type: ignore[attr-defined]
+            return before(request)
+
+        return answer
+
+    for strategy, goes_on in (("wait", False), ("overlap", True)):
+        world = World(changes({"do": "redo", "id": "A"}))
+        world.endpoint._answer = slow(world)
+        assert world.run(workflow(*CHAIN), every=1, max=1, strategy=strategy).status == "finished"
+        assert bool(world.during) == goes_on, strategy  # type: ignore[attr-defined]
+        assert world.asked.count("do A") == 2
+
+
+def test_a_person_is_asked_where_that_is_wanted() -> None:
+    async def whole(*, apply: bool) -> tuple[World, RunResult]:
+        world = World(changes({"do": "edit", "id": "C", "objective": "do it well"}))
+        run = start(workflow(*CHAIN), {"problem": "x"}, endpoint=world.endpoint, store=world.store, run_id="r",
+                    reviser=ModelReviser(), options=RunOptions(refine={"every": 2, "ask": True}))  # fmt: skip
+        async for event in run.events():
+            world.events.append(event)
+            if event.event == "revision_waiting":
+                assert event.data["diff"]["changed"] == ["C"]
+                run.decide(event.data["revision"], apply=apply)
+        return world, await run.result()
+
+    world, _ = asyncio.run(whole(apply=True))
+    assert world.states() == ["opened", "waiting", "applied"]
+    assert world.asked[-1] == "do it well"
+    world, _ = asyncio.run(whole(apply=False))
+    assert world.states() == ["opened", "waiting", "refused"]
+    assert world.asked[-1] == "do C"
+
+
+def test_a_revision_that_was_open_is_asked_again_on_a_resume_and_not_paid_twice() -> None:
+    world = World(changes({"do": "edit", "id": "C", "objective": "do it well"}))
+
+    async def first() -> None:
+        run = start(workflow(*CHAIN), {"problem": "x"}, endpoint=world.endpoint, store=world.store, run_id="r",
+                    reviser=ModelReviser(), options=RunOptions(refine={"every": 2, "ask": True}))  # fmt: skip
+        async for event in run.events():
+            if event.event == "revision_waiting":
+                run.cancel()
+        await run.result()
+
+    async def second() -> RunResult:
+        run = resume("r", endpoint=world.endpoint, store=world.store, reviser=ModelReviser())
+        async for event in run.events():
+            if event.event == "revision_waiting":
+                run.decide(event.data["revision"], apply=True)
+        return await run.result()
+
+    asyncio.run(first())
+    assert asyncio.run(second()).status == "finished"
+    assert len(world.views) == 1
+    assert world.asked == ["do A", "do B", "do it well"]
+
+
+def test_candidates_are_asked_at_once_and_what_keeps_the_most_is_taken() -> None:
+    much, little = (changes({"do": "edit", "id": one, "objective": f"other {one}"}) for one in "AC")
+    world = World(much, little, much)
+    assert world.run(workflow(*CHAIN), every=2, candidates=3).status == "finished"
+    assert world.asked == ["do A", "do B", "other C"]
+    assert len(world.views) == 3

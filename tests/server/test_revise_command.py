@@ -1,0 +1,145 @@
+"""`merrow revise` from a second process, on runs under way and stopped."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.server.program import merrow, write
+
+FLOW = """\
+---
+workflow: {model: m-1}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{op: Custom, prompt: "first"}
+    B@{op: Custom, prompt: "second"}
+    C@{op: Custom, prompt: "third"}
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> B --> C --> RETURN
+"""
+
+
+def answer(request: Received) -> Step:
+    said = request.body["messages"][0]["content"].split("\n")[0]
+    if "second" in said:
+        HELD.wait(30)
+    return Reply(f"{said}!")
+
+
+HELD = threading.Event()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    write("flow.mmd", FLOW)
+    HELD.clear()
+    with serving(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        yield server
+    HELD.set()
+
+
+def asked(server: OpenAIServer) -> list[str]:
+    return [one.body["messages"][0]["content"].split("\n")[0] for one in server.requests]
+
+
+def begun() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--input", "problem=x", "--json"],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def until(server: OpenAIServer, prompt: str) -> None:
+    end = time.monotonic() + 30
+    while prompt not in asked(server):
+        assert time.monotonic() < end, prompt
+        time.sleep(0.02)
+
+
+def events(run: subprocess.Popen[str]) -> list[dict[str, Any]]:
+    HELD.set()
+    out, _ = run.communicate(timeout=60)
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_a_run_under_way_is_revised_from_another_process(server: OpenAIServer) -> None:
+    run = begun()
+    until(server, "second")
+    write("new.mmd", FLOW.replace("third", "better"))
+    revised = merrow("revise", "flow.mmd", "new.mmd", "--format", "json")
+    assert revised.code == 0, revised.err
+    assert revised.json["state"] == "applied"
+    assert revised.json["diff"]["kept"] == ["A"]
+    told = events(run)
+    assert asked(server) == ["first", "second", "better"]
+    assert [one["event"] for one in told if one["event"].startswith("revision")] == [
+        "revision_opened",
+        "revision_applied",
+    ]
+    assert told[-1]["outputs"] == {"RETURN": "better!"}
+    shown = merrow("show", "flow.mmd")
+    assert "revision 1 (person) applied" in shown.out
+    assert merrow("show", "flow.mmd", "--revision", "1").out == FLOW.replace("third", "better")
+    assert merrow("show", "flow.mmd", "--revision", "0").out == FLOW
+    missing = merrow("show", "flow.mmd", "--revision", "2")
+    assert missing.code == 2
+    assert "has no revision 2: it has 1." in missing.err
+
+
+def test_a_file_with_errors_is_refused_and_the_run_goes_on(server: OpenAIServer) -> None:
+    run = begun()
+    until(server, "second")
+    write("new.mmd", FLOW.replace("--> C", "-->|nowhere| C"))
+    revised = merrow("revise", "flow.mmd", "new.mmd")
+    assert revised.code == 1
+    assert "Revision 1 of run" in revised.err
+    assert "is refused. new.mmd has an error" in revised.err
+    told = events(run)
+    (refused,) = [one for one in told if one["event"] == "revision_refused"]
+    assert "new.mmd has an error" in refused["reason"]
+    assert told[-1]["event"] == "run_finished"
+    assert asked(server) == ["first", "second", "third"]
+
+
+def test_a_stopped_run_continues_with_the_file_and_pays_nothing_twice(server: OpenAIServer) -> None:
+    run = begun()
+    until(server, "second")
+    run.kill()
+    run.wait()
+    run.communicate()
+    write("new.mmd", FLOW.replace("A@", "START@").replace("PROBLEM --> A -->", "PROBLEM --> START -->"))
+    revised = merrow("revise", "flow.mmd", "new.mmd")
+    assert (revised.code, revised.err) == (0, "")
+    assert "renamed  START (was A)\n" in revised.out
+    assert "To continue it so: merrow resume" in revised.out
+    HELD.set()
+    resumed = merrow("resume", "flow.mmd", "--json")
+    assert resumed.code == 0, resumed.err
+    assert asked(server) == ["first", "second", "second", "third"]
+    finished = merrow("revise", "flow.mmd", "new.mmd")
+    assert finished.code == 2
+    assert "has finished" in finished.err
+
+
+def test_nothing_differs_and_nothing_is_there(server: OpenAIServer) -> None:
+    run = begun()
+    until(server, "second")
+    assert "Nothing differs in revision 1" in merrow("revise", "flow.mmd", "flow.mmd").out
+    assert events(run)[-1]["event"] == "run_finished"
+    missing = merrow("revise", "flow.mmd", "nofile.mmd")
+    assert missing.code == 2
