@@ -1,4 +1,5 @@
-"""Revisions of runs: ``merrow.revise``, ``merrow.diff``, ``merrow.acceptRevision`` and the request ``merrow/revision``.
+"""Revisions of runs: ``merrow.revise``, ``merrow.diff``, ``merrow.decideRevision``, ``merrow.acceptRevision`` and the request
+``merrow/revision``.
 
 - ``merrow.revise`` has ``run`` continue as another workflow: the document ``uri`` as it is in the editor (``diagram`` in
   Markdown), a ``text``, or what the run was as its ``revision`` with this number (0: as it began). It answers what
@@ -7,6 +8,9 @@
 - ``merrow.diff`` says what ``run`` would keep of that, or with ``old``, the URI of an open document, in place of ``run`` what a
   run of that one would keep where ``finished`` are the finished nodes (all where it is left out). It answers what
   ``merrow diff --format json`` prints.
+- ``merrow.decideRevision`` ``{run, revision, apply}`` applies or refuses (``apply`` false) a revision that waits for a person
+  (the event ``revision_waiting``); it answers ``{run, revision, apply}``. A client that shows no runs is asked by
+  ``window/showMessageRequest``.
 - ``merrow.acceptRevision`` ``{run, revision?, uri?, diagram?}`` has the client write what a run became (by this revision, else as
   it is now) into its document, or into ``uri``: as edits of the lines that differ, without `redo`, and merged with what was
   typed meanwhile. It answers ``{run, revision, uri, diagram, accepted, edits, text}``; ``accepted`` is false, and nothing is
@@ -33,19 +37,22 @@ from merrow_server.lsp.workflow_texts import text_of
 if TYPE_CHECKING:
     from merrow_server.runs.orders import RevisionOrder, WorkflowText
 
-REVISE, DIFF, ACCEPT, REVISION = "merrow.revise", "merrow.diff", "merrow.acceptRevision", "merrow/revision"
+REVISE, DIFF, DECIDE, ACCEPT = "merrow.revise", "merrow.diff", "merrow.decideRevision", "merrow.acceptRevision"
+REVISION = "merrow/revision"
 _KINDS: dict[str, tuple[type, str]] = {
     "text": (str, "a text"),
     "old": (str, "the URI of a document"),
     "uri": (str, "the URI of a document"),
     "finished": (list, "a list of ids"),
     "revision": (int, "the number of a revision"),
+    "apply": (bool, "true or false"),
 }
 
 
 def register(server: MerrowServer) -> None:
     server.command(REVISE)(revise)
     server.command(DIFF)(diff)
+    server.command(DECIDE)(decide)
     server.command(ACCEPT)(accept)
     server.feature(REVISION)(revision)
 
@@ -90,6 +97,16 @@ async def diff(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         return compare_texts(before, after, finished)
 
     return await server.runs.ask(work_on_texts)
+
+
+async def decide(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Apply or refuse a revision that waits for that."""
+    asked = _asked(arguments)
+    run, number, agreed = _run(asked), asked.get("revision"), asked.get("apply")
+    if number is None or agreed is None:
+        raise InvalidParameters(f"{DECIDE} needs `revision`, the number of a revision, and `apply`, true or false.")
+    found = await server.runs.ask(lambda session: session.decide(run, number, apply=agreed))
+    return {"run": found, "revision": number, "apply": agreed}
 
 
 async def accept(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -182,7 +199,7 @@ def _asked(arguments: list[Any]) -> dict[str, Any]:
     asked = asked_of(arguments)
     for key, (kind, words) in _KINDS.items():
         value = asked.get(key)
-        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+        if value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
             raise InvalidParameters(f"`{key}` must be {words}.")
     if asked.get("revision", 0) < 0:
         raise InvalidParameters("`revision` must be a number from 0.")

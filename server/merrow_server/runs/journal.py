@@ -28,7 +28,9 @@ def list_runs(session: Session, workflow: str | None, limit: int) -> tuple[list[
 
 
 def show_run(session: Session, run: str, node: str | None) -> Json:
-    """A run as a whole, or one of its nodes, with its text as it is after its revisions. Raises `UsageFailure` where there is none, `StoreFailure`."""
+    """A run as a whole, or one of its nodes; ``text`` is as its revisions have made it. Raises `UsageFailure` where there is
+    none, `StoreFailure`.
+    """
     with journal_with(session.store, run) as store:
         report = run_report(store, run, node)
         if report["revisions"]:
