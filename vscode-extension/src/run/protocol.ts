@@ -51,6 +51,35 @@ export interface RunEvent {
   readonly case?: string;
   /** Who answered. */
   readonly sources?: readonly Source[];
+  /** The number of a revision of the run, who or what asked for it, and what becomes of the nodes. */
+  readonly revision?: number;
+  readonly trigger?: string;
+  readonly diff?: Partial<Difference>;
+}
+
+/** What becomes of a run's nodes by a revision, by their ids. */
+export interface Difference {
+  readonly kept: readonly string[];
+  readonly reset: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+  /** The old id by the new one. */
+  readonly renamed: Readonly<Record<string, string>>;
+  readonly redone: readonly string[];
+  readonly refused: readonly string[];
+  /** Visits that ran and were cancelled. */
+  readonly cancelled?: readonly string[];
+}
+
+/** A revision of a run in the journal. */
+export interface Revision {
+  readonly revision: number;
+  readonly state: 'asked' | 'open' | 'waiting' | 'unchanged' | 'refused' | 'applied';
+  readonly trigger: string;
+  readonly reason: string | null;
+  readonly at: number;
+  readonly diff: Partial<Difference>;
 }
 
 /** The notification `merrow/runEvent`. */
@@ -156,6 +185,7 @@ export interface RunReport extends Omit<RunSummary, 'here'> {
   /** Of a report about one node that ran in several turns or items: all of them, in their order. */
   readonly visits?: readonly string[];
   readonly lost: readonly { readonly node: string; readonly step: string; readonly why: string }[];
+  readonly revisions?: readonly Revision[];
 }
 
 export interface Bounds {
