@@ -1,6 +1,8 @@
 """Revisions of runs: ``merrow.revise``, ``merrow.diff``, ``merrow.decideRevision``, ``merrow.acceptRevision`` and the request
 ``merrow/revision``.
 
+``run`` may be left out where ``uri`` is given: it is the run of this document that goes on, else its newest one.
+
 - ``merrow.revise`` has ``run`` continue as another workflow: the document ``uri`` as it is in the editor (``diagram`` in
   Markdown), a ``text``, or what the run was as its ``revision`` with this number (0: as it began). It answers what
   ``merrow revise --format json`` prints, also where the workflow is refused (``state``, ``reason``; the run goes on as it
@@ -23,14 +25,16 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from merrow_analysis.ide.texts import ghosts
 from merrow_server.features.execute_command import apply, numbered
 from merrow_server.features.preview import drawn
 from merrow_server.features.run_commands import asked_of, check_trust, tell
-from merrow_server.features.run_journal import text_in
+from merrow_server.features.run_journal import text_in, workflow_in_journal
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument, path_of
 from merrow_server.lsp.protocol import InvalidParameters
+from merrow_server.lsp.runs import refused
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.workflow_texts import text_of
 
@@ -102,7 +106,7 @@ async def diff(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 async def decide(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Apply or refuse a revision that waits for that."""
     asked = _asked(arguments)
-    run, number, agreed = _run(asked), asked.get("revision"), asked.get("apply")
+    run, number, agreed = await _run(server, asked), asked.get("revision"), asked.get("apply")
     if number is None or agreed is None:
         raise InvalidParameters(f"{DECIDE} needs `revision`, the number of a revision, and `apply`, true or false.")
     found = await server.runs.ask(lambda session: session.decide(run, number, apply=agreed))
@@ -115,7 +119,7 @@ async def accept(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     from merrow_analysis.text import apply_edits
 
     asked = _asked(arguments)
-    run, number = _run(asked), asked.get("revision")
+    run, number = await _run(server, asked), asked.get("revision")
 
     def work(session: Any) -> tuple[str, list[str], str]:
         from merrow_server.runs.revising import texts
@@ -206,17 +210,28 @@ def _asked(arguments: list[Any]) -> dict[str, Any]:
     return asked
 
 
-def _run(asked: dict[str, Any]) -> str:
-    run = asked.get("run")
-    if run is None:
+async def _run(server: MerrowServer, asked: dict[str, Any]) -> str:
+    """The run that is meant: by its id, else that of the document. Raises `InvalidParameters`, `FeatureError`."""
+    if "run" in asked:
+        return str(asked["run"])
+    if "uri" not in asked:
         raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
-    return str(run)
+    uri, number = unquote(asked["uri"]), asked["diagram"]
+    for live in server.runs.live.values():
+        place = live.place
+        if live.what == "run" and live.run is not None and place.number == number and unquote(place.uri or "") == uri:
+            return live.run
+    name = workflow_in_journal(server, asked, REVISE)
+    newest = await server.runs.ask(lambda session: session.store.runs(1, name))
+    if not newest:
+        raise refused("There is no run of this workflow; run it first.")
+    return newest[0].id
 
 
 async def _order(server: MerrowServer, asked: dict[str, Any]) -> RevisionOrder:
     from merrow_server.runs.orders import RevisionOrder
 
-    run = _run(asked)
+    run = await _run(server, asked)
     if "revision" in asked:
         return RevisionOrder(run, number=asked["revision"])
     where = None
