@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Ste
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import RunningEditor, editor_on
 from tests.server.lsp.test_suggestions import applied
+from tests.server.lsp.test_suggestions import asked as pressed
 
 Json = dict[str, Any]
 REVISE, DIFF, ACCEPT, REVISION = "merrow.revise", "merrow.diff", "merrow.acceptRevision", "merrow/revision"
@@ -82,8 +84,9 @@ async def test_a_run_continues_as_its_file_is_now_and_nothing_is_paid_again(tmp_
         run.editor.change(run.uri, OTHER)
         compared = await run.editor.execute(DIFF, run=run.run, uri=run.uri)
         assert (compared["kept"], compared["changed"], compared["refused"]) == (["A", "B"], ["C"], [])
-        ended = await run.revise(uri=run.uri)
-        assert (ended["state"], ended["revision"], ended["resumes"]) == ("applied", 1, False)
+        # The run of the document that goes on is meant where none is named.
+        ended = await run.editor.execute(REVISE, uri=run.uri)
+        assert (ended["run"], ended["state"], ended["revision"], ended["resumes"]) == (run.run, "applied", 1, False)
         assert ended["diff"]["kept"] == ["A", "B"]
         assert ended["diff"]["cancelled"] == ["C"]
         result = await run.result()
@@ -166,6 +169,37 @@ async def test_a_client_that_shows_no_runs_is_told_what_became_of_it(tmp_path: P
         assert said[0].startswith(f"Revision 1 of run {run} is refused. ")
         assert said[1] == f"Nothing differs in revision 2 that run {run} would notice."
         assert said[2] == f"Revision 3 of run {run} is applied."
+
+
+REVISING = FLOW.replace("{model: m-1}", "{model: m-1, refine: {every: 2, max: 1, ask: true}}")
+WANTED = {"reason": "So it ends.", "changes": [{"do": "edit", "id": "C", "objective": "third"}]}
+
+
+def wanting(request: Received) -> Step:
+    """As `answer`; the reviser wants another last node."""
+    first = request.body["messages"][0]["content"]
+    return Reply(json.dumps(WANTED)) if first.startswith("You look after") else answer(request)
+
+
+@pytest.mark.parametrize("shows_runs", [True, False])
+async def test_a_revision_of_a_model_that_asks_waits_for_the_user(tmp_path: Path, shows_runs: bool) -> None:
+    capabilities = {"experimental": {"merrowInput": True, "merrowRuns": shows_runs}}
+    async with OpenAIServer(wanting) as server, editor_on(tmp_path, server, capabilities=capabilities) as editor:
+        questions = pressed(editor, "Apply")
+        ended = editor.begin("merrow.run", uri=editor.open(REVISING), inputs={"problem": "x"})
+        await editor.until(lambda: editor.named("revision_waiting"))
+        (waits,) = editor.named("revision_waiting")
+        assert (waits["reason"], waits["diff"]["changed"]) == ("So it ends.", ["C"])
+        if shows_runs:
+            with pytest.raises(JsonRpcException, match="No revision 7 of this run waits"):
+                await editor.execute("merrow.decideRevision", run=waits["run"], revision=7, apply=True)
+            await editor.execute("merrow.decideRevision", run=waits["run"], revision=1, apply=True)
+        assert (await ended)["outputs"] == {"RETURN": "third!"}
+        assert [one["revision"] for one in editor.named("revision_applied")] == [1]
+        said = [one.message for one in questions]
+        assert said == (
+            [] if shows_runs else [f"Revision 1 of run {waits['run']} waits for you (2 kept, 1 changed). So it ends."]
+        )
 
 
 async def test_a_revision_is_shown_with_its_text_and_a_picture_with_what_is_gone(tmp_path: Path) -> None:
