@@ -33,7 +33,7 @@ export const Command = {
   acceptIntoFile: 'merrow.acceptIntoFile',
   goBack: 'merrow.goBack',
   showRevision: 'merrow.showRevision',
-  decideRevision: 'merrow.decideRevision',
+  answerRevision: 'merrow.answerRevision',
   runMenu: 'merrow.runMenu',
   showRunOutput: 'merrow.showRunOutput',
   clearRun: 'merrow.clearRun',

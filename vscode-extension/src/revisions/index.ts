@@ -50,7 +50,7 @@ export function registerRevisions(parts: Parts): vscode.Disposable {
     command(Command.acceptIntoFile, (given) => told(() => accept(parts, given))),
     command(Command.goBack, (given) => told(() => goBack(parts, given))),
     command(Command.showRevision, (given) => told(() => showDifference(parts, given))),
-    command(Command.decideRevision, (given) => told(() => decide(parts, given))),
+    command(Command.answerRevision, (given) => told(() => decide(parts, given))),
     previews(context).onDidDecide((choice) => void told(() => chosen(parts, choice))),
     live.onDidHappen(({ run, event }) => {
       if (event.revision === undefined) return;
