@@ -229,6 +229,11 @@ class Frontier:
             if (holders[visit].given_up if visit in holders else past.is_lost(visit) or not self._may_be_taken(visit))
         ]
 
+    def is_newest(self, visit: Visit) -> bool:
+        """Whether its node has begun nothing else in its frame since a visit began."""
+        past = self._shared.past
+        return past is None or past.shown.get((visit.node, visit.path), visit) == visit
+
     def holds(self, visit: Visit) -> bool:
         """Whether a node has a visit, since the last revision."""
         return visit in self._shared.holders

@@ -6,8 +6,8 @@ nodes that are kept, in the same order. That is less than what a run takes over:
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,7 +94,8 @@ def difference(
     }
     gone = [name for name in before.working if name not in after.nodes and name not in moved.values()]
     held = {name: was for name, was in origin.items() if was in done or name not in after.working}
-    _leave_out_lost(before, after, held)
+    if len(held) < len(origin):
+        _leave_out_lost(before, after, held)
     kept = [name for name in after.working if name in held]
     return Difference(
         tuple(kept),
@@ -127,11 +128,15 @@ def _type(node: TypedNode) -> str | None:
     return node.resolution.declared
 
 
+_Given = tuple[str, tuple[Hashable, ...]]
+
+
 class _Side:
     """A workflow as it is compared: ``working`` are the ids of the nodes that ask, compute or decide something, in order."""
 
     def __init__(self, workflow: Workflow, steps: Steps) -> None:
         graph = self.graph = workflow.graph
+        self._given: dict[str, Mapping[str, Sequence[_Given]]] = {}
         self.redo = Redo(workflow.analysis.settings.redo)
         self.nodes = {node.id: node for node in (graph.node(handle) for handle in graph.order)}
         self.working = [name for name, node in self.nodes.items() if node.kind in ("operator", "decision")]
@@ -153,12 +158,30 @@ class _Side:
         node = self.nodes[name]
         yield from ((edge, edge.source.id) for edge in (*node.incoming, *node.again_in))
 
+    def given(self, name: str) -> Mapping[str, Sequence[_Given]]:
+        """What comes to each port of a node, in order: who gives it, what of it, and how; under no port what only orders."""
+        known = self._given.get(name)
+        if known is not None:
+            return known
+        ports: defaultdict[str, list[_Given]] = defaultdict(list)
+        again = set(self.nodes[name].again_in)
+        for edge, source in self.sources(name):
+            node = self.nodes[source]
+            case = None if edge.case is None or node.cases is None else node.cases.keys[edge.case]
+            how = (title_of(node), case, edge.word, edge in again, edge.lowered, edge.left, edge.entered)
+            for feed in edge.feeds:
+                ports[feed.port].append((source, (feed.output, feed.type, *how)))
+            if not edge.feeds:
+                ports[""].append((source, how))
+        found = self._given[name] = dict(ports)
+        return found
+
     def stands_on(self, name: str) -> set[str]:
         """The ids of all nodes that must be kept beside those that bring something: what is remembered, and what decides
         which turn or which items a value is of.
         """
         found: set[str] = set()
-        for edge, _ in self.sources(name):
+        for edge, _ in self.sources(name) if self.boxes else ():
             for box in edge.left:
                 found.update(self.graph.composites.members(box))
         if name in self.remembers:
@@ -221,38 +244,29 @@ def _alike(before: _Side, after: _Side, was: str, name: str, origin: Mapping[str
         return False
     if before.around(was) != after.around(name) or before.redo.of_any(was) != _as_named(after.redo, name, was):
         return False
-    if final:
-        inside, outside = after.stands_on(name), before.stands_on(was)
-        if any(one not in origin for one in inside) or {origin[one] for one in inside} != outside:
+    needed = after.stands_on(name) if final else set[str]()
+    if final and {origin.get(one) for one in needed} != before.stands_on(was):
+        return False
+    here, there = before.given(was), after.given(name)
+    if here.keys() != there.keys():
+        return False
+    return all(_same(here[port], there[port], origin, final=final, in_order=bool(port)) for port in here)
+
+
+def _same(
+    here: Sequence[_Given], there: Sequence[_Given], origin: Mapping[str, str], *, final: bool, in_order: bool
+) -> bool:
+    """Whether a port gets the same, in the same order where that counts."""
+    if len(here) != len(there):
+        return False
+    if not in_order:
+        return not final or Counter((origin.get(source), how) for source, how in there) == Counter(here)
+    for (was, before), (source, after) in zip(here, there, strict=True):
+        known = origin.get(source)
+        if before != after or (known != was and (final or known is not None)):
             return False
-    here, there = _given(before, was, None), _given(after, name, origin)
-    if final:
-        return here == there
-    return here.keys() == there.keys() and all(
-        len(here[port]) == len(there[port])
-        and all(one == other or other[0] is None for one, other in zip(here[port], there[port], strict=True))
-        for port in here
-    )
+    return True
 
 
 def _as_named(redo: Redo, name: str, was: str) -> tuple[tuple[str, int], ...]:
     return tuple((f"{said.removesuffix(name)}{was}", count) for said, count in redo.of_any(name))
-
-
-def _given(side: _Side, name: str, origin: Mapping[str, str] | None) -> dict[str, list[tuple[Hashable, ...]]]:
-    """What comes to each port, in order: who gives it, what of it, and how. In the new graph the giver is named by its
-    ``origin``, None where that is not known.
-    """
-    ports: defaultdict[str, list[tuple[Hashable, ...]]] = defaultdict(list)
-    again = set(side.nodes[name].again_in)
-    for edge, source in side.sources(name):
-        node = side.nodes[source]
-        giver = source if origin is None else origin.get(source)
-        case = None if edge.case is None or node.cases is None else node.cases.keys[edge.case]
-        how = (title_of(node), case, edge.word, edge in again, edge.lowered, edge.left, edge.entered)
-        for feed in edge.feeds:
-            ports[feed.port].append((giver, feed.output, feed.type, *how))
-        if not edge.feeds:
-            ports[""].append((giver, *how))
-    ports[""].sort(key=repr)
-    return dict(ports)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.graph.instructions import agent_of, prompt_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.models.tokens import BYTES_A_TOKEN
+from merrow_runtime.models.tokens import BYTES_A_TOKEN, estimate_tokens
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.values import Value, as_text
 from merrow_runtime.workflow import Workflow
@@ -17,6 +18,9 @@ _A_NODE = 60
 """Characters that the form of an entry takes, beside what it says."""
 
 _CUT = "…"
+
+_TRIES = 6
+"""How often less is shown until all of it has room: what JSON makes of a text is only known once it is made."""
 
 
 def view_of(
@@ -32,6 +36,25 @@ def view_of(
     ``new`` are the ones that ended since the last revision. Texts are cut so that all of it has at most so many
     ``tokens``: of the results those of failed and new nodes are shown first.
     """
+    room = tokens
+    for _ in range(_TRIES):
+        view = _view(workflow, inputs, standing, records, new, trigger, room)
+        size = estimate_tokens(json.dumps(view, ensure_ascii=False))
+        if size <= tokens:
+            break
+        room = max(1, int(room * tokens / size * 0.95))
+    return view
+
+
+def _view(
+    workflow: Workflow,
+    inputs: Mapping[str, Value],
+    standing: Mapping[str, str],
+    records: Mapping[str, NodeRecord],
+    new: Collection[str],
+    trigger: str,
+    tokens: int,
+) -> dict[str, Any]:
     graph = workflow.graph
     nodes = [node for node in (graph.node(handle) for handle in graph.order) if node.kind in ("operator", "decision")]
     entries = [_entry(workflow, node, standing.get(node.id, "waiting"), records.get(node.id)) for node in nodes]
@@ -51,7 +74,9 @@ def view_of(
     results = [
         (entry, "result") for entry in (*first, *(one for one in entries if one not in first)) if "result" in entry
     ]
-    _cut(results, max(0, left), left)
+    before = sum(one in first for one, _ in results)
+    left = _cut(results[:before], max(0, left * 2 // 3), left)
+    _cut(results[before:], max(0, left), left)
     return view
 
 
@@ -92,7 +117,7 @@ def _cut(places: list[tuple[dict[str, Any], str]], room: int, left: int) -> int:
         text = entry[key]
         most = room // (len(places) - number)
         # As JSON a text takes more than its characters, and no prefix of it more than six times as much.
-        short = text[:most]
+        short = text[: max(0, most)]
         while len(short.encode("utf-8", "surrogatepass")) + short.count("\n") + short.count('"') > most and short:
             short = short[: int(len(short) * 0.8)]
         if len(short) < len(text):

@@ -173,7 +173,7 @@ def resume(
             if one.state == "applied":
                 renamed = called_before(renamed, one.adopted.get("renamed", {}), workflow)
         by_model = [one for one in revisions if one.trigger != "person"]
-        left_open = next((one for one in by_model if one.state in ("open", "waiting")), None)
+        left_open = next((one for one in by_model if one.state in ("open", "waiting", "agreed", "declined")), None)
         last = revisions[-1].at if revisions else 0.0
         counted = frozenset(node.visit.name for node in own_nodes if node.ended <= last)
         revised = Revised(0 if applied is None else applied.number, moved, renamed, len(by_model), left_open, counted)

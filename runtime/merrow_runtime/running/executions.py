@@ -208,6 +208,7 @@ def held(records: Iterable[NodeRecord]) -> tuple[list[NodeRecord], dict[tuple[st
         if record.taken is not None and record.taken != place[0]:
             now.pop((record.taken, record.key), None)
             moved[record.taken, record.key] = record.ended
+            moved.pop(place, None)
         if record.taken is None or place not in now:
             now[place] = record
     return list(now.values()), moved

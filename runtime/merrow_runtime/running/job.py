@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -243,10 +244,11 @@ class Job:
                 self.revised.opened,
                 self.revised.left_open,
                 self.inputs,
-                None if refine is None else self._most(),
+                cache(self._most),
                 set(self.revised.counted),
             )
             scheduler.overseer = execution.revisions = revisions
+            recorder.is_newest = scheduler.frontier.is_newest
             run.overseen(revisions)
         run.begin(execution.work(text_of(definitions_of(self.by_place)), self._begun(scheduler.count)))
         return run

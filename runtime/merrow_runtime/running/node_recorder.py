@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -81,6 +81,11 @@ class NodeRecords:
             self._telling.committed(last)
 
 
+def _always(visit: Visit) -> bool:
+    del visit
+    return True
+
+
 class NodeRecorder:
     """Journals how the nodes of a graph end, and tells it.
 
@@ -96,6 +101,8 @@ class NodeRecorder:
         """How the visits ended that have outputs, for revisions."""
         self.moved: dict[tuple[str, str | None], float] = {}
         """When another visit took over what one made, by its name and key."""
+        self.is_newest: Callable[[Visit], bool] = _always
+        """Whether readers are to know how a visit ended: not where a revision has begun another one of the node meanwhile."""
         self._revision = revision
         self.kept: list[NodeRecord] = []
         """How nodes of this graph ended, in the order of that, where it is a planned one."""
@@ -116,7 +123,7 @@ class NodeRecorder:
     def revised(self, steps: Steps, revision: int) -> NodeRecorder:
         """A recorder that goes on with another graph."""
         recorder = NodeRecorder(self._telling, self._records, self._account, steps, revision)
-        recorder.made, recorder.moved = self.made, self.moved
+        recorder.made, recorder.moved, recorder.is_newest = self.made, self.moved, self.is_newest
         recorder._failed, recorder._ended_by = self._failed, self._ended_by
         return recorder
 
@@ -134,6 +141,7 @@ class NodeRecorder:
         own = one.source.lasting == visit.lasting
         if not own:
             self.moved[one.source.name, before.key] = now
+            self.moved.pop((visit.name, before.key), None)
         record = replace(
             before,
             node=node.id,
@@ -155,7 +163,9 @@ class NodeRecorder:
         self.made[visit] = record
         self._keep(record)
 
-    def _keep(self, record: NodeRecord) -> None:
+    def _keep(self, record: NodeRecord, visit: Visit | None = None) -> None:
+        if visit is not None and not self.is_newest(visit):
+            return
         if self._is_planned:
             self.kept.append(record)
         self._records.keep(record)
@@ -171,6 +181,7 @@ class NodeRecorder:
         failed = self._failed.get(visit) if self._failed else None
         if done.taken is not None and done.taken != visit.name:
             self.moved[done.taken, done.key] = _micro(time.time())
+            self.moved.pop((visit.name, done.key), None)
         record = self.made[visit] = NodeRecord(
             node.id,
             "reused" if done.reused else "finished",
@@ -193,7 +204,7 @@ class NodeRecorder:
             revision=self._revision,
             taken=done.taken,
         )
-        self._keep(record)
+        self._keep(record, visit)
 
     def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
         """See `merrow_runtime.running.scheduler.Watcher`."""
@@ -242,7 +253,8 @@ class NodeRecorder:
                 number=self._telling.next,
                 failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
                 revision=self._revision,
-            )
+            ),
+            visit,
         )
 
     def located(self, failure: RunFailure) -> RunFailure:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from merrow_runtime.frontier import Outcome
 from merrow_runtime.store.contract import RevisionRecord
+from merrow_runtime.workflow import Workflow
 
 
 class Overseer(Protocol):
@@ -27,8 +28,8 @@ class Overseeing(Overseer, Protocol):
         """See what people in other processes have asked for. Raises `StoreFailure`."""
         ...
 
-    async def ask(self, text: str) -> RevisionRecord:
-        """Try a person's workflow, a snapshot as JSON; how that ended. Raises `StoreFailure`."""
+    async def ask(self, workflow: Workflow) -> RevisionRecord:
+        """Try a person's workflow; how that ended. Raises `StoreFailure`."""
         ...
 
     def decide(self, number: int, *, apply: bool) -> None:

@@ -24,16 +24,18 @@ from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.run import Execution, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
+from merrow_runtime.store.recording import REVISER
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.values import Value
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow, restore
 
-REVISER = "@revise"
-"""What the visits are called in which a reviser asks; no node has such an id."""
-
 MOST_TIMES = 4
 """How many times the calls that a run may make at most, its nodes may be carried out with revisions of a model."""
+
+
+def _unknown() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +46,8 @@ class _Waiting:
     done: asyncio.Future[RevisionRecord]
     changes: Changes | None = None
     problem: str = ""
+    workflow: Workflow | None = None
+    """A person's, where this process has it already."""
 
 
 class Program(Protocol):
@@ -60,8 +64,8 @@ class Revisions:
 
     They are tried one after the other, those of people first. Nothing of a new graph is used before the journal has it.
     ``reviser`` thinks about the graph as ``refine`` says, both None where nobody does. ``opened`` counts how often it was
-    asked, in earlier processes, too, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was asked when the last one ended. ``most`` is how many
-    nodes the run may carry out in all.
+    asked, in earlier processes, too, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was
+    asked when the last one ended. ``most`` is how many nodes the run may carry out in all.
     """
 
     job: Program
@@ -74,7 +78,7 @@ class Revisions:
     opened: int = 0
     left_open: RevisionRecord | None = None
     inputs: Mapping[str, Value] = field(default_factory=dict)
-    most: float | None = None
+    most: Callable[[], float | None] = _unknown
     counted: set[str] = field(default_factory=set)
     _asked: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
@@ -142,20 +146,22 @@ class Revisions:
             self._think(record)
         known = {one.record.number for one in self._asked}
         for one in self.execution.effects.journal.asked_revisions():
-            if one.number not in known:
+            if one.state == "asked" and one.number not in known:
                 self._take(one)
+            elif one.state != "asked" and one.number in self._deciding:
+                self.decide(one.number, apply=one.state == "agreed")
 
-    async def ask(self, text: str) -> RevisionRecord:
-        """Try a person's workflow in this process, a snapshot as JSON; how that ended. Raises `StoreFailure`."""
-        made = RevisionRecord(0, "asked", "person", text=text, at=time.time())
+    async def ask(self, workflow: Workflow) -> RevisionRecord:
+        """Try a person's workflow in this process; how that ended. Raises `StoreFailure`."""
+        made = RevisionRecord(0, "asked", "person", text=json.dumps(workflow.snapshot()), at=time.time())
         record = self.execution.effects.journal.add_revision(lambda number: replace(made, number=number))
-        return await self._take(record)
+        return await self._take(record, workflow)
 
     def decide(self, number: int, *, apply: bool) -> None:
         """A person agrees to a revision that waits for that, or refuses it. Raises `UsageFailure` where none of this
         number waits.
         """
-        waiting = self._deciding.get(number)
+        waiting = self._deciding.pop(number, None)
         if waiting is None or waiting.done():
             raise UsageFailure(f"No revision {number} of this run waits for anybody to agree.")
         waiting.set_result(apply)
@@ -177,7 +183,10 @@ class Revisions:
         spent = (refine.tokens is not None and used.tokens >= refine.tokens) or (
             refine.usd is not None and (used.cost_usd is None or used.cost_usd >= refine.usd)
         )
-        if self.opened >= refine.max or spent or (self.most is not None and self._executed >= MOST_TIMES * self.most):
+        if self.opened >= refine.max or spent:
+            return
+        most = self.most()
+        if most is not None and self._executed >= MOST_TIMES * most:
             return
         self.opened += 1
         view = json.dumps(self._view(trigger), ensure_ascii=False)
@@ -224,8 +233,8 @@ class Revisions:
 
     # One after the other
 
-    def _take(self, record: RevisionRecord) -> asyncio.Future[RevisionRecord]:
-        return self._put(_Waiting(record, asyncio.get_running_loop().create_future()))
+    def _take(self, record: RevisionRecord, workflow: Workflow | None = None) -> asyncio.Future[RevisionRecord]:
+        return self._put(_Waiting(record, asyncio.get_running_loop().create_future(), workflow=workflow))
 
     def _put(self, waiting: _Waiting) -> asyncio.Future[RevisionRecord]:
         self._asked.append(waiting)
@@ -262,7 +271,7 @@ class Revisions:
         if not record.text:
             return await self._refuse(record, record.reason)
         try:
-            workflow = restore(json.loads(record.text))
+            workflow = one.workflow or restore(json.loads(record.text))
         except UsageFailure as problem:
             return await self._refuse(record, str(problem))
         except (ValueError, KeyError, TypeError):
@@ -289,6 +298,8 @@ class Revisions:
 
     async def _agreed(self, record: RevisionRecord, after: Workflow, renamed: Mapping[str, str]) -> bool:
         """Whether a person wants a revision."""
+        if record.state in ("agreed", "declined"):  # when an earlier process ended
+            return record.state == "agreed"
         found = difference(self.engine.workflow, after, self._finished(), renamed, self.engine.effects.options)
         waiting = replace(record, state="waiting", adopted=found.to_json())
         decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -298,7 +309,7 @@ class Revisions:
         try:
             return await decided
         finally:
-            del self._deciding[record.number]
+            self._deciding.pop(record.number, None)
 
     async def settle(
         self, record: RevisionRecord, workflow: Workflow, renamed: Mapping[str, str] | None = None

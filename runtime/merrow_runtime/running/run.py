@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import time
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,7 +132,7 @@ class Run:
         """
         if self._revisions is None or self._ended:
             raise UsageFailure(f"Run {self.id} is over, or runs a single node: its workflow can't change any more.")
-        return await self._revisions.ask(json.dumps(workflow.snapshot()))
+        return await self._revisions.ask(workflow)
 
     def decide(self, number: int, *, apply: bool) -> None:
         """Agree to a revision that waits for that (``refine: {ask: true}``), or refuse it. Raises `UsageFailure` where

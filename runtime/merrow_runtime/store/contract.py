@@ -13,7 +13,7 @@ from merrow_runtime.requests import CallKey
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
-RevisionState = Literal["asked", "open", "waiting", "unchanged", "refused", "applied"]
+RevisionState = Literal["asked", "open", "waiting", "agreed", "declined", "unchanged", "refused", "applied"]
 RunStatus = Literal["running", "finished", "failed", "cancelled"]
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
 CallKind = Literal["model", "sandbox", "budget"]
@@ -191,7 +191,7 @@ class RevisionRecord:
     ``failure``, ``invalid``, ``masked`` or ``person``; ``view`` what the reviser was shown, empty of a person's.
 
     ``state``: ``asked`` by a person and not looked at yet, ``open`` while a reviser thinks about it, ``waiting`` for a person to
-    agree, then ``unchanged``, ``refused`` or ``applied``. ``text`` is the new workflow as
+    agree, ``agreed`` or ``declined`` by one, then ``unchanged``, ``refused`` or ``applied``. ``text`` is the new workflow as
     `merrow_runtime.workflow.restore` takes it, a JSON text; empty where there is none. ``adopted`` tells what became of
     the nodes, and ``reason`` why it was made, or refused.
     """
@@ -262,7 +262,9 @@ class RunJournal(Protocol):
         ...
 
     def asked_revisions(self) -> Sequence[RevisionRecord]:
-        """The revisions that a person has asked for, from whatever process, and that nobody has looked at."""
+        """The revisions that a person has asked for, agreed to or declined, from whatever process, and that nobody has
+        looked at.
+        """
         ...
 
     def pages(self) -> Pages:

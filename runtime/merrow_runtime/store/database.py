@@ -16,7 +16,16 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Source
 from merrow_runtime.store import lease, revisions, rows
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunFailed, RunRecord, RunStatus, Told
+from merrow_runtime.store.contract import (
+    CallRecord,
+    NodeRecord,
+    RevisionRecord,
+    RevisionState,
+    RunFailed,
+    RunRecord,
+    RunStatus,
+    Told,
+)
 from merrow_runtime.store.dialects import Dialects
 from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.journal import SqliteJournal, sharing
@@ -295,6 +304,14 @@ class Store:
         """Put a revision of a run into the journal: ``made`` gives it for its number. Raises `StoreFailure`."""
         asked: RevisionRecord = self._writer.now(lambda database: revisions.add(database, run, made))
         return asked
+
+    def decide_revision(self, run: str, number: int, *, apply: bool) -> bool:
+        """Agree to a revision of a run that waits for that, or decline it; False where it does not wait. Raises
+        `StoreFailure`.
+        """
+        state: RevisionState = "agreed" if apply else "declined"
+        decided: bool = self._writer.now(lambda database: revisions.decide(database, run, number, state))
+        return decided
 
     def is_worked_on(self, run: str) -> bool:
         """Whether a living process works on the run with this very id. Raises `StoreFailure`."""

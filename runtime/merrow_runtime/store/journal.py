@@ -154,8 +154,8 @@ class SqliteJournal:
         await self._writer.write(revisions.write(self._number, revision))
 
     def asked_revisions(self) -> list[RevisionRecord]:
-        """The revisions that a person has asked for and nobody has looked at. Raises `StoreFailure`."""
-        return revisions.read(self._writer.database, self._number, "asked")
+        """The revisions that a person has asked for, agreed to or declined, and nobody has looked at. Raises `StoreFailure`."""
+        return revisions.read(self._writer.database, self._number, ("asked", "agreed", "declined"))
 
     def pages(self) -> Pages:
         """What was told since this journal was opened, starting with the first."""

@@ -89,6 +89,10 @@ class Recorder:
             raise UsageFailure(f"The recording {self._path} can't be written ({problem.strerror}).") from None
 
 
+REVISER = "@revise"
+"""What the visits are called in which a reviser asks; no node has such an id."""
+
+
 class Replay:
     """Answers from a recording, and from nowhere else unless it ``may_ask`` for those that it does not have.
 
@@ -133,8 +137,13 @@ class Replay:
         return cls(str(path), header, calls)
 
     def find(self, key: CallKey, request_hash: str) -> CallRecord | None:
-        """The recorded call, where there is one."""
-        return self._calls.get((key, request_hash))
+        """The recorded call, where there is one. Of a reviser it is the one of its number, whatever it was shown then: what had
+        finished by then is a matter of time.
+        """
+        found = self._calls.get((key, request_hash))
+        if found is None and key.node == REVISER:
+            found = next((call for (known, _), call in self._calls.items() if known == key), None)
+        return found
 
     def recall(self, key: CallKey, request_hash: str) -> CallRecord:
         """The recorded call. Raises `ReplayMiss` that names the node, the step and what is there instead."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
@@ -35,9 +35,11 @@ def write(run: int, revision: RevisionRecord) -> Statement:
     )
 
 
-def read(database: sqlite3.Connection, run: int, state: RevisionState | None = None) -> list[RevisionRecord]:
-    """The revisions of a run, in the order of their numbers; those in one ``state`` where it is given. Raises `StoreFailure`."""
-    where, values = ("", ()) if state is None else ("AND state = ?", (state,))
+def read(database: sqlite3.Connection, run: int, states: Sequence[RevisionState] = ()) -> list[RevisionRecord]:
+    """The revisions of a run, in the order of their numbers; those in one of some ``states`` where there are any. Raises
+    `StoreFailure`.
+    """
+    where, values = (f"AND state IN ({', '.join('?' * len(states))})", states) if states else ("", ())
     try:
         found = database.execute(
             f"SELECT {_COLUMNS} FROM revisions WHERE run = ? {where} ORDER BY number",  # noqa: S608 (texts of this module)
@@ -66,3 +68,12 @@ def add(database: sqlite3.Connection, run: str, made: Callable[[int], RevisionRe
     revision = made(last + 1)
     database.execute(*write(row[0], revision))
     return revision
+
+
+def decide(database: sqlite3.Connection, run: str, number: int, state: RevisionState) -> bool:
+    """Agree to a revision that waits for that, or decline it, inside a transaction; False where it does not wait."""
+    changed = database.execute(
+        "UPDATE revisions SET state = ? WHERE run = (SELECT number FROM runs WHERE id = ?) AND number = ? AND state = 'waiting'",
+        (state, run, number),
+    )
+    return changed.rowcount > 0

@@ -37,10 +37,15 @@ _PATIENCE = 30.0
     merrow revise 4f2a better.mmd                  the run 4f2a continues as better.mmd
     merrow revise flow.mmd flow.mmd                the latest run of a file, with the file as it is now
     merrow revise 4f2a better.mmd --format json
+    merrow revise 4f2a --apply 2                   agree to a change of a model that waits for that
     """,
 )
 @click.argument("run", shell_complete=words.unfinished)
-@click.argument("file", metavar="FILE", shell_complete=words.files)
+@click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
+@click.option(
+    "--apply", "apply", type=click.IntRange(min=1), metavar="N", help="Agree to revision N, which waits for that."
+)
+@click.option("--refuse", type=click.IntRange(min=1), metavar="N", help="Refuse revision N, which waits.")
 @click.option(
     "--format",
     "output",
@@ -50,7 +55,9 @@ _PATIENCE = 30.0
     help="How to print what came of it.",
 )
 @click.pass_context
-def command(ctx: click.Context, /, run: str, file: str, output: str) -> None:
+def command(
+    ctx: click.Context, /, run: str, file: str | None, apply: int | None, refuse: int | None, output: str
+) -> None:
     """Have the run RUN continue as the workflow in FILE, whichever process works on it. No model is asked.
 
     What is finished and still holds is kept, however its nodes are called now: nothing of it is paid for again. What runs
@@ -61,14 +68,28 @@ def command(ctx: click.Context, /, run: str, file: str, output: str) -> None:
     from merrow_runtime.revising.asking import ask_for
     from merrow_runtime.store.database import Store
 
+    if sum(one is not None for one in (file, apply, refuse)) != 1:
+        raise InputError("Name the FILE that the run is to continue as, or a revision with --apply N or --refuse N.")
     with closing(Store.open()) as store:
         identity = run_meant(store, run)
+        if file is None:
+            _decide(store, identity, apply, refuse)
+            return
         asked = ask_for(store, identity, file)
         ended = _awaited(store, asked) if asked.is_under_way else asked.record
         resumes = not asked.is_under_way or not store.is_worked_on(identity)
     _show(identity, ended, as_json=output == "json", resumes=resumes)
     if ended.state == "refused":
         ctx.exit(NOT_WELL)
+
+
+def _decide(store: Store, run: str, apply: int | None, refuse: int | None) -> None:
+    """Agree to a revision of a model that waits for that, or refuse it."""
+    number = apply if apply is not None else refuse
+    assert number is not None  # noqa: S101 (one of them is said)
+    if not store.decide_revision(run, number, apply=apply is not None):
+        raise InputError(f"Revision {number} of run {run} does not wait for anybody to agree; see: merrow show {run}")
+    echo(f"Revision {number} of run {run} is {'to be applied' if apply is not None else 'refused'}.")
 
 
 def _awaited(store: Store, asked: Asked) -> RevisionRecord:

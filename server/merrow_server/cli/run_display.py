@@ -217,7 +217,9 @@ def _line(event: Event, begun: set[str]) -> str | None:
         case "revision_unchanged":
             return f"revision {data['revision']} ({data['trigger']}) changes nothing"
         case "revision_waiting":
-            return style(f"revision {data['revision']} ({data['trigger']}) waits for you to agree", fg="yellow")
+            number, why = data["revision"], visible(str(data.get("reason", "")))
+            how = f"merrow revise {event.run} --apply {number}, or --refuse {number}"
+            return style(f"revision {number} waits for you: {why}", fg="yellow") + _became(data) + f"; {how}"
         case "turn_started":
             return f"{_who(event)}: turn {data['turn']} of {data['of']}"
         case "turn_failed":

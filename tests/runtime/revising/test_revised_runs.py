@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -290,3 +292,46 @@ def test_a_run_that_has_finished_is_not_revised() -> None:
     trial, _ = revised(chain(), [])
     with pytest.raises(UsageFailure, match="has finished"):
         ask_for(trial.store, "r", chain(name="Q"))
+
+
+def test_what_was_given_away_and_came_back_is_there_after_a_resume() -> None:
+    trial = stopped([(3, chain(name="Q")), (3, chain())], 3, chain())
+    again = FakeEndpoint(done, trial.endpoint.origin)
+    assert resumed(trial.store, again).status == "finished"
+    assert [request.messages[0].content.split("\n")[0] for request in again.seen] == ["do C"]
+
+
+def test_a_decision_is_decided_again() -> None:
+    def decided(said: str) -> Workflow:
+        return workflow(
+            f'D{{"Decision (if: {said})"}}:::DecisionOp', custom("A"), custom("B"), custom("C"),
+            "PROBLEM -->|when| D", "D -- true --> A", "D -- else --> B", "PROBLEM -->|input| A & B", "A & B -->|input| C",
+            "C --> RETURN",
+        )  # fmt: skip
+
+    trial, result = revised(decided("1 < 2"), [(2, decided("2 < 1"))])
+    assert result.status == "finished"
+    assert trial.asked == ["do A", "do C", "do B", "do C"]
+    assert result.nodes["A"].status == "skipped"
+    assert result.nodes["D"].label == "else"
+
+
+def test_what_has_ended_is_committed_with_the_revision(tmp_path: Path) -> None:
+    async def whole() -> list[str]:
+        with closing(Store.open(tmp_path / "runs.sqlite")) as store:
+            endpoint = FakeEndpoint(done)
+            gate = endpoint.gate = asyncio.Event()
+            run = start(chain(), {"problem": "x"}, endpoint=endpoint, store=store, run_id="r")
+            for number in (1, 2, 3):
+                await endpoint.until_asked(number)
+                if number < 3:
+                    gate.set()
+                    gate = endpoint.gate = asyncio.Event()
+            await run.revise(chain(name="Q"))
+            with closing(Store.open(tmp_path / "runs.sqlite")) as other:
+                told = [one.visit.name for one in other.executions("r")]
+            run.cancel()
+            await run.result()
+            return told
+
+    assert asyncio.run(whole()) == ["A", "B", "Q"]

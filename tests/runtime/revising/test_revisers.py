@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -292,3 +293,23 @@ def test_candidates_are_asked_at_once_and_what_keeps_the_most_is_taken() -> None
     assert world.run(workflow(*CHAIN), every=2, candidates=3).status == "finished"
     assert world.asked == ["do A", "do B", "other C"]
     assert len(world.views) == 3
+
+
+def test_a_recording_of_a_revised_run_is_replayed_with_its_revisions(tmp_path: Path) -> None:
+    world = World(changes({"do": "edit", "id": "C", "objective": "do it well"}))
+    recording = tmp_path / "calls.jsonl"
+
+    async def made(endpoint: FakeEndpoint, **options: Any) -> RunResult:
+        store = MemoryStore()
+        given = RunOptions(refine={"every": 2}, **options)
+        run = start(
+            workflow(*CHAIN), {"problem": "x"}, endpoint=endpoint, store=store, options=given, reviser=ModelReviser()
+        )
+        return await run.result()
+
+    first = asyncio.run(made(world.endpoint, record=recording))
+    silent = FakeEndpoint()
+    again = asyncio.run(made(silent, replay=recording))
+    assert again.status == "finished"
+    assert not silent.seen
+    assert again.outputs == first.outputs == {"RETURN": "do it well"}

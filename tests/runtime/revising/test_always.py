@@ -1,0 +1,277 @@
+"""Real runs that are revised, and killed, at random: they come out as the last workflow run from scratch, and pay nothing twice.
+
+The workflows have Decisions, samples of memory, Loops and Maps in one another; the revisions are what people do line by
+line, valid and not, with nodes renamed and asked for again. A run is killed by what its journal has at some commit:
+nothing later is left of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from tests.examples import examples
+from tests.runtime.engine.fakes import FakeEndpoint
+from tests.runtime.frontier.nested_revisions import revision, valid_graph
+from tests.runtime.frontier.nested_workflows import nested_workflow
+
+from merrow_runtime import RunOptions, resume, start
+from merrow_runtime.errors import RunFailure, UsageFailure
+from merrow_runtime.requests import ModelRequest
+from merrow_runtime.revising.asking import snapshot_at
+from merrow_runtime.running.run import Run, RunResult
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.writer import Writer
+from merrow_runtime.workflow import Workflow, check_workflow, restore
+
+FIRST = 7_000
+PARTS = 6
+LIVE: list[Trial] = []
+"""The run that is tried now: commits of its journal are told to it."""
+
+
+def said(schema: Any, draw: Random) -> Any:
+    """A value of a JSON Schema."""
+    if "enum" in schema:
+        return draw.choice(schema["enum"])
+    if "anyOf" in schema:
+        return said(schema["anyOf"][0], draw)
+    kind = schema.get("type")
+    if kind == "object":
+        return {name: said(part, draw) for name, part in schema["properties"].items()}
+    if kind == "array":
+        return [said(schema["items"], draw) for _ in range(draw.randint(1, 3))]
+    return {"boolean": draw.random() < 0.5, "number": draw.randint(0, 5), "integer": draw.randint(1, 5)}.get(
+        str(kind), f"t{draw.randrange(6)}"
+    )
+
+
+def answer(request: ModelRequest) -> str:
+    """What the question alone decides; there are few different texts, so that results often come out as they were."""
+    draw = Random(request.hash)
+    if request.schema is None:
+        return f"t{draw.randrange(6)}"
+    return json.dumps(said(request.schema.schema, draw))
+
+
+def renamed(text: str, random: Random) -> str:
+    names = re.findall(r"^\s*([CVE]\d+)\[", text, re.MULTILINE)
+    if not names:
+        return text
+    old, new = random.choice(names), f"C{random.randrange(500, 600)}"
+    if random.random() < 0.4 and len(names) > 1:
+        other = random.choice([name for name in names if name != old])
+        swapped = re.sub(rf"\b{old}\b", "\0", text)
+        return re.sub(rf"\b{other}\b", old, swapped).replace("\0", other)
+    return re.sub(rf"\b{old}\b", new, text)
+
+
+def redone(text: str, random: Random) -> str:
+    names = re.findall(r"^\s*([CVE]\d+)\[", text, re.MULTILINE)
+    bare = re.sub(r"^  redo:.*\n", "", text, flags=re.MULTILINE)
+    if not names or random.random() < 0.3:
+        return bare
+    return bare.replace("workflow:\n", f"workflow:\n  redo: {{{random.choice(names)}: {random.randint(1, 2)}}}\n", 1)
+
+
+def remembering(text: str, random: Random) -> str:
+    return re.sub(r"prompt: (Do it|Go on)\.", lambda one: f"{one[0]}{random.choice(['', '', ', memory: all'])}", text)
+
+
+@dataclass
+class Trial:
+    """One run of a workflow, in as many processes as it takes."""
+
+    folder: Path
+    random: Random
+    texts: list[str]
+    kills: int = 0
+    dead: bool = False
+    commits_left: int | None = None
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def path(self) -> Path:
+        return self.folder / f"{self.kills}.sqlite"
+
+    def endpoint(self) -> FakeEndpoint:
+        async def answered(request: ModelRequest) -> str:
+            for _ in range(self.random.randrange(60)):
+                await asyncio.sleep(0)
+            if self.dead:
+                await asyncio.Event().wait()
+            return answer(request)
+
+        return FakeEndpoint(answered, "http://fake.test")
+
+    def committed(self, database: sqlite3.Connection) -> None:
+        """A commit was made: perhaps the last one."""
+        if self.dead or self.commits_left is None:
+            return
+        self.commits_left -= 1
+        if self.commits_left <= 0:
+            self.dead = True
+            self.kills += 1
+            with closing(sqlite3.connect(self.path())) as copy:
+                database.backup(copy)
+                copy.execute("UPDATE holders SET holder = NULL")
+                copy.commit()
+                copy.execute("PRAGMA journal_mode = WAL")
+
+    def next_text(self) -> str:
+        """Another text, mostly one without errors."""
+        random, text = self.random, self.texts[-1]
+        if random.random() < 0.2:
+            return random.choice(self.texts)
+        for _ in range(20):
+            change = random.choice(["lines", "lines", "lines", "rename", "rename", "redo"])
+            if change == "lines":
+                new = revision(text, random)[0]
+            else:
+                new = (renamed if change == "rename" else redone)(text, random)
+            if new != text and valid_graph(new) is not None:
+                return new
+        return text
+
+    async def process(self, first: bool) -> RunResult | None:
+        """One process: to the end of the run, or to its own."""
+        self.dead = False
+        self.commits_left = self.random.randint(2, 30) if self.random.random() < 0.7 and self.kills < 4 else None
+        endpoint = self.endpoint()
+        with closing(Store.open(self.path())) as store:
+            options = RunOptions(concurrency=self.random.choice([1, 2, 8]))
+            if first:
+                run = start(
+                    check_workflow(self.texts[0]),
+                    {"problem": "x"},
+                    endpoint=endpoint,
+                    store=store,
+                    run_id="r",
+                    options=options,
+                )
+            else:
+                run = resume("r", endpoint=endpoint, store=store, options=options)
+            revising = asyncio.create_task(self.revise(run))
+            waiting = asyncio.create_task(run.result())
+            while not waiting.done() and not self.dead:
+                await asyncio.sleep(0)
+            if not self.dead:
+                revising.cancel()
+                await asyncio.gather(revising, return_exceptions=True)
+                return await waiting
+            revising.cancel()
+            waiting.cancel()
+            run.cancel()
+            await asyncio.gather(revising, waiting, return_exceptions=True)
+            await run.result()
+            return None
+
+    async def revise(self, run: Run) -> None:
+        for _ in range(self.random.randint(0, 4)):
+            for _ in range(self.random.randrange(80)):
+                await asyncio.sleep(0)
+            text = self.next_text()
+            try:
+                state = (await run.revise(check_workflow(text))).state
+            except (UsageFailure, RunFailure):
+                return
+            self.seen[state] += 1
+            if state == "applied":
+                self.texts.append(text)
+
+
+def from_scratch(workflow: Workflow) -> RunResult:
+    async def whole() -> RunResult:
+        return await start(
+            workflow, {"problem": "x"}, endpoint=FakeEndpoint(answer), options=RunOptions(no_store=True)
+        ).result()
+
+    return asyncio.run(whole())
+
+
+def tried(seed: int, folder: Path) -> Counter[str]:
+    random = Random(seed)
+    text = remembering(nested_workflow(seed), random)
+    if valid_graph(text) is None:
+        return Counter()
+    trial = Trial(folder, random, [text])
+    LIVE.append(trial)
+    result: RunResult | None = None
+    first = True
+    while result is None:
+        result = asyncio.run(trial.process(first))
+        with closing(Store.open(trial.path())) as store:
+            first = not store.has_runs
+    LIVE.clear()
+    with closing(Store.open(trial.path())) as store:
+        check(store, result, trial)
+    trial.seen["kills"] += trial.kills
+    return trial.seen
+
+
+def check(store: Store, result: RunResult, trial: Trial) -> None:
+    workflow = restore(json.loads(snapshot_at(store, "r")))
+    alone = from_scratch(workflow)
+    assert result.status == alone.status, (result.error, alone.error)
+    shuffled = {"ScEnsemble", "MdEnsemble"}
+    nodes = {one.visit.name: one for one in store.nodes("r")}
+    moved = [one for one in nodes.values() if one.taken and (one.definition or {}).get("operator") in shuffled]
+    if alone.status == "finished" and not moved:
+        assert result.outputs == alone.outputs
+        for name, node in alone.nodes.items():
+            if node.status == "finished" and name in alone.nodes and node.visit.name == name:
+                assert nodes[name].outputs == node.outputs, name
+    given_away = {one.taken for one in store.executions("r") if one.taken}
+    made = Counter((call.key, call.request_hash) for call in store.calls("r") if call.kind == "model")
+    twice = [key for (key, _), count in made.items() if count > 1 and key.visit.name not in given_away]
+    assert not twice, f"asked again: {twice}"
+    kept_is_kept(store)
+    trial.seen["taken over"] += sum(1 for one in store.executions("r") if one.taken and one.taken != one.visit.name)
+    trial.seen["finished"] += result.status == "finished"
+
+
+def kept_is_kept(store: Store) -> None:
+    """What `merrow diff` says is kept is not asked for again, until another revision says otherwise."""
+    applied = [one for one in store.revisions("r") if one.state == "applied"]
+    for number, one in enumerate(applied):
+        end = applied[number + 1].at if number + 1 < len(applied) else float("inf")
+        kept = set(one.adopted["kept"])
+        again = [
+            call.key
+            for call in store.calls("r")
+            if call.key.node in kept and not call.key.path and one.at < call.started < end
+        ]
+        assert not again, f"revision {one.number} keeps {sorted(kept)}, and {again} are asked again"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_revised_run_comes_out_as_its_last_workflow_and_nothing_is_asked_twice(
+    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Writer._commit
+
+    def committed(self: Writer, statements: Any, patience: float) -> None:
+        commit(self, statements, patience)
+        if LIVE:
+            LIVE[-1].committed(self.database)
+
+    monkeypatch.setattr(Writer, "_commit", committed)
+    seen: Counter[str] = Counter()
+    for seed in range(FIRST + part, FIRST + examples(180), PARTS):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        try:
+            seen += tried(seed, folder)
+        except AssertionError as wrong:
+            raise AssertionError(f"run {seed}: {wrong}") from wrong
+        finally:
+            LIVE.clear()
+    assert seen["applied"]
