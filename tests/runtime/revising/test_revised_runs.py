@@ -304,16 +304,16 @@ def test_what_was_given_away_and_came_back_is_there_after_a_resume() -> None:
 def test_a_decision_is_decided_again() -> None:
     def decided(said: str) -> Workflow:
         return workflow(
-            f'D{{"Decision (if: {said})"}}:::DecisionOp', custom("A"), custom("B"), custom("C"),
-            "PROBLEM -->|when| D", "D -- true --> A", "D -- else --> B", "PROBLEM -->|input| A & B", "A & B -->|input| C",
+            "D{which?}:::DecisionOp", f'D@{{ if: "{said}" }}', custom("A"), custom("B"), custom("C"),
+            "PROBLEM -->|problem| D", "D -- yes --> A", "D -- no --> B", "PROBLEM -->|input| A & B", "A & B -->|input| C",
             "C --> RETURN",
         )  # fmt: skip
 
-    trial, result = revised(decided("1 < 2"), [(2, decided("2 < 1"))])
+    trial, result = revised(decided("problem == 'x'"), [(2, decided("problem == 'y'"))])
     assert result.status == "finished"
     assert trial.asked == ["do A", "do C", "do B", "do C"]
     assert result.nodes["A"].status == "skipped"
-    assert result.nodes["D"].label == "else"
+    assert result.nodes["D"].label == "no"
 
 
 def test_what_has_ended_is_committed_with_the_revision(tmp_path: Path) -> None:
