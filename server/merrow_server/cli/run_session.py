@@ -17,7 +17,7 @@ import click
 from merrow_runtime.provenance import answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
-from merrow_server.cli.given.agreeing import decide
+from merrow_server.cli.agreeing import decide
 from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
 from merrow_server.cli.run_display import display_for

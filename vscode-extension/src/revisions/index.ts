@@ -156,7 +156,9 @@ async function accept(parts: Parts, given: unknown): Promise<void> {
     void say.warning(`${why} Nothing was written: take what you want from the left side into your file on the right.`);
   } else if (edits === 0) void say.info(`${shortName(report.workflow)} has all of it already.`);
   else {
-    await vscode.window.showTextDocument(document, { preserveFocus: false, preview: false });
+    // Where it is open already, and not over the preview.
+    const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
+    await vscode.window.showTextDocument(document, { viewColumn: editor?.viewColumn ?? vscode.ViewColumn.One, preview: false });
     vscode.window.setStatusBarMessage(`$(check) Revision ${last} is in the file; undo takes it out again.`, SHOWN);
   }
 }

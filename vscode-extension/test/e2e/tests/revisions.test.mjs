@@ -109,9 +109,13 @@ describe(
 
       // What was typed meanwhile stays.
       await w.goTo(10);
-      await page.keyboard.type('%% mine\n');
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('ArrowUp');
+      await page.keyboard.type('%% mine');
       await banner.getByRole('button', { name: 'Accept into the File' }).click();
       await w.until(async () => /%% mine[^]*CHECK/.test(await w.text()), 'the revision is not in the file');
+      assert.match(await w.text(), /^flowchart LR/m);
+      assert.equal(await page.locator('.tab', { hasText: 'stranger.mmd' }).count(), 2); // the file and its preview
       await w.shot('revision-accepted');
 
       await banner.getByRole('button', { name: 'Go Back' }).click();
