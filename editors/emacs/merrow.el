@@ -8,6 +8,8 @@
 ;;   M-x merrow-run     run the workflow of this file, ask for its inputs, and show what it gives
 ;;   M-x merrow-stop    stop the runs and evaluations of this file
 ;;   M-x merrow-compile show the workflow of this file as a Python program
+;;   M-x merrow-revise  the run of this file that goes on continues as the file is now
+;;   M-x merrow-accept-revision   write what the run became into the file, beside what was typed meanwhile
 ;;   M-x merrow-evaluate      evaluate the workflow of this file on a data set, and show the report
 ;;   M-x merrow-evaluations   choose an evaluation of this file and show its report
 ;;   M-x merrow-plan          plan a workflow for a task (or for the region), choose a plan, and show it as a new file
@@ -121,6 +123,33 @@
          (python-mode)
          (setq buffer-read-only t)
          (display-buffer (current-buffer)))))))
+
+;;;###autoload
+(defun merrow-revise ()
+  "Have the run of this file that goes on continue as the file is now.
+The server tells what became of it."
+  (interactive)
+  (merrow--execute "merrow.revise" nil #'ignore))
+
+;;;###autoload
+(defun merrow-accept-revision ()
+  "Write what the run of this file became into it, beside what was typed meanwhile.
+Where both changed the same lines, show what the run became."
+  (interactive)
+  (merrow--execute
+   "merrow.acceptRevision" nil
+   (lambda (result)
+     (cond ((not (eq (plist-get result :accepted) t))
+            (with-current-buffer (get-buffer-create "*merrow revision*")
+              (let ((inhibit-read-only t))
+                (erase-buffer)
+                (insert (plist-get result :text)))
+              (goto-char (point-min))
+              (special-mode)
+              (display-buffer (current-buffer)))
+            (message "Merrow: %s Nothing was written." (plist-get result :why)))
+           ((eql (plist-get result :edits) 0) (message "Merrow: the file has all of it already"))
+           (t (message "Merrow: the file is what the run became"))))))
 
 ;;;###autoload
 (defun merrow-evaluate (dataset gold metric)

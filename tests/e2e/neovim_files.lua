@@ -9,7 +9,8 @@ vim.opt.runtimepath:prepend(vim.env.MERROW_EDITOR)
 vim.cmd('filetype on | syntax on')
 vim.cmd('runtime! ftdetect/mermaid.vim')
 vim.cmd('runtime plugin/merrow.lua')
-vim.notify = function(message) say('NOTIFY ' .. message) end
+local told = 0
+vim.notify = function(message) told = told + 1; say('NOTIFY ' .. message) end
 vim.ui.input = function(options, done)
   say('PROMPT ' .. options.prompt)
   vim.defer_fn(function() done(answer) end, 100)
@@ -34,6 +35,11 @@ else
 end
 if vim.env.MERROW_DATA then
   vim.cmd('buffer ' .. file)
+  for _, command in ipairs({ 'MerrowAccept', 'MerrowRevise' }) do
+    local before = told
+    vim.cmd(command)
+    wait(command .. ' says nothing', function() return told > before end)
+  end
   vim.cmd('MerrowEvaluate ' .. vim.env.MERROW_DATA .. ' gold=answer metric=exact map:PROBLEM=question')
   wait('no report', function() return vim.api.nvim_buf_get_lines(0, 0, 1, false)[1]:find('^Evaluation') end)
   for _, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do say('REPORT ' .. line) end

@@ -49,6 +49,14 @@ def test_a_workflow_is_run_with_the_input_that_was_asked_for(editor: str, tmp_pa
     assert "finished" in printed
 
 
+def test_neovim_tells_what_became_of_a_revision(tmp_path: Path) -> None:
+    data = tmp_path / "own.jsonl"
+    data.write_text('{"id": "one", "question": "sea", "answer": "sea"}\n', encoding="utf-8")
+    printed = in_editor("neovim", tmp_path, "The sea at night", data)
+    assert "NOTIFY Merrow: the file has all of it already." in printed, printed
+    assert "has finished, so nothing of it is left to change" in printed, printed
+
+
 @pytest.mark.parametrize("editor", ["neovim", "emacs"])
 def test_a_workflow_is_evaluated_and_its_report_shown(editor: str, tmp_path: Path) -> None:
     data = tmp_path / "own.jsonl"

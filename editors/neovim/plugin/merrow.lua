@@ -1,6 +1,8 @@
 -- Merrow in Neovim, from 0.7 on: starts the language server, runs workflows and asks for their inputs.
 --   :MerrowRun [N]    run the workflow, or the Nth diagram of a Markdown file, and show what it gives
 --   :MerrowStop       stop the runs and evaluations of this file
+--   :MerrowRevise [RUN]   the run of this file that goes on (or RUN) continues as the file is now
+--   :MerrowAccept [RUN]   write what the run became into the file, beside what was typed meanwhile
 --   :MerrowEvaluate FILE [KEY=VALUE...]   evaluate the workflow on a data set, such as: own.jsonl gold=answer metric=numeric limit=10
 --   :MerrowEvaluations                    choose an evaluation of this file and show it
 --   :MerrowPlan [TASK]                    plan a workflow for a task (or for the lines of a range), choose a plan, open it as a new file
@@ -208,6 +210,23 @@ local function plan(command)
   end
 end
 
+-- What became of it is told by the server.
+local function revise(command)
+  execute('merrow.revise', { run = command.args ~= '' and command.args or nil }, function() end)
+end
+
+local function accept(command)
+  local run = command.args ~= '' and command.args or nil
+  execute('merrow.acceptRevision', { run = run }, function(result)
+    if result.accepted then
+      vim.notify(result.edits == 0 and 'Merrow: the file has all of it already.' or 'Merrow: the file is what the run became.')
+    else
+      vim.notify('Merrow: ' .. result.why .. ' Nothing was written.', vim.log.levels.WARN)
+      open(vim.split(result.text, '\n', { plain = true }), 'mermaid')
+    end
+  end)
+end
+
 vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile' }, {
   pattern = { '*.mmd', '*.mermaid', '*.md', '*.cases.yaml' },
   callback = start,
@@ -225,6 +244,8 @@ vim.api.nvim_create_user_command('MerrowStop', function()
     vim.notify(('Merrow: %d stopped'):format(#(result.cancelled or {})))
   end)
 end, { desc = 'Stop the runs of this file' })
+vim.api.nvim_create_user_command('MerrowRevise', revise, { nargs = '?', desc = 'Apply this file to its run' })
+vim.api.nvim_create_user_command('MerrowAccept', accept, { nargs = '?', desc = 'Write what the run became into this file' })
 vim.api.nvim_create_user_command('MerrowEvaluate', evaluate, {
   nargs = '+',
   complete = 'file',

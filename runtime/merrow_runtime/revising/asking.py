@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,8 +28,8 @@ class Asked:
     is_under_way: bool
 
 
-def ask_for(store: Store, run: str, source: str | Path | Workflow) -> Asked:
-    """Ask for a run to continue as another workflow, a path or a loaded one.
+def ask_for(store: Store, run: str, source: str | Path | Workflow | Callable[[], Workflow]) -> Asked:
+    """Ask for a run to continue as another workflow: a path, a loaded one, or what loads it.
 
     Raises `UsageFailure` where the run has finished, where the file can't be read, or where a process of its own works on the
     run's evaluation; `StoreFailure`.
@@ -42,7 +43,7 @@ def ask_for(store: Store, run: str, source: str | Path | Workflow) -> Asked:
     under_way = store.is_worked_on(record.id)
     made = RevisionRecord(0, "asked", "person", at=time.time())
     try:
-        workflow = source if isinstance(source, Workflow) else load(source)
+        workflow = _loaded(source)
         made = replace(made, text=json.dumps(workflow.snapshot()))
         if not under_way:
             made = _looked_at(store, record.id, workflow, made)
@@ -53,6 +54,12 @@ def ask_for(store: Store, run: str, source: str | Path | Workflow) -> Asked:
         # A process that works on the run refuses it, and tells its readers so.
         made = replace(made, state="asked" if under_way else "refused", reason=str(problem), adopted=refused, text="")
     return Asked(record.id, store.add_revision(record.id, lambda number: replace(made, number=number)), under_way)
+
+
+def _loaded(source: str | Path | Workflow | Callable[[], Workflow]) -> Workflow:
+    if isinstance(source, Workflow):
+        return source
+    return load(source) if isinstance(source, str | Path) else source()
 
 
 def snapshot_at(store: Store, run: str, number: int | None = None) -> str:

@@ -312,7 +312,10 @@ class LiveTable:
                 self._live.console.print("[yellow]Note:[/]", escape(notice), highlight=False)
             line = _line(event, set()) if event.event.startswith("revision_") else None
             if line is not None:
+                self._live.start()
                 self._live.console.print(Text.from_ansi(line))
+            if event.event == "revision_waiting":
+                self._live.stop()  # A person is asked, and what is typed stays in sight.
         if event.node is None:
             return
         if event.event == "node_output":

@@ -17,6 +17,7 @@ import click
 from merrow_runtime.provenance import answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
+from merrow_server.cli.agreeing import decide
 from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
 from merrow_server.cli.run_display import display_for
@@ -91,10 +92,13 @@ async def _watch(
         with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
             loop.add_signal_handler(number, stop, number)
     over = loop.create_task(_leave_to_signals(run))
+    questions: list[asyncio.Task[None]] = []
     try:
         with display_for(run, as_json=as_json, verbose=verbose) as display:
             async for event in run.events():
                 await display.show(event)
+                if event.event == "revision_waiting":
+                    questions.append(loop.create_task(decide(run, event, asks=can_ask() and not as_json)))
     except asyncio.CancelledError:
         run.cancel()
         stopped.append(signal.SIGINT)
@@ -103,6 +107,9 @@ async def _watch(
         run.cancel()
         await run.result()
         raise
+    finally:
+        for question in questions:
+            question.cancel()
     result = await run.result()
     if not as_json:
         if folder is None:

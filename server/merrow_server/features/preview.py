@@ -54,7 +54,7 @@ def graph(server: MerrowServer, params: Any) -> dict[str, Any] | None:
     if document is None or not document.diagrams:
         return None
     number = _number(document, asked.get("diagram"), _object(asked.get("position")).get("line"))
-    return None if number is None else _answer(document, number)
+    return None if number is None else drawn(document, number)
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -78,10 +78,11 @@ def _first_line(diagram: OpenDiagram) -> int:
     return 0 if diagram.fence is None else diagram.fence.range.start.line
 
 
-def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
+def drawn(document: OpenDocument, number: int) -> dict[str, Any]:
+    """A diagram of a document by its number, as the module says."""
     diagram = document.diagrams[number - 1]
     analysis = diagram.analysis
-    drawn = ide_picture.picture(analysis)
+    picture = ide_picture.picture(analysis)
     boxes = {} if analysis.typed is None else analysis.typed.composites.boxes
     encode = _Encoder(diagram)
     return _Json(
@@ -95,8 +96,8 @@ def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
         workflow=analysis.is_workflow,
         why=analysis.why_no_workflow,
         direction=analysis.flow.direction,
-        nodes=[encode.node(node) for node in drawn.nodes],
-        edges=[encode.edge(edge) for edge in drawn.edges],
+        nodes=[encode.node(node) for node in picture.nodes],
+        edges=[encode.edge(edge) for edge in picture.edges],
         subgraphs=[
             {
                 "id": part.id,
@@ -104,9 +105,9 @@ def _answer(document: OpenDocument, number: int) -> dict[str, Any]:
                 "operator": boxes[part.id].operator if part.id in boxes else None,
                 "range": encode.range(place),
             }
-            for part, place in drawn.subgraphs
+            for part, place in picture.subgraphs
         ],
-        diagnostics=encode.diagnostics(drawn.elsewhere),
+        diagnostics=encode.diagnostics(picture.elsewhere),
     )
 
 

@@ -1,10 +1,10 @@
-"""What the user is asked before a run begins: whether results of another endpoint are reused."""
+"""What the user is asked: whether results of another endpoint are reused, and whether a revision is applied."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 AGAIN, KEEP = "Run Again", "Keep Results"
+APPLY, REFUSE = "Apply", "Refuse"
 
 
 async def ask_about_reuse(server: LanguageServer, found: ForeignResults) -> Reuse:
@@ -41,3 +42,23 @@ async def ask_about_reuse(server: LanguageServer, found: ForeignResults) -> Reus
     if title not in (AGAIN, KEEP):
         raise FeatureError(f"{found.situation} Nothing was run.", types.LSPErrorCodes.RequestCancelled)
     return "same" if title == AGAIN else "any"
+
+
+async def ask_about_revision(server: LanguageServer, event: dict[str, Any]) -> bool | None:
+    """Ask whether a revision is applied that waits for that, by its event; None where nobody answers."""
+    diff = event.get("diff", {})
+    counts = [
+        f"{len(diff[word])} {word}" for word in ("kept", "reset", "added", "removed", "changed") if diff.get(word)
+    ]
+    reason = f" {event['reason']}" if event.get("reason") else ""
+    sentence = f"Revision {event['revision']} of run {event['run']} waits for you ({', '.join(counts)}).{reason}"
+    actions = [types.MessageActionItem(APPLY), types.MessageActionItem(REFUSE)]
+    params = types.ShowMessageRequestParams(types.MessageType.Info, sentence, actions)
+    try:
+        answer = await server.window_show_message_request_async(params)
+    except asyncio.CancelledError:
+        raise
+    except Exception:
+        log.exception("The client could not ask about a revision.")
+        return None
+    return None if answer is None or answer.title not in (APPLY, REFUSE) else answer.title == APPLY

@@ -22,7 +22,7 @@ from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.run_inputs import Inputs
 from merrow_server.lsp.run_progress import CaseProgress, RunProgress
-from merrow_server.lsp.run_questions import ask_about_reuse
+from merrow_server.lsp.run_questions import ask_about_reuse, ask_about_revision
 from merrow_server.lsp.run_results import Results
 from merrow_server.runs.keys import Keys
 from merrow_server.runs.worker import Worker
@@ -75,6 +75,7 @@ class Runs:
         self._tickets = itertools.count(1)
         self._ending = False
         self._warned: set[str] = set()
+        self._questions: set[asyncio.Task[None]] = set()
         self.live: dict[int, LiveRun] = {}
         self.keys = Keys()
         self.inputs = Inputs(server)
@@ -238,12 +239,23 @@ class Runs:
         diagram = ref(diagrams[number - 1]) if 1 <= number <= len(diagrams) else None
         return Place(uri if document is None else document.uri, number, diagram)
 
+    async def _decided(self, event: Json) -> None:
+        """Have the user decide on a revision that waits for that; who doesn't answer can still decide by a command."""
+        agreed = await ask_about_revision(self._server, event)
+        if agreed is not None:
+            with contextlib.suppress(FeatureError):  # The run has ended meanwhile.
+                await self.ask(lambda session: session.decide(event["run"], event["revision"], apply=agreed))
+
     def _deliver(self, live: LiveRun, progress: RunProgress, events: list[Json]) -> None:
         """Events of a run: to the client, and to what is shown in the text."""
         place = live.place
         for event in events:
             self._server.protocol.send_plain(RUN_EVENT, {"uri": place.uri, "diagram": place.number, "event": event})
             progress.take(event)
+            if event["event"] == "revision_waiting" and not self._server.supports.shows_runs:
+                question = asyncio.get_running_loop().create_task(self._decided(event))
+                self._questions.add(question)
+                question.add_done_callback(self._questions.discard)
         progress.show()
         diagram = place.open_diagram()
         if diagram is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+from merrow_runtime.revising.asking import snapshot_at
 from merrow_server.evaluations.journals import journal_with
 from merrow_server.run_report import run_object, run_report
 from merrow_server.runs.comparing import compare_runs
@@ -26,11 +28,14 @@ def list_runs(session: Session, workflow: str | None, limit: int) -> tuple[list[
 
 
 def show_run(session: Session, run: str, node: str | None) -> Json:
-    """A run as a whole, or one of its nodes. Raises `UsageFailure` where there is none, `StoreFailure`."""
+    """A run as a whole, or one of its nodes; ``text`` is as its revisions have made it. Raises `UsageFailure` where there is
+    none, `StoreFailure`.
+    """
     with journal_with(session.store, run) as store:
         report = run_report(store, run, node)
-        snapshot = store.run(report["run"]).snapshot
-    return {**report, **place_of(report["workflow"]), "text": snapshot.get("workflow", {}).get("text")}
+        if report["revisions"]:
+            report["text"] = json.loads(snapshot_at(store, report["run"])).get("text")
+    return {**report, **place_of(report["workflow"])}
 
 
 def delete_run(session: Session, run: str) -> Json:

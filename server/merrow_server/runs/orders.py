@@ -62,6 +62,15 @@ class Order:
     no_store: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class RevisionOrder:
+    """A workflow that a run is to continue as: ``workflow``, or that of its own revision ``number`` (0: as it began)."""
+
+    run: str
+    workflow: WorkflowText | None = None
+    number: int | None = None
+
+
 ASKED = {
     "dataset": "dataset",
     "reader": "reader",

@@ -28,6 +28,8 @@ from merrow_server.runs.keys import Keys
 from merrow_server.runs.orders import CasesOrder, Order, WorkflowText
 
 if TYPE_CHECKING:
+    from merrow_runtime.revising.reviser import Reviser
+    from merrow_runtime.store.contract import NodeRecord
     from merrow_server.runs.evaluating import Evaluations
     from merrow_server.runs.planning import Plans
     from merrow_server.runs.searching import Searches
@@ -105,6 +107,11 @@ class Session:
         """The ids of the runs that go on here."""
         return {run.id for run in self._runs.values()}
 
+    def nodes(self, run: str) -> list[NodeRecord]:
+        """How the nodes of the run with this very id have ended so far. Raises `StoreFailure`."""
+        here = next((one for one in self._runs.values() if one.id == run), None)
+        return self.store.nodes(run) if here is None else list(here.nodes.values())
+
     async def carry_out(self, order: Order, begun: Callable[[str, str], None], channel: Channel) -> Json:
         """Run to the end, whatever it is; how it ended. ``begun`` is called with the run's id and its workflow's name.
 
@@ -162,6 +169,14 @@ class Session:
             return {"whole": False}
         finally:
             del self._tests[order.ticket]
+
+    def decide(self, run: str, number: int, *, apply: bool) -> str:
+        """Apply or refuse a revision that waits for a person, of a run that goes on here; the run's id. Raises `UsageFailure`."""
+        here = [one for one in self._runs.values() if one.id.startswith(run)]
+        if len(here) != 1:
+            raise UsageFailure(f"Run {run} does not go on here, so none of its revisions waits for you here.")
+        here[0].decide(number, apply=apply)
+        return here[0].id
 
     def cancel_run(self, run: str) -> bool:
         """Cancel a run by its id or the beginning of it, whichever process works on it; whether one does.
@@ -235,7 +250,7 @@ class Session:
             stream=True,
         )
         if order.resume is not None:
-            return resume(order.resume, options=options, endpoint=access.endpoint, store=self.store)
+            return resume(order.resume, options=options, endpoint=access.endpoint, store=self.store, reviser=_reviser())
         options = replace(
             options,
             from_node=order.from_node,
@@ -243,7 +258,8 @@ class Session:
             set_outputs=order.set_outputs,
         )
         store = None if order.no_store else self.store
-        return start(workflow, order.inputs, options=options, endpoint=access.endpoint, store=store)
+        reviser = None if workflow.analysis.settings.refine is None else _reviser()
+        return start(workflow, order.inputs, options=options, endpoint=access.endpoint, store=store, reviser=reviser)
 
     def _last(self, order: Order, workflow: Workflow) -> str | None:
         """Where results are to be reused from a run that is not named: the last one of the same workflow."""
@@ -253,6 +269,13 @@ class Session:
         if not last:
             raise UsageFailure(f"{workflow.name} was not run before, so nothing can be reused; run all of it.")
         return last[0].id
+
+
+def _reviser() -> Reviser:
+    """The model's, which brings the optimizer with it."""
+    from merrow_optimizer.revising.model import ModelReviser
+
+    return ModelReviser()
 
 
 def check(text: WorkflowText) -> Workflow:

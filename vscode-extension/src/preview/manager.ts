@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { hasMermaidFence } from '../fences';
-import { PreviewPanel, type Selection, VIEW_TYPE } from './panel';
+import { PreviewPanel, type RevisionChoice, type Selection, VIEW_TYPE } from './panel';
 import type { ExportFormat, RunPicture, PreviewState } from './protocol';
 import { say } from '../say';
 
@@ -19,10 +19,13 @@ export class PreviewManager implements vscode.Disposable {
   private readonly selected = new vscode.EventEmitter<Selection>();
   /** A node was chosen in a preview, by click or key. */
   readonly onDidSelectNode = this.selected.event;
+  private readonly decided = new vscode.EventEmitter<RevisionChoice>();
+  /** Something is to be done about a revision that a preview shows. */
+  readonly onDidDecide = this.decided.event;
   private readonly activated = new vscode.EventEmitter<vscode.Uri>();
   /** The preview of a document became the active tab. */
   readonly onDidActivate = this.activated.event;
-  private readonly disposables: { dispose(): unknown }[] = [this.selected, this.activated];
+  private readonly disposables: { dispose(): unknown }[] = [this.selected, this.decided, this.activated];
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly context: MerrowContext) {
@@ -96,6 +99,7 @@ export class PreviewManager implements vscode.Disposable {
     const panel = new PreviewPanel(this.context, webview, uri, diagram);
     this.panels.set(key, panel);
     panel.onDidSelectNode((selection) => { this.selected.fire(selection); });
+    panel.onDidDecide((choice) => { this.decided.fire(choice); });
     webview.onDidChangeViewState(() => {
       this.activeChanged();
       if (webview.active) this.activated.fire(uri);

@@ -3,7 +3,7 @@ import type { MerrowContext } from '../context';
 import { page, webviewRoot } from './page';
 import { partAt, placeOf } from './places';
 import { withStale } from './stale';
-import type { ExportFormat, FromPreview, Graph, Part, RunPicture, ToPreview } from './protocol';
+import type { ExportFormat, FromPreview, Graph, Part, RevisionAct, RunPicture, ToPreview } from './protocol';
 
 export const VIEW_TYPE = 'merrow.preview';
 
@@ -23,12 +23,26 @@ export interface Selection {
   readonly open: boolean;
 }
 
+export interface RevisionChoice {
+  readonly uri: vscode.Uri;
+  readonly run: string;
+  readonly revision: number;
+  readonly act: RevisionAct;
+}
+
 /** The preview of one document: asks the server for its diagram, has it drawn, and follows the cursor both ways. */
 export class PreviewPanel implements vscode.Disposable {
   private readonly disposables: { dispose(): unknown }[] = [];
   private readonly selected = new vscode.EventEmitter<Selection>();
   readonly onDidSelectNode = this.selected.event;
+  private readonly decided = new vscode.EventEmitter<RevisionChoice>();
+  /** Something is to be done about the revision that is shown. */
+  readonly onDidDecide = this.decided.event;
   private graph: Graph | undefined;
+  /** What was drawn last: the document's diagram, or what a revision of the run made of it. */
+  private posted: Graph | undefined;
+  /** The run that was over when the document was edited: from then on the document is drawn. */
+  private leftRun: string | undefined;
   private run: RunPicture | undefined;
   /** The diagram that the run is of, once it was seen. */
   private ranOn: Graph | undefined;
@@ -58,12 +72,16 @@ export class PreviewPanel implements vscode.Disposable {
     panel.webview.options = { enableScripts: true, localResourceRoots: [webviewRoot(context.extension)] };
     this.disposables.push(
       this.selected,
+      this.decided,
       this.drawings,
       panel.webview.onDidReceiveMessage((message: FromPreview) => { this.received(message); }),
       panel.onDidDispose(() => { this.dispose(); }),
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
         if (!this.isOurs(document)) return;
-        if (contentChanges.length > 0) this.edited = Date.now();
+        if (contentChanges.length > 0) {
+          this.edited = Date.now();
+          if (this.run?.isOver === true) this.leftRun = this.run.run;
+        }
         this.soon();
       }),
       vscode.workspace.onDidOpenTextDocument((document) => {
@@ -97,6 +115,7 @@ export class PreviewPanel implements vscode.Disposable {
   showRun(run: RunPicture | undefined): void {
     if (run?.run !== this.run?.run) this.ranOn = undefined;
     this.run = run;
+    this.postGraph();
     this.postRun();
   }
 
@@ -151,12 +170,35 @@ export class PreviewPanel implements vscode.Disposable {
     return editors.find((editor) => editor === vscode.window.activeTextEditor) ?? editors[0];
   }
 
+  /** What a revision of the run made of the diagram, while that is what is looked at. */
+  private revised(): Graph | undefined {
+    const { run, graph } = this;
+    if (graph === undefined || run?.revised?.diagram !== graph.diagram || this.leftRun === run.run) return undefined;
+    const { uri, version, diagram, diagrams, range } = graph;
+    return { ...run.revised, uri, version, diagram, diagrams, range };
+  }
+
+  /** Have the diagram drawn, where it is another one than before. */
+  private postGraph(again = false): void {
+    const graph = this.revised() ?? this.graph;
+    if (graph === undefined || (!again && graph.text === this.posted?.text)) return;
+    this.posted = graph;
+    this.post({ type: 'graph', graph });
+  }
+
   private postRun(): void {
     const { run, graph } = this;
+    const revised = this.revised();
+    if (run !== undefined && revised !== undefined) {
+      this.ranOn = revised;
+      this.post({ type: 'run', states: [...run.nodes], boxes: [...run.boxes], revision: run.revision ?? null, isOver: run.isOver });
+      return;
+    }
     const isOfRun = graph !== undefined && this.document()?.version === graph.version && (run?.text ?? graph.text) === graph.text;
     if (run !== undefined && isOfRun) this.ranOn ??= graph;
     const nodes = run === undefined || graph === undefined || this.ranOn === undefined ? run?.nodes : withStale(run.nodes, this.ranOn, graph);
-    this.post({ type: 'run', states: [...(nodes ?? [])], boxes: [...(run?.boxes ?? [])] });
+    const states = [...(nodes ?? [])].filter(([, { state }]) => state !== 'gone');
+    this.post({ type: 'run', states, boxes: [...(run?.boxes ?? [])], revision: run?.revision ?? null, isOver: run?.isOver ?? true });
   }
 
   private post(message: ToPreview): void {
@@ -172,7 +214,7 @@ export class PreviewPanel implements vscode.Disposable {
     switch (message.type) {
       case 'ready':
         this.ready = true;
-        if (this.graph !== undefined) this.post({ type: 'graph', graph: this.graph });
+        this.postGraph(true);
         if (this.run !== undefined) this.postRun();
         this.soon(0);
         return;
@@ -188,6 +230,9 @@ export class PreviewPanel implements vscode.Disposable {
       case 'failed':
         this.exports.get(message.request)?.reject(new Error(message.message));
         this.exports.delete(message.request);
+        return;
+      case 'revision':
+        if (this.run !== undefined) this.decided.fire({ uri: this.uri, run: this.run.run, revision: message.revision, act: message.act });
         return;
       case 'command':
         return void vscode.commands.executeCommand(`merrow.${message.command}`, this.uri);
@@ -205,7 +250,7 @@ export class PreviewPanel implements vscode.Disposable {
     if (graph === undefined || this.gone) return;
     this.graph = graph;
     this.diagram = graph.diagram;
-    this.post({ type: 'graph', graph });
+    this.postGraph(true);
     if (this.run !== undefined) this.postRun();
     // While somebody types, the picture keeps its place.
     this.follow(false);
@@ -263,8 +308,10 @@ export class PreviewPanel implements vscode.Disposable {
     let graph = this.graph;
     if (graph !== undefined && this.document()?.version !== graph.version) graph = (await this.ask()) ?? graph;
     const place = graph && placeOf(graph, part);
-    if (graph === undefined || place === undefined) return;
+    if (graph === undefined) return;
+    // A node that only a revision of the run has is written nowhere.
     if (part.kind === 'node') this.selected.fire({ uri: this.uri, diagram: graph.diagram, node: part.id, open });
+    if (place === undefined) return;
     const range = new vscode.Range(place.start.line, place.start.character, place.end.line, place.end.character);
     const column = this.editor()?.viewColumn ?? (this.panel.viewColumn === vscode.ViewColumn.One ? vscode.ViewColumn.Two : vscode.ViewColumn.One);
     const editor = await vscode.window.showTextDocument(this.uri, { viewColumn: column, preserveFocus: !open });

@@ -86,8 +86,9 @@ export interface Part {
   readonly id: string;
 }
 
-/** `cancelled`: it ran when the run was stopped; `stale`: the text says something else of it, or of what it works on, since it finished. */
-export type RunState = 'waiting' | 'running' | 'finished' | 'reused' | 'skipped' | 'failed' | 'cancelled' | 'stale';
+/** `cancelled`: it ran when the run was stopped; `stale`: the text says something else of it, or of what it works on, since it finished;
+ * after a revision of the run: `kept` has finished and still holds, `reset` is made again, `new` came with it, `gone` went with it. */
+export type RunState = 'waiting' | 'running' | 'finished' | 'reused' | 'skipped' | 'failed' | 'cancelled' | 'stale' | 'kept' | 'reset' | 'new' | 'gone';
 
 /** Where a node is in a run; `detail` is what it took: time, tokens, cost, or why it failed. */
 export interface NodeRun {
@@ -107,9 +108,27 @@ export interface BoxRun {
   readonly running: boolean;
 }
 
+/** The newest revision of a run: who wanted it, and why. All of it is foreign text. */
+export interface RevisionNote {
+  readonly number: number;
+  readonly by: string;
+  readonly reason: string;
+  /** What it does to the nodes, in words. */
+  readonly effect: string;
+  /** Whether it waits for a person to agree. */
+  readonly waits: boolean;
+}
+
+/** What can be done about a revision. */
+export type RevisionAct = 'difference' | 'accept' | 'back' | 'apply' | 'refuse';
+
 /** What a preview shows of a run. */
 export interface RunPicture {
   readonly run: string;
+  readonly isOver: boolean;
+  /** The workflow as a revision made it, in place of the document's. */
+  readonly revised?: Graph | undefined;
+  readonly revision?: RevisionNote | undefined;
   /** The diagram that was run, where it need not be the one that is shown. */
   readonly text?: string | undefined;
   readonly nodes: ReadonlyMap<string, NodeRun>;
@@ -123,7 +142,7 @@ export type ToPreview =
   | { readonly type: 'graph'; readonly graph: Graph }
   /** The part where the cursor is; with `reveal` it is brought into sight. */
   | { readonly type: 'cursor'; readonly part: Part | null; readonly reveal: boolean }
-  | { readonly type: 'run'; readonly states: readonly (readonly [string, NodeRun])[]; readonly boxes: readonly (readonly [string, BoxRun])[] }
+  | { readonly type: 'run'; readonly states: readonly (readonly [string, NodeRun])[]; readonly boxes: readonly (readonly [string, BoxRun])[]; readonly revision: RevisionNote | null; readonly isOver: boolean }
   | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'types' }
   | { readonly type: 'export'; readonly request: number; readonly format: ExportFormat };
@@ -137,7 +156,8 @@ export type FromPreview =
   | { readonly type: 'drawn'; readonly version: number | null; readonly milliseconds: number }
   | { readonly type: 'exported'; readonly request: number; readonly data: string }
   | { readonly type: 'failed'; readonly request: number; readonly message: string }
-  | { readonly type: 'command'; readonly command: 'exportSvg' | 'exportPng' };
+  | { readonly type: 'command'; readonly command: 'exportSvg' | 'exportPng' }
+  | { readonly type: 'revision'; readonly act: RevisionAct; readonly revision: number };
 
 /** What a webview keeps while the window is reloaded. */
 export interface PreviewState {

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import { previews } from '../preview';
+import { drawingsOf } from '../revisions/following';
 import { ageText, costText, secondsText } from './figures';
 import type { RunDocuments } from './documents';
 import type { LiveRuns } from './live';
@@ -187,7 +188,9 @@ async function openRun({ server, nodeView, pictures, tree }: Parts, given: unkno
     if (item?.kind !== 'run' && item?.kind !== 'node') return;
     const run = item.kind === 'node' ? item.run : item.summary.run;
     const uri = (item.kind === 'node' ? tree.known(run) : item.summary)?.uri;
-    pictures.showReport(await server.show(run));
+    const report = await server.show(run);
+    const last = report.revisions?.findLast(({ state }) => state === 'applied')?.revision;
+    pictures.showReport(report, last === undefined ? undefined : drawingsOf(await server.revision(run, last))?.now);
     await nodeView.show(run, item.kind === 'node' ? item.node : undefined, uri ? vscode.Uri.parse(uri).toString() : undefined);
   } catch (problem) {
     void say.error(sentence(problem));

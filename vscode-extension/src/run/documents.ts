@@ -79,6 +79,18 @@ export class RunDocuments implements vscode.TextDocumentContentProvider, vscode.
     await vscode.commands.executeCommand('vscode.changes', title, entries);
   }
 
+  /** Open two texts of a workflow beside each other. */
+  async showDifference(title: string, before: string, after: string): Promise<void> {
+    const name = 'workflow.mmd';
+    await vscode.commands.executeCommand('vscode.diff', this.keep(name, before), this.keep(name, after), title, { preview: true });
+  }
+
+  /** Open a text beside a document, which can be edited there. */
+  async showBeside(name: string, text: string, document: vscode.Uri): Promise<void> {
+    const title = `${name} ↔ ${shortName(document.path)}`;
+    await vscode.commands.executeCommand('vscode.diff', this.keep(`${name.replaceAll(/[\\/]/g, ' ')}.mmd`, text), document, title, { preview: true });
+  }
+
   dispose(): void {
     this.registration.dispose();
     this.changed.dispose();

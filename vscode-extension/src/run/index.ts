@@ -22,6 +22,7 @@ import { Runner } from './runner';
 import { RunServer } from './server';
 import { RunStatusBar } from './statusBar';
 import { RunTree } from './tree';
+import { registerRevisions } from '../revisions';
 import { registerTesting } from '../testing';
 
 /** Set while something runs, and once a server has been there: for menus, and for the view of runs. */
@@ -60,6 +61,7 @@ export function register(context: MerrowContext): vscode.Disposable {
     registerEvaluations(context, starting, evaluations, documents),
     searches,
     registerSearches(context, starting, searches),
+    registerRevisions({ context, server, live, runner, documents, pictures, tree }),
     registerTesting(context, evaluations),
     new WhoAnswers(context, nodeView),
     new SetEditing(context, runner.starting.sets, server),

@@ -2,6 +2,7 @@
 import { attemptText, costText, endpointName, figures, judgedText, secondsText, tokensText } from './figures';
 import { valueText } from './pages';
 import { visitName } from './progress';
+import { revisionLine } from '../revisions/words';
 import type { RunEvent } from './protocol';
 
 /** What the channel says of an event; undefined for what it says nothing of. */
@@ -34,6 +35,11 @@ export function lineOf(event: RunEvent): string | undefined {
       return `${node} skipped: ${event.reason ?? ''}`;
     case 'node_failed':
       return `${node} failed: ${event.error ?? ''}`;
+    case 'revision_applied':
+    case 'revision_refused':
+    case 'revision_unchanged':
+    case 'revision_waiting':
+      return revisionLine(event);
     case 'run_finished':
       return `${ended('finished', event)}\n${Object.entries(event.outputs ?? {}).map(([name, value]) => `${name}: ${valueText(value)}`).join('\n')}\n`;
     case 'run_failed':

@@ -2,7 +2,8 @@
 import { attemptText, costText, figures, modelName, offlineName, secondsText } from './figures';
 import { escape } from './markdownHtml';
 import { answer, callTitle, entryName, givenValues, messages, originText, valueText, verdictTitle } from './pages';
-import type { Call, NodeReport, RunReport, RunStatus, Usage, Values, Verdict } from './protocol';
+import { revisionItem } from '../revisions/words';
+import type { Call, NodeReport, Revision, RunReport, RunStatus, Usage, Values, Verdict } from './protocol';
 import { valueHtml, type Text } from './valueHtml';
 
 /** The texts of the values on a page, by the keys that its buttons have. */
@@ -28,13 +29,14 @@ export interface WholeRun {
   readonly outputs: Values;
   /** The endpoint that the run asks, or who answered it, in words. */
   readonly by: string;
+  readonly revisions: readonly Revision[];
 }
 
 /** A run of the journal as a whole. */
 export function wholeOf(report: RunReport): WholeRun {
   const ended = report.nodes.filter(({ status }) => status !== 'unfinished').length;
   const { run, status, seconds, usage, error, outputs } = report;
-  return { run, status, done: ended, total: report.nodes.length, seconds: seconds ?? undefined, usage, error: error ?? undefined, outputs: outputs ?? {}, by: byName(report.answered_by ?? '') };
+  return { run, status, done: ended, total: report.nodes.length, seconds: seconds ?? undefined, usage, error: error ?? undefined, outputs: outputs ?? {}, by: byName(report.answered_by ?? ''), revisions: report.revisions ?? [] };
 }
 
 /** The embedded model by the name that the extension uses. */
@@ -44,13 +46,17 @@ function byName(words: string): string {
 
 /** A run as a whole, until a node is chosen. */
 export function runHtml(file: string, whole: WholeRun, report: RunReport | undefined, texts: Texts = new Map()): string {
-  const { run, status, done, total, usage, seconds, error, outputs, by } = whole;
+  const { run, status, done, total, usage, seconds, error, outputs, by, revisions } = whole;
   const about = [STATUS[status], `${done} of ${total} nodes`, seconds === undefined ? '' : secondsText(seconds), usage.calls > 0 ? costText(usage) : '', `run ${run}`];
   const canBeCase = status === 'finished' && Object.keys(outputs).length > 0;
   const parts = [`<header><h1>${escape(file)}</h1><p class="about">${about.filter((part) => part !== '').map(escape).join(' · ')}</p>${badgeHtml(by)}${canBeCase ? '<span class="acts"><button class="quiet" data-act="case">Save as Case</button></span>' : ''}</header>`];
   if (error !== undefined) parts.push(`<p class="failure">${escape(error)}</p>`);
   for (const [name, value] of Object.entries(outputs)) parts.push(valueSection(`output ${name}`, `Result ${code(name)}`, name, value, true, texts));
   if (status === 'finished' && Object.keys(outputs).length === 0) parts.push('<p class="about">No output was reached.</p>');
+  if (revisions.length > 0) {
+    const rows = revisions.map((one) => revisionItem(run, one)).map(({ label, description, revision }) => `<li><button class="link" data-act="revision" data-revision="${revision.revision}">${escape(label)}</button> <span class="about">${escape(description)}</span></li>`);
+    parts.push(section('revisions', `Revisions <span class="about">${rows.length}</span>`, `<ul class="nodes">${rows.join('')}</ul>`, true));
+  }
   if (report !== undefined) {
     for (const [name, value] of Object.entries(report.inputs)) parts.push(valueSection(`input ${name}`, `Input ${code(name)}`, name, value, false, texts));
     const rows = report.nodes.map((node) => `<li><button class="link" data-act="node" data-node="${escape(node.node)}">${escape(node.node)}</button> <span class="about">${escape([node.status, node.operator, attemptText(node), figures(node.usage, node.seconds)].filter((part) => part).join(' · '))}</span></li>`);

@@ -26,9 +26,9 @@ const COPIED = 2000;
 
 /**
  * What the page says: it is there, or somebody wants to see the newest run or all of this one, to set an output of the node, to choose who
- * answers, to see another node (or this one in another turn or item), to copy a text of the page, or to open it as a document.
+ * answers, to see another node (or this one in another turn or item) or what a revision changed, to copy a text of the page, or to open it as a document.
  */
-type Said = 'ready' | 'newest' | 'whole' | 'set' | 'model' | 'case' | { readonly visit: string } | { readonly copy: string } | { readonly open: string };
+type Said = 'ready' | 'newest' | 'whole' | 'set' | 'model' | 'case' | { readonly visit: string } | { readonly revision: number } | { readonly copy: string } | { readonly open: string };
 
 /** Something to read that is no run: a dry run. */
 interface Page {
@@ -136,7 +136,9 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
     const { shown } = this.following;
     if (typeof message === 'object') {
       const text = this.texts.get('copy' in message ? message.copy : 'open' in message ? message.open : '');
-      if ('visit' in message) {
+      if ('revision' in message) {
+        if (shown !== undefined) await vscode.commands.executeCommand(Command.showRevision, { run: shown.run, revision: message.revision });
+      } else if ('visit' in message) {
         if (shown !== undefined) await this.show(shown.run, message.visit);
       } else if (text !== undefined && 'copy' in message) {
         await vscode.env.clipboard.writeText(text.text);

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import type { Graph } from '../preview/protocol';
 import type { PreviewManager } from '../preview/manager';
 import type { LiveRun, LiveRuns } from './live';
 import type { RunReport } from './protocol';
@@ -26,8 +27,7 @@ export class RunPictures implements vscode.Disposable {
         if (run.target.uri === '') return;
         if (event.event === 'run_started') this.shown.set(run.target.uri, run.progress.run);
         if (event.event === 'node_output' || this.shown.get(run.target.uri) !== run.progress.run) return;
-        this.waiting.add(run);
-        this.timer ??= setTimeout(() => { this.draw(); }, PAUSE);
+        this.again(run);
       }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
         live.forget(uri.toString());
@@ -41,12 +41,18 @@ export class RunPictures implements vscode.Disposable {
     return this.shown.get(uri);
   }
 
-  /** Show a run of the journal in the preview of its document. */
-  showReport(report: RunReport): void {
+  /** Something else is to be shown of a run. */
+  again(run: LiveRun): void {
+    this.waiting.add(run);
+    this.timer ??= setTimeout(() => { this.draw(); }, PAUSE);
+  }
+
+  /** Show a run of the journal in the preview of its document; `revised` is what it became. */
+  showReport(report: RunReport, revised?: Graph): void {
     if (report.uri === null) return;
     const uri = vscode.Uri.parse(report.uri);
     this.shown.set(uri.toString(), report.run);
-    this.previews.showRun(uri, reportPicture(report));
+    this.previews.showRun(uri, reportPicture(report, revised));
   }
 
   /** Show the bare diagram again. */

@@ -1,7 +1,8 @@
 /** What the events of one run amount to. Pure. */
-import type { BoxRun, NodeRun, RunPicture } from '../preview/protocol';
+import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture } from '../preview/protocol';
+import { noteOf } from '../revisions/words';
 import { attemptText, figures, isSetByPerson, judgedText, nothing, secondsText, sum } from './figures';
-import type { RunEvent, RunStatus, Usage, Values } from './protocol';
+import type { Difference, Revision, RunEvent, RunStatus, Usage, Values } from './protocol';
 
 interface NodeProgress {
   state: NodeRun['state'];
@@ -20,6 +21,9 @@ interface BoxProgress {
 }
 
 const ENDS: Readonly<Record<string, RunStatus>> = { run_finished: 'finished', run_failed: 'failed', run_cancelled: 'cancelled' };
+const STATES: Readonly<Record<string, Revision['state']>> = { revision_opened: 'open', revision_unchanged: 'unchanged', revision_refused: 'refused', revision_waiting: 'waiting', revision_applied: 'applied' };
+/** Nodes that have not begun. */
+const PENDING: ReadonlySet<NodeRun['state']> = new Set(['waiting', 'reset', 'new']);
 /** Seconds from which it is worth saying how long a node runs. */
 const LONG = 1;
 
@@ -48,6 +52,16 @@ export class Progress {
   private readonly nodes = new Map<string, Map<string, NodeProgress>>();
   private readonly boxes = new Map<string, BoxProgress>();
   private count = 0;
+  /** The newest revision that was applied or waits, and before one that waits the one that was applied. */
+  private note: RevisionNote | undefined;
+  private readonly revisions = new Map<number, Revision>();
+  private applied: RevisionNote | undefined;
+  /** When the newest revision was applied. */
+  private appliedAt = 0;
+  /** The nodes that revisions took out. */
+  private readonly gone = new Set<string>();
+  /** What the run became, with and without what is gone. */
+  private drawings: { readonly now: Graph; readonly withGone: Graph } | undefined;
 
   /** `nodes`: the ids that the workflow has, as far as they are known; they wait. */
   constructor(run: string, nodes: Iterable<string> = []) {
@@ -56,7 +70,7 @@ export class Progress {
   }
 
   get done(): number {
-    return [...this.nodes.values()].map(together).filter(({ state }) => !['waiting', 'running', 'cancelled'].includes(state)).length;
+    return [...this.nodes.values()].map(together).filter(({ state }) => !PENDING.has(state) && state !== 'running' && state !== 'cancelled').length;
   }
 
   get total(): number {
@@ -72,10 +86,15 @@ export class Progress {
     for (const node of nodes) if (!this.nodes.has(node)) this.nodes.set(node, new Map([['', { state: 'waiting', detail: '' }]]));
   }
 
+  /** The newest revision that was applied, or waits. */
+  get revision(): RevisionNote | undefined {
+    return this.note;
+  }
+
   /** The run as a whole. */
   get whole() {
     const { run, status, done, total, usage, seconds, error, outputs } = this;
-    return { run, status, done, total, usage, seconds, error, outputs };
+    return { run, status, done, total, usage, seconds, error, outputs, revisions: [...this.revisions.values()] };
   }
 
   take(event: RunEvent): void {
@@ -85,7 +104,8 @@ export class Progress {
     else if (event.event === 'run_started') {
       this.endpoint = event.endpoint;
       this.count = numberOf(event, 'nodes');
-    } else {
+    } else if (event.revision !== undefined) this.takeRevision(event);
+    else {
       const status = ENDS[event.event];
       if (status === undefined) return;
       this.status = status;
@@ -99,7 +119,8 @@ export class Progress {
       for (const [node, visits] of this.nodes) {
         for (const [path, { state }] of visits) {
           if (state === 'running') visits.set(path, { state: 'cancelled', detail: '' });
-          else if (state === 'waiting') visits.delete(path);
+          else if (PENDING.has(state)) visits.delete(path);
+          else if (state === 'kept') visits.set(path, { ...(visits.get(path) ?? { detail: '' }), state: 'finished' });
         }
         if (visits.size === 0) this.nodes.delete(node);
       }
@@ -108,7 +129,20 @@ export class Progress {
 
   /** The nodes, Loops and Maps as the preview shows them. */
   picture(now: number): RunPicture {
-    return { run: this.run, nodes: this.states(now), boxes: new Map([...this.boxes].map(([box, run]) => [box, this.boxRun(run)])) };
+    const revised = this.isOver ? this.drawings?.now : this.drawings?.withGone;
+    const boxes = new Map([...this.boxes].map(([box, run]) => [box, this.boxRun(run)]));
+    return { run: this.run, isOver: this.isOver, text: this.drawings?.now.text, revised, revision: this.note, nodes: this.states(now), boxes };
+  }
+
+  /** How the newest revision is drawn, and which visits it ended that ran. */
+  draw(now: Graph, withGone: Graph, cancelled: readonly string[]): void {
+    this.drawings = { now, withGone };
+    for (const [node, visits] of this.nodes) {
+      for (const [path, { state, since }] of visits) {
+        const isBefore = state === 'running' && since !== undefined && since <= this.appliedAt;
+        if (isBefore && cancelled.includes(visitName({ node, path }))) visits.set(path, { state: 'waiting', detail: '' });
+      }
+    }
   }
 
   /** The nodes as the preview shows them; one that runs several times as it is where something happened last. */
@@ -120,11 +154,45 @@ export class Progress {
       const words = [detail, lasting].filter((part) => part !== '').join(' · ');
       shown.set(node, { state, ...(words === '' ? {} : { detail: words }), ...(chosen === undefined ? {} : { case: chosen }) });
     }
+    if (!this.isOver) for (const node of this.gone) shown.set(node, { state: 'gone' });
     return shown;
   }
 
   private boxRun({ begun, ended, of }: BoxProgress): BoxRun {
     return { begun: begun.size, ended: this.isOver ? begun.size : ended.size, of, running: begun.size > ended.size && !this.isOver };
+  }
+
+  private takeRevision(event: RunEvent): void {
+    const { revision = 0, trigger = '', reason = null, at, diff = {} } = event;
+    const state = STATES[event.event];
+    if (state !== undefined) this.revisions.set(revision, { revision, state, trigger, reason, at, diff });
+    const note = noteOf(event);
+    if (event.event === 'revision_waiting') this.note = { ...note, waits: true };
+    else if (event.event === 'revision_applied') {
+      this.note = this.applied = note;
+      this.appliedAt = event.at;
+      this.become(event.diff ?? {});
+    } else if (this.note?.waits === true && this.note.number === event.revision) this.note = this.applied;
+  }
+
+  /** The graph is another one: what is finished and holds stays, all else of it waits. */
+  private become({ kept = [], reset = [], added = [], removed = [], changed = [], renamed = {} }: Partial<Difference>): void {
+    const before = new Map(this.nodes);
+    for (const was of [...Object.values(renamed), ...removed]) this.nodes.delete(was);
+    for (const [now, was] of Object.entries(renamed)) {
+      const known = before.get(was);
+      if (known !== undefined) this.nodes.set(now, known);
+    }
+    for (const node of kept) {
+      const visits = this.nodes.get(node);
+      for (const [path, one] of visits ?? []) if (one.state === 'finished' || one.state === 'reused') visits?.set(path, { ...one, state: 'kept' });
+    }
+    for (const node of changed) if (together(this.nodes.get(node) ?? new Map<string, NodeProgress>()).state === 'running') this.nodes.set(node, pending('waiting'));
+    for (const node of reset) this.nodes.set(node, pending('reset'));
+    for (const node of added) this.nodes.set(node, pending('new'));
+    for (const node of removed) this.gone.add(node);
+    for (const node of this.nodes.keys()) this.gone.delete(node);
+    this.count = Math.max(0, this.count + added.length - removed.length);
   }
 
   private takeBox(box: string, event: RunEvent): void {
@@ -155,7 +223,7 @@ export class Progress {
     if (now === undefined) return;
     const visits = this.nodes.get(node) ?? new Map<string, NodeProgress>();
     this.nodes.set(node, visits);
-    if (visits.get('')?.state === 'waiting') visits.delete('');
+    if (PENDING.has(visits.get('')?.state ?? 'finished')) visits.delete('');
     // Taken out first, so that the newest is the last.
     visits.delete(event.path);
     visits.set(event.path, now);
@@ -200,6 +268,10 @@ export class Progress {
 function together(visits: ReadonlyMap<string, NodeProgress>): NodeProgress {
   const all = [...visits.values()];
   return all.findLast(({ state }) => state === 'running') ?? all.at(-1) ?? { state: 'waiting', detail: '' };
+}
+
+function pending(state: NodeProgress['state']): Map<string, NodeProgress> {
+  return new Map([['', { state, detail: '' }]]);
 }
 
 function numberOf(event: RunEvent, key: string): number {

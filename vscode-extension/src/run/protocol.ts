@@ -56,6 +56,10 @@ export interface RunEvent {
   readonly valid?: boolean;
   readonly reasons?: readonly string[];
   readonly feedback?: string;
+  /** The number of a revision of the run, who or what asked for it, and what becomes of the nodes. */
+  readonly revision?: number;
+  readonly trigger?: string;
+  readonly diff?: Partial<Difference>;
 }
 
 /** What a validator said of one attempt of a node. */
@@ -65,6 +69,31 @@ export interface Verdict {
   readonly valid: boolean;
   readonly reasons: readonly string[];
   readonly feedback: string;
+}
+
+/** What becomes of a run's nodes by a revision, by their ids. */
+export interface Difference {
+  readonly kept: readonly string[];
+  readonly reset: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+  /** The old id by the new one. */
+  readonly renamed: Readonly<Record<string, string>>;
+  readonly redone: readonly string[];
+  readonly refused: readonly string[];
+  /** Visits that ran and were cancelled. */
+  readonly cancelled?: readonly string[];
+}
+
+/** A revision of a run in the journal. */
+export interface Revision {
+  readonly revision: number;
+  readonly state: 'asked' | 'open' | 'waiting' | 'unchanged' | 'refused' | 'applied';
+  readonly trigger: string;
+  readonly reason: string | null;
+  readonly at: number;
+  readonly diff: Partial<Difference>;
 }
 
 /** The notification `merrow/runEvent`. */
@@ -174,6 +203,7 @@ export interface RunReport extends Omit<RunSummary, 'here'> {
   /** Of a report about one node that ran in several turns or items: all of them, in their order. */
   readonly visits?: readonly string[];
   readonly lost: readonly { readonly node: string; readonly step: string; readonly why: string }[];
+  readonly revisions?: readonly Revision[];
 }
 
 export interface Bounds {

@@ -1,12 +1,13 @@
 /** A run of the journal as a preview shows it. Pure. */
-import type { BoxRun, NodeRun, RunPicture } from '../preview/protocol';
+import type { BoxRun, Graph, NodeRun, RunPicture } from '../preview/protocol';
+import { noteOf } from '../revisions/words';
 import { figures, isSetByPerson } from './figures';
 import type { NodeReport, RunReport } from './protocol';
 
 const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'reused', failed: 'failed', skipped: 'skipped', unfinished: 'cancelled' };
 
 /** A run of the journal as a preview shows it: of each node the last turn or item, of each Loop and Map how many there were. */
-export function reportPicture(report: RunReport): RunPicture {
+export function reportPicture(report: RunReport, revised?: Graph): RunPicture {
   const nodes = new Map<string, NodeRun>();
   const rounds = new Map<string, Set<number>>();
   for (const node of report.nodes) {
@@ -18,7 +19,9 @@ export function reportPicture(report: RunReport): RunPicture {
     if (state !== undefined) nodes.set(node.id, { state: state === 'cancelled' && report.status === 'running' ? 'running' : state, detail: detailOf(node) });
   }
   const boxes = [...rounds].map(([box, own]): [string, BoxRun] => [box, { begun: own.size, ended: own.size, running: false }]);
-  return { run: report.run, text: report.text ?? undefined, nodes, boxes: new Map(boxes) };
+  const last = report.revisions?.findLast(({ state }) => state === 'applied');
+  const revision = last === undefined ? undefined : noteOf({ ...last, reason: last.reason ?? '' });
+  return { run: report.run, isOver: report.status !== 'running', text: report.text ?? undefined, revised, revision, nodes, boxes: new Map(boxes) };
 }
 
 function detailOf(node: NodeReport): string {

@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { Setting, defaults } from '../contributed';
-import type { Plan, RunEnd, RunReport, RunSummary, Target } from './protocol';
+import type { Graph } from '../preview/protocol';
+import type { Plan, Revision, RunEnd, RunReport, RunSummary, Target } from './protocol';
 
 export interface Asked extends Partial<Target> {
   readonly inputs?: Readonly<Record<string, string>>;
@@ -61,6 +62,25 @@ export class RunServer {
     await this.ask('merrow/deleteRun', { run });
   }
 
+  /** Have a run continue as a document is now, or as it was by one of its revisions. A workflow that is refused is an answer, too. */
+  revise(asked: { readonly run: string } & (Target | { readonly revision: number })): Promise<Revised> {
+    return this.execute('merrow.revise', asked);
+  }
+
+  async decideRevision(run: string, revision: number, apply: boolean): Promise<void> {
+    await this.execute('merrow.decideRevision', { run, revision, apply });
+  }
+
+  /** Have what a run became written into its document; the server sends the edit. */
+  acceptRevision(asked: { readonly run: string; readonly revision?: number } & Partial<Target>): Promise<Accepted> {
+    return this.execute('merrow.acceptRevision', asked);
+  }
+
+  /** A revision with its text and its picture; 0 is how the run began. */
+  revision(run: string, revision: number): Promise<RevisionReport> {
+    return this.ask('merrow/revision', { run, revision });
+  }
+
   /** Make a case of a run; where it is. */
   saveAsCase(run: string): Promise<SavedCase> {
     return this.execute('merrow.saveAsCase', { run });
@@ -83,6 +103,33 @@ export class RunServer {
     const client = await this.context.readyClient();
     return client.sendRequest(method, params);
   }
+}
+
+/** What became of a revision that was asked for. */
+export interface Revised extends Pick<Revision, 'revision' | 'state' | 'diff'> {
+  readonly run: string;
+  readonly reason?: string;
+  /** Nobody works on the run: it continues so when it is resumed. */
+  readonly resumes: boolean;
+}
+
+export interface Accepted extends Target {
+  readonly accepted: boolean;
+  readonly edits: number;
+  /** What the run became. */
+  readonly text: string;
+  readonly why?: string;
+}
+
+export interface RevisionReport extends Revision {
+  readonly run: string;
+  readonly uri: string | null;
+  readonly diagram: number;
+  readonly text: string | null;
+  readonly before: string | null;
+  readonly drawing: Graph | null;
+  /** The nodes of `drawing` that are gone. */
+  readonly ghosts: readonly string[];
 }
 
 export interface SavedCase {

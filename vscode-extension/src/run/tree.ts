@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { EvaluationServer } from '../evaluations/server';
 import { scoreText, statusText } from '../evaluations/words';
+import { revisionItem } from '../revisions/words';
 import type { SearchServer } from '../searches/server';
 import { foundText } from '../searches/words';
 import type { LiveRuns } from './live';
@@ -74,9 +75,10 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
     if (item.kind === 'workflow') return [...item.runs];
     if (item.kind === 'evaluations') return [...item.evaluations];
     if (item.kind === 'searches') return [...item.searches];
-    if (item.kind === 'node' || item.kind === 'evaluation' || item.kind === 'search') return [];
+    if (item.kind === 'node' || item.kind === 'revision' || item.kind === 'evaluation' || item.kind === 'search') return [];
     const { run } = item.summary;
-    return (await this.server.show(run)).nodes.map((node) => nodeItem(run, node));
+    const { nodes, revisions = [] } = await this.server.show(run);
+    return [...revisions.map((one) => revisionItem(run, one)), ...nodes.map((node) => nodeItem(run, node))];
   }
 
   getTreeItem(item: Item): vscode.TreeItem {
@@ -137,6 +139,17 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         shown.accessibilityInformation = { label: item.spoken };
         shown.contextValue = item.context;
         shown.command = { command: Command.openSearch, title: 'Open Report', arguments: [item] };
+        return shown;
+      }
+      case 'revision': {
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
+        shown.id = `${item.run} revision ${item.revision.revision}`;
+        shown.description = item.description;
+        shown.tooltip = item.tooltip;
+        shown.iconPath = icon(item.icon);
+        shown.accessibilityInformation = { label: `${item.label}, ${item.description}` };
+        shown.contextValue = item.context;
+        shown.command = { command: Command.showRevision, title: 'Show Difference', arguments: [item] };
         return shown;
       }
       case 'node': {

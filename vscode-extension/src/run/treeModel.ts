@@ -2,6 +2,7 @@
 import { evaluationItem, type EvaluationItem } from '../evaluations/words';
 import type { Evaluation } from '../evaluations/protocol';
 import type { Search } from '../searches/protocol';
+import type { RevisionItem } from '../revisions/words';
 import { searchItem, type SearchItem } from '../searches/words';
 import { ageText, costText, figures, secondsText } from './figures';
 import { shortName } from './pages';
@@ -53,7 +54,7 @@ export interface SearchesItem {
   readonly searches: readonly SearchItem[];
 }
 
-export type Item = WorkflowItem | RunItem | NodeItem | EvaluationsItem | EvaluationItem | SearchesItem | SearchItem;
+export type Item = WorkflowItem | RunItem | RevisionItem | NodeItem | EvaluationsItem | EvaluationItem | SearchesItem | SearchItem;
 
 const RUNS: Readonly<Record<RunStatus, Icon>> = {
   running: { name: 'sync~spin' },

@@ -1,7 +1,7 @@
 /** The panel of a run: takes the HTML that the extension made, and keeps what the reader opened and where the reader is. */
 import './style.css';
 
-type Said = 'ready' | 'newest' | 'whole' | 'set' | 'model' | 'case' | { readonly visit: string } | { readonly copy: string } | { readonly open: string };
+type Said = 'ready' | 'newest' | 'whole' | 'set' | 'model' | 'case' | { readonly visit: string } | { readonly revision: number } | { readonly copy: string } | { readonly open: string };
 
 declare function acquireVsCodeApi(): { postMessage(message: Said): void };
 
@@ -47,11 +47,12 @@ function unfold(value: HTMLElement): void {
 const editor = acquireVsCodeApi();
 root.addEventListener('click', ({ target }) => {
   const button = target instanceof Element ? target.closest<HTMLElement>('button[data-act]') : null;
-  const { act, text = '', node = '' } = button?.dataset ?? {};
+  const { act, text = '', node = '', revision = '' } = button?.dataset ?? {};
   if (act === 'newest' || act === 'whole' || act === 'set' || act === 'model' || act === 'case') editor.postMessage(act);
   else if (act === 'copy') editor.postMessage({ copy: text });
   else if (act === 'open') editor.postMessage({ open: text });
   else if (act === 'node') editor.postMessage({ visit: node });
+  else if (act === 'revision') editor.postMessage({ revision: Number(revision) });
   const value = act === 'unfold' ? button?.closest<HTMLElement>('.value') : null;
   if (value) unfold(value);
 });

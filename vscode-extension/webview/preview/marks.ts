@@ -129,7 +129,8 @@ export class Marks {
     const box = this.box(element);
     const marks = layer(element);
     for (const old of marks.querySelectorAll(':scope > :not(.here, .found)')) old.remove();
-    element.classList.toggle('dimmed', running && (run === undefined || run.state === 'skipped'));
+    element.classList.toggle('ghost', run?.state === 'gone');
+    element.classList.toggle('dimmed', running && (run === undefined || run.state === 'skipped' || run.state === 'gone'));
     if (run !== undefined) {
       marks.append(frame(box, 3, `state ${run.state}`), mark(run.state, 'square', box.x, box.y));
       if (run.detail !== undefined && run.detail !== '') {

@@ -16,6 +16,10 @@ const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'node', readonly [n
   failed: [['testing-iconFailed', 'editorError-foreground'], '#f14c4c'],
   cancelled: [['charts-orange'], '#d18616'],
   stale: [['charts-yellow', 'editorWarning-foreground'], '#cca700'],
+  kept: [['testing-iconPassed', 'charts-green'], '#2ea043'],
+  reset: [['charts-yellow', 'editorWarning-foreground'], '#cca700'],
+  new: [['charts-blue'], '#3794ff'],
+  gone: [['disabledForeground'], '#8a8a8a'],
   lit: [['charts-orange'], '#d18616'],
   node: [['descriptionForeground'], '#8a8a8a'],
 };

@@ -2,6 +2,7 @@ import { type Engine, Superseded, TooLong } from '../drawing/engine';
 import type { DrawRequest, Theme } from '../drawing/protocol';
 import { currentTheme, editorTheme } from '../drawing/editorTheme';
 import type { BoxRun, FromPreview, Graph, NodeRun, Part, ToPreview } from '../../src/preview/protocol';
+import { Banner } from './banner';
 import { element } from './dom';
 import { exported } from './exporting';
 import { Keyboard } from './keyboard';
@@ -31,6 +32,7 @@ export class Preview {
   private readonly placeholder = element('div', { class: 'placeholder' }, 'Drawing…');
   private readonly tooltip = new Tooltip();
   private readonly legend = new Legend();
+  private readonly banner: Banner;
   private readonly marks = new Marks();
   private readonly search: Search;
   private readonly minimap: Minimap;
@@ -73,6 +75,7 @@ export class Preview {
       leave: () => { this.tooltip.hide(); },
     };
     this.toolbar = new Toolbar(actions);
+    this.banner = new Banner((act, revision) => { this.post({ type: 'revision', act, revision }); });
     this.stage = new Stage(this.viewport, this.world, (now) => {
       this.toolbar.showScale(now.scale);
       this.tooltip.hide();
@@ -95,6 +98,7 @@ export class Preview {
     document.body.append(
       this.toolbar.element,
       this.search.element,
+      this.banner.element,
       element('main', {}, this.viewport, this.placeholder, this.minimap.element, this.notice),
       element('footer', {}, this.legend.element, this.aside),
       this.tooltip.element,
@@ -119,6 +123,7 @@ export class Preview {
         this.run = new Map(message.states);
         this.boxes = new Map(message.boxes);
         this.legend.show(this.run);
+        this.banner.show(message.revision, message.isOver);
         this.mark();
         return;
       case 'notice':

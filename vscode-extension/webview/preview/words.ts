@@ -11,6 +11,10 @@ export const STATES: Readonly<Record<NodeRun['state'], string>> = {
   failed: 'failed',
   cancelled: 'stopped',
   stale: 'out of date',
+  kept: 'kept',
+  reset: 'made again',
+  new: 'new',
+  gone: 'gone',
 };
 
 export interface About {

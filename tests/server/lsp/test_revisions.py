@@ -1,0 +1,277 @@
+"""Runs that are revised from an editor while they go on: a real server process, a real endpoint on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step
+from tests.server.lsp.editor import MODERN
+from tests.server.lsp.running import RunningEditor, editor_on
+from tests.server.lsp.test_suggestions import applied
+from tests.server.lsp.test_suggestions import asked as pressed
+
+Json = dict[str, Any]
+REVISE, DIFF, ACCEPT, REVISION = "merrow.revise", "merrow.diff", "merrow.acceptRevision", "merrow/revision"
+
+FLOW = """\
+---
+workflow: {model: m-1}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{op: Custom, prompt: "first"}
+    B@{op: Custom, prompt: "second"}
+    C@{op: Custom, prompt: "hold on"}
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> B --> C --> RETURN
+"""
+OTHER = FLOW.replace("hold on", "third")
+WITHOUT_B = OTHER.replace('    B@{op: Custom, prompt: "second"}\n', "").replace("A --> B --> C", "A --> C")
+BROKEN = FLOW.replace('op: Custom, prompt: "second"', "op: Nothing")
+MORE = OTHER.replace("    A@{", "    MORE([More]):::Interface\n    MORE --> A\n    A@{")
+REDONE = OTHER.replace("workflow: {model: m-1}", "workflow: {model: m-1, redo: {A: 1}}")
+
+
+def answer(request: Received) -> Step:
+    """The node's prompt; a node that is to hold on never answers."""
+    said = request.body["messages"][0]["content"].split("\n")[0]
+    return Hang() if "hold" in said else Reply(f"{said}!")
+
+
+class Held:
+    """A run whose last node never answers, with its editor and its endpoint."""
+
+    def __init__(self, editor: RunningEditor, server: OpenAIServer, uri: str) -> None:
+        self.editor, self.server, self.uri = editor, server, uri
+        self.ended = editor.begin("merrow.run", uri=uri, inputs={"problem": "x"})
+        self.run = ""
+
+    async def reached(self) -> None:
+        await self.editor.until(lambda: [one for one in self.editor.named("node_started") if one["node"] == "C"])
+        self.run = self.editor.events[0]["run"]
+
+    async def revise(self, **how: Any) -> Json:
+        found: Json = await self.editor.execute(REVISE, run=self.run, **how)
+        return found
+
+    async def result(self) -> Json:
+        found: Json = await self.ended
+        return found
+
+    @property
+    def asked(self) -> list[str]:
+        return [one.body["messages"][0]["content"].split("\n")[0] for one in self.server.requests]
+
+
+@asynccontextmanager
+async def held(folder: Path, capabilities: Json | None = None, text: str = FLOW) -> AsyncIterator[Held]:
+    chosen = {} if capabilities is None else {"capabilities": capabilities}
+    async with OpenAIServer(answer) as server, editor_on(folder, server, **chosen) as editor:
+        run = Held(editor, server, editor.open(text))
+        await run.reached()
+        yield run
+
+
+async def test_a_run_continues_as_its_file_is_now_and_nothing_is_paid_again(tmp_path: Path) -> None:
+    async with held(tmp_path) as run:
+        run.editor.change(run.uri, OTHER)
+        compared = await run.editor.execute(DIFF, run=run.run, uri=run.uri)
+        assert (compared["kept"], compared["changed"], compared["refused"]) == (["A", "B"], ["C"], [])
+        # The run of the document that goes on is meant where none is named.
+        ended = await run.editor.execute(REVISE, uri=run.uri)
+        assert (ended["run"], ended["state"], ended["revision"], ended["resumes"]) == (run.run, "applied", 1, False)
+        assert ended["diff"]["kept"] == ["A", "B"]
+        assert ended["diff"]["cancelled"] == ["C"]
+        result = await run.result()
+        assert result["status"] == "finished"
+        assert run.asked == ["first", "second", "hold on", "third"]
+        told = [event for event in run.editor.events if event["event"].startswith("revision_")]
+        assert [(one["event"], one["revision"], one["trigger"]) for one in told] == [
+            ("revision_opened", 1, "person"),
+            ("revision_applied", 1, "person"),
+        ]
+        assert told[1]["diff"]["kept"] == ["A", "B"]
+        shown = await run.editor.ask("merrow/show", run=run.run)
+        assert [(one["revision"], one["state"]) for one in shown["revisions"]] == [(1, "applied")]
+        assert shown["text"] == OTHER
+
+
+async def test_a_text_with_errors_is_refused_in_a_sentence_and_the_run_goes_on(tmp_path: Path) -> None:
+    async with held(tmp_path) as run:
+        run.editor.change(run.uri, BROKEN)
+        ended = await run.revise(uri=run.uri)
+        assert ended["state"] == "refused"
+        assert "Nothing" in ended["reason"]
+        assert ended["diff"]["refused"] == [ended["reason"]]
+        assert not run.ended.done()
+        gone = await run.revise(text=MORE)
+        assert gone["state"] == "refused"
+        assert "The input MORE is new: inputs and outputs of a run never change" in gone["reason"]
+        assert (await run.revise(text=OTHER))["state"] == "applied"
+        assert (await run.result())["status"] == "finished"
+        shown = await run.editor.ask("merrow/show", run=run.run)
+        assert [one["state"] for one in shown["revisions"]] == ["refused", "refused", "applied"]
+
+
+async def test_going_back_pays_nothing_again(tmp_path: Path) -> None:
+    async with held(tmp_path) as run:
+        await run.revise(text=WITHOUT_B)
+        again = OTHER.replace("third", "hold it, too")
+        # It has ended meanwhile or not: a run that is over can't be revised.
+        assert (await run.result())["status"] == "finished"
+        with pytest.raises(JsonRpcException, match="has finished, so nothing of it is left to change"):
+            await run.revise(text=again)
+    async with held(tmp_path / "other") as run:
+        await run.revise(text=FLOW.replace("second", "another"))
+        await run.editor.until(
+            lambda: len([one for one in run.editor.named("node_started") if one["node"] == "C"]) == 2
+        )
+        back = await run.revise(revision=0)
+        assert (back["state"], back["diff"]["changed"]) == ("applied", ["B"])
+        await run.editor.until(
+            lambda: len([one for one in run.editor.named("node_started") if one["node"] == "C"]) == 3
+        )
+        assert (await run.revise(text=OTHER))["state"] == "applied"
+        assert (await run.result())["outputs"] == {"RETURN": "third!"}
+        assert run.asked.count("first") == run.asked.count("second") == run.asked.count("another") == 1
+
+
+async def test_a_run_that_has_stopped_continues_so_when_it_is_resumed(tmp_path: Path) -> None:
+    async with held(tmp_path) as run:
+        await run.editor.execute("merrow.cancel", run=run.run)
+        assert (await run.result())["status"] == "cancelled"
+        ended = await run.revise(text=OTHER)
+        assert (ended["state"], ended["resumes"], ended["diff"]["kept"]) == ("asked", True, ["A", "B"])
+        resumed = await run.editor.execute("merrow.resume", run=run.run)
+        assert resumed["outputs"] == {"RETURN": "third!"}
+        assert run.asked == ["first", "second", "hold on", "third"]
+
+
+async def test_a_client_that_shows_no_runs_is_told_what_became_of_it(tmp_path: Path) -> None:
+    shows_none = {"experimental": {"merrowInput": True}}
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=shows_none) as editor:
+        uri = editor.open(FLOW)
+        ended = editor.begin("merrow.run", uri=uri, inputs={"problem": "x"})
+        await editor.until(lambda: [one for one in editor.named("node_started") if one["node"] == "C"])
+        run = editor.events[0]["run"]
+        await editor.execute(REVISE, run=run, text=BROKEN)
+        await editor.execute(REVISE, run=run, text=FLOW)
+        await editor.execute(REVISE, run=run, text=OTHER)
+        await ended
+        said = [message.message for message in editor.client.messages]
+        assert said[0].startswith(f"Revision 1 of run {run} is refused. ")
+        assert said[1] == f"Nothing differs in revision 2 that run {run} would notice."
+        assert said[2] == f"Revision 3 of run {run} is applied."
+
+
+REVISING = FLOW.replace("{model: m-1}", "{model: m-1, refine: {every: 2, max: 1, ask: true}}")
+WANTED = {"reason": "So it ends.", "changes": [{"do": "edit", "id": "C", "objective": "third"}]}
+
+
+def wanting(request: Received) -> Step:
+    """As `answer`; the reviser wants another last node."""
+    first = request.body["messages"][0]["content"]
+    return Reply(json.dumps(WANTED)) if first.startswith("You look after") else answer(request)
+
+
+@pytest.mark.parametrize("shows_runs", [True, False])
+async def test_a_revision_of_a_model_that_asks_waits_for_the_user(tmp_path: Path, shows_runs: bool) -> None:
+    capabilities = {"experimental": {"merrowInput": True, "merrowRuns": shows_runs}}
+    async with OpenAIServer(wanting) as server, editor_on(tmp_path, server, capabilities=capabilities) as editor:
+        questions = pressed(editor, "Apply")
+        ended = editor.begin("merrow.run", uri=editor.open(REVISING), inputs={"problem": "x"})
+        await editor.until(lambda: editor.named("revision_waiting"))
+        (waits,) = editor.named("revision_waiting")
+        assert (waits["reason"], waits["diff"]["changed"]) == ("So it ends.", ["C"])
+        if shows_runs:
+            with pytest.raises(JsonRpcException, match="No revision 7 of this run waits"):
+                await editor.execute("merrow.decideRevision", run=waits["run"], revision=7, apply=True)
+            await editor.execute("merrow.decideRevision", run=waits["run"], revision=1, apply=True)
+        assert (await ended)["outputs"] == {"RETURN": "third!"}
+        assert [one["revision"] for one in editor.named("revision_applied")] == [1]
+        said = [one.message for one in questions]
+        assert said == (
+            [] if shows_runs else [f"Revision 1 of run {waits['run']} waits for you (2 kept, 1 changed). So it ends."]
+        )
+
+
+async def test_a_revision_is_shown_with_its_text_and_a_picture_with_what_is_gone(tmp_path: Path) -> None:
+    async with held(tmp_path) as run:
+        await run.revise(text=WITHOUT_B)
+        await run.result()
+        shown = await run.editor.ask(REVISION, run=run.run, revision=1)
+        assert (shown["state"], shown["trigger"], shown["before"], shown["text"]) == (
+            "applied",
+            "person",
+            FLOW,
+            WITHOUT_B,
+        )
+        assert shown["diff"]["removed"] == ["B"]
+        assert (shown["uri"], shown["ghosts"]) == (run.uri, ["B"])
+        drawing = shown["drawing"]
+        assert drawing["text"].startswith(WITHOUT_B)
+        assert "A -.-> B" in drawing["text"]
+        assert "B -.-> C" in drawing["text"]
+        assert [node["id"] for node in drawing["nodes"]] == ["PROBLEM", "A", "C", "RETURN", "B"]
+        assert {node["id"]: node["operator"] for node in drawing["nodes"]}["A"] == "Custom"
+        first = await run.editor.ask(REVISION, run=run.run, revision=0)
+        assert (first["text"], first["before"], first["ghosts"]) == (FLOW, None, [])
+        with pytest.raises(JsonRpcException, match="has no revision 7"):
+            await run.editor.ask(REVISION, run=run.run, revision=7)
+
+
+async def test_what_a_run_became_is_merged_with_what_was_typed_meanwhile(tmp_path: Path) -> None:
+    async with held(tmp_path, MODERN | {"experimental": {"merrowInput": True, "merrowRuns": True}}) as run:
+        edits = applied(run.editor)
+        await run.revise(text=REDONE)
+        await run.result()
+        run.editor.change(run.uri, FLOW.replace('"first"', '"first of all"'))
+        done = await run.editor.execute(ACCEPT, run=run.run, revision=1)
+        assert (done["accepted"], done["edits"], done["text"]) == (True, 1, OTHER)
+        (sent,) = edits
+        ((change,),) = [
+            one.edits for one in sent.edit.document_changes or [] if isinstance(one, types.TextDocumentEdit)
+        ]
+        assert isinstance(change, types.TextEdit)
+        assert change.new_text == '    C@{op: Custom, prompt: "third"}\n'
+        assert change.range.start.line == 7
+        run.editor.change(run.uri, OTHER)
+        assert (await run.editor.execute(ACCEPT, run=run.run))["edits"] == 0
+        run.editor.change(run.uri, FLOW.replace("hold on", "mine"))
+        not_done = await run.editor.execute(ACCEPT, run=run.run)
+        assert (not_done["accepted"], not_done["why"]) == (False, "The file was changed at the same lines.")
+        assert len(edits) == 1
+        # Where each change is fine by itself and both together are not, nothing is written either.
+        run.editor.change(run.uri, FLOW.replace("    PROBLEM([Problem])", "    %% mine\n    PROBLEM([Problem])"))
+        assert (await run.editor.execute(ACCEPT, run=run.run))["edits"] == 1
+
+
+async def test_what_is_asked_wrongly_is_answered_in_a_sentence(tmp_path: Path) -> None:
+    wrong: list[tuple[str, Json, str]] = [
+        (REVISE, {}, "`run` must be the id of a run"),
+        (REVISE, {"run": "none"}, "Say which workflow"),
+        (REVISE, {"run": "none", "text": 7}, "`text` must be a text"),
+        (REVISE, {"run": "none", "revision": -1}, "`revision` must be a number from 0"),
+        (REVISE, {"run": "none", "uri": "file:///nowhere.mmd"}, "is not open"),
+        (REVISE, {"run": "none", "text": OTHER}, "no run 'none'"),
+        (DIFF, {"old": "file:///nowhere.mmd", "text": OTHER}, "is not open"),
+        (DIFF, {"run": "none", "text": OTHER, "finished": "A"}, "`finished` must be a list of ids"),
+        (ACCEPT, {"run": "none"}, "no run 'none'"),
+    ]
+    async with editor_on(tmp_path) as editor:
+        for command, argument, words in wrong:
+            with pytest.raises(JsonRpcException, match=words):
+                await editor.execute(command, **argument)
+        old, new = editor.open(FLOW), editor.open(WITHOUT_B, "new.mmd")
+        found = await editor.execute(DIFF, old=old, uri=new, finished=["A", "B"])
+        assert (found["kept"], found["removed"], found["changed"]) == (["A"], ["B"], ["C"])
+        assert (await editor.execute(DIFF, old=old, text=BROKEN))["refused"]
+        with pytest.raises(JsonRpcException, match="has no node X"):
+            await editor.execute(DIFF, old=old, uri=new, finished=["X"])
