@@ -170,6 +170,18 @@ def test_errors_fail_every_gate_and_no_gate_fails_nothing() -> None:
     assert list(Gates(fail_under=0.0).failed(nothing, None)) == ["No item has a score."]
 
 
+def test_the_lower_end_is_not_the_score_and_a_drop_may_be_as_large_as_allowed() -> None:
+    half = [row(f"q{n}", Status.RIGHT if n < 10 else Status.WRONG, 0.0) for n in range(20)]
+    summary = summary_of(half, 20, 1)
+    [sentence] = Gates(fail_under_lower=0.4).failed(summary, None)
+    assert sentence.startswith("The lower end of the interval, 0.289, is under 0.4")
+    assert list(Gates(fail_under=0.4, fail_under_lower=0.25).failed(summary, None)) == []
+    before = [row(f"q{n}", Status.RIGHT if n < 15 else Status.WRONG, 0.0) for n in range(20)]
+    drop = compared(before, half, repeats=1)
+    assert list(Gates(max_drop=0.25).failed(summary, drop)) == []
+    assert len(list(Gates(max_drop=0.24).failed(summary, drop))) == 1
+
+
 def test_gates_of_the_difference() -> None:
     before = [row(f"q{n:02}", Status.RIGHT) for n in range(20)]
     after = [row(f"q{n:02}", Status.WRONG if n < 6 else Status.RIGHT, 0.0) for n in range(20)]

@@ -45,7 +45,8 @@ def test_equal_children_are_dropped_in_at_most_5_per_cent_of_races(race: str) ->
 def test_a_child_that_is_clearly_worse_is_dropped_early() -> None:
     assert is_dropped([-1.0] * 8, 0.05)
     assert is_dropped([-0.6] * 12, 0.05)
-    assert not is_dropped([-1.0] * 3, 0.05)
+    assert not is_dropped([-1.0] * 6, 0.05), "an e-value of 18"
+    assert is_dropped([-1.0] * 7, 0.05), "one of 32"
     assert not is_dropped([1.0] * 100, 0.05)
     assert not is_dropped([], 0.05)
 

@@ -7,10 +7,12 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.optimizer.search.searching import STRATEGIES, begin, run, scores
+from tests.optimizer.search.searching import STRATEGIES, begin, draft, run, scores
 
-from merrow_optimizer.search.candidates import START
+from merrow_optimizer.search.candidates import START, Draw, Place
 from merrow_optimizer.search.engine import Search
+from merrow_optimizer.search.held_out import read_held_out
+from merrow_optimizer.search.history import History
 
 strategies = st.sampled_from(sorted(STRATEGIES))
 
@@ -92,6 +94,37 @@ def test_a_draw_waits_for_the_outcomes_that_it_depends_on(name: str, seed: int, 
     following = search.next()
     assert following is not None
     assert following.number == jobs + 1
+
+
+def test_what_is_given_is_scored_once_after_the_start() -> None:
+    search = begin("climb", seed=1)
+    search.give([draft("s"), draft("given"), draft("given"), draft("more")])
+    candidates = []
+    for _ in range(3):
+        draw = search.next()
+        assert draw is not None
+        candidates.append(search.history.drafts[draw.candidate].key)
+        search.outcome(draw.number, [0.0] * len(draw.places))
+    assert candidates == ["s", "given", "more"]
+
+
+def test_the_effect_of_an_item_is_shrunk_by_two_answers() -> None:
+    history = History(2, 1, 0)
+    for number, (key, places, outcome) in enumerate([("s", [0, 1], [1.0, 0.0]), ("t", [1], [1.0])]):
+        draw = Draw(number + 1, history.add(draft(key)), tuple(Place(item, 0) for item in places))
+        history.ask(draw)
+        history.apply(draw, outcome)
+    assert history.sums == [1.0, pytest.approx(1 + 0.5 / 3)]
+
+
+def test_the_held_out_items_say_on_how_many_the_crown_is_better() -> None:
+    found = read_held_out([0.0, 0.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0, 1.0])
+    assert (found.start, found.crown, found.better, found.worse) == (0.4, 0.8, 3, 1)
+    assert found.difference == pytest.approx(0.4)
+    assert found.p == pytest.approx(0.625)
+    assert read_held_out([0.0] * 9, [1.0] * 9).is_improvement
+    assert not read_held_out([1.0] * 9, [0.0] * 9).is_improvement
+    assert not read_held_out([0.0] * 9, [1.0] * 9, read_before=1).is_improvement
 
 
 def test_an_outcome_is_taken_once_and_whole() -> None:
