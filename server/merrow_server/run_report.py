@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunRecord
+from merrow_runtime.store.recording import REVISER
 from merrow_runtime.values import output_at
 from merrow_runtime.visit import Visit
 
@@ -114,7 +115,8 @@ def _node(
     if node is None:
         return {
             "node": name,
-            "status": "unfinished",
+            # A reviser's calls are a visit that no node has: each was used as soon as it was there.
+            "status": "finished" if calls and calls[0].key.node == REVISER else "unfinished",
             "outputs": None,
             "error": None,
             "inputs": None,

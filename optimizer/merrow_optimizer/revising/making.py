@@ -30,6 +30,8 @@ from merrow_runtime.revising.reviser import CannotReviseError, Revised
 from merrow_runtime.workflow import RecordingProvider, Workflow
 
 _CUSTOM = "Custom"
+_LONGEST_TOLD = 60
+"""Characters of an id that is none, in a sentence."""
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}")
 _PORT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = frozenset(
@@ -169,7 +171,7 @@ class _Making:
     def _new_id(self, name: str) -> None:
         if not _ID.fullmatch(name) or name.casefold() in _RESERVED:
             raise CannotReviseError(
-                f"{name} can't be the id of a node: use letters, digits and _, with a letter first."
+                f"{name[:_LONGEST_TOLD]} can't be the id of a node: use letters, digits and _, with a letter first."
             )
         taken = {one.casefold() for one in (*self.graph.by_id, *self.graph.flow.subgraphs, *self.added)}
         if name.casefold() in taken:

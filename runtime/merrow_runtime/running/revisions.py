@@ -94,7 +94,7 @@ class Revisions:
         """See `merrow_runtime.running.overseer.Overseer.ended`."""
         if isinstance(outcome, Gave | Chose):
             self._executed += 1
-            if outcome.visit.name in self.counted:
+            if self.counted and outcome.visit.name in self.counted:
                 self.counted.remove(outcome.visit.name)
             else:
                 self._new.append(outcome.visit.node)
