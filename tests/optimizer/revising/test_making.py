@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from merrow_optimizer.revising.accepting import accepted
+from merrow_analysis.edits.merging import without_redo
 from merrow_optimizer.revising.answers import read_answer
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_runtime.workflow import check_workflow
@@ -78,5 +78,5 @@ def test_what_is_accepted_has_no_trace_of_the_run() -> None:
         check_workflow(TEXT), 50
     )
     assert revised.text != TEXT
-    assert accepted(revised.text) == TEXT
-    assert accepted(TEXT) == TEXT
+    assert without_redo(revised.text, TEXT) == TEXT
+    assert without_redo(TEXT, TEXT) == TEXT

@@ -168,7 +168,8 @@ async def test_a_client_that_shows_no_runs_is_told_what_became_of_it(tmp_path: P
         said = [message.message for message in editor.client.messages]
         assert said[0].startswith(f"Revision 1 of run {run} is refused. ")
         assert said[1] == f"Nothing differs in revision 2 that run {run} would notice."
-        assert said[2] == f"Revision 3 of run {run} is applied."
+        # The run may have ended before what became of it is told.
+        assert f"Revision 3 of run {run} is applied." in said[2:]
 
 
 REVISING = FLOW.replace("{model: m-1}", "{model: m-1, refine: {every: 2, max: 1, ask: true}}")
