@@ -410,7 +410,6 @@ def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: Capture) -> N
 
 
 def test_gepa_is_a_strategy_where_its_package_is(server: OpenAIServer, capsys: Capture) -> None:
-    pytest.importorskip("gepa")
     asked = [*LIMITED, "--strategy", "gepa"]
     refused = in_process(capsys, "optimize", "flow.mmd", *asked, "--jobs", "2")
     assert (refused.code, refused.err) == (2, "merrow: The strategy gepa makes one draw at a time; use --jobs 1.\n")
