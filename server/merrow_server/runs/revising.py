@@ -115,7 +115,8 @@ def _text(store: Store, run: str, number: int | None) -> str:
 
 
 def _resumes(store: Store, asked: Asked) -> bool:
-    return not asked.is_under_way or not store.is_worked_on(asked.run)
+    """Whether the run stands still; one that has ended on the revision meanwhile has nothing to resume."""
+    return not store.is_worked_on(asked.run) and store.run(asked.run).status != "finished"
 
 
 async def _settled(store: Store, run: str, number: int) -> RevisionRecord:
