@@ -264,3 +264,8 @@ def test_a_missing_input_and_output_are_added_with_their_edges(given: str) -> No
         "PROBLEM --> A", "PROBLEM -->|input| A"
     )
     assert serious(after) == ([] if given else ["MW102"])
+
+
+def test_an_ensemble_that_reads_itself_alone_is_not_taken_out() -> None:
+    text = workflow(A, VOTE, "PROBLEM -->|input| A", "VOTE --> VOTE", "VOTE --> RETURN")
+    assert not [fix for one in analyse(text).diagnostics for fix in one.fixes if fix.title == "Remove VOTE"]

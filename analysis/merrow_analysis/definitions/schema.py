@@ -23,7 +23,7 @@ _MEMORY: Fragment = {
     " n, the latest n tokens, or a summary of all.",
     "default": "none",
     "anyOf": [
-        {"enum": ["none", "all", "agent", "summary"]},
+        {"enum": ["none", "all", "summary", "agent"]},
         {
             "type": "object",
             "properties": {

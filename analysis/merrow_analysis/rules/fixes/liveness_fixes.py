@@ -109,6 +109,8 @@ def _without(context: GraphContext, rule: Rule, node: TypedNode, voice: TypedEdg
     edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
     if voice.source.kind == "decision" or any(edge.placed.label.output for edge in node.outgoing):
         return
+    if any(edge.target is node for edge in node.outgoing):
+        return  # An arrow from the node back to it would lead nowhere.
     for edge in node.outgoing:
         port = edge.placed.label.port
         output = voice.placed.label.output
