@@ -13,7 +13,7 @@ from merrow_analysis.diagnostics import Applicability, Severity
 from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.given import words
-from merrow_server.cli.options import INPUT_OPTIONS, paths_argument, with_options
+from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
 from merrow_server.files import CHECKED_ENDINGS, Source, Target, discover, no_workflows, read, write, write_stdout

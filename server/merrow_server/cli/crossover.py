@@ -9,7 +9,7 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import words
-from merrow_server.cli.options import CONFIG_OPTIONS, with_options
+from merrow_server.cli.options.common import CONFIG_OPTIONS, with_options
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import emit, style

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, OK, Command
-from merrow_server.cli.data_options import DATA_OPTIONS, MODEL_OPTIONS, asked_of
-from merrow_server.cli.gate_options import GATE_OPTIONS, check_gates, gates_of
 from merrow_server.cli.given import words
-from merrow_server.cli.options import with_options
+from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
+from merrow_server.cli.options.gates import GATE_OPTIONS, check_gates, gates_of
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
@@ -97,7 +97,7 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compare: tuple[str, s
         if given["dry_run"]:
             asyncio.run(_dry_run(user, file, given))
             return
-        from merrow_server.cli.evaluation_session import report
+        from merrow_server.cli.sessions.evaluation import report
 
         code, record = asyncio.run(_evaluated(user, file, given))
         passes = report(user, record, gates_of(given), baseline, given["output"])
@@ -115,7 +115,7 @@ def _check(file: str | None, compare: tuple[str, str] | None, given: dict[str, A
 
 def _check_table(compare: tuple[str, str] | None, given: dict[str, Any]) -> None:
     """Raise `InputError` for options that don't go with a table."""
-    from merrow_server.cli.gate_options import any_gate
+    from merrow_server.cli.options.gates import any_gate
 
     if compare is not None or any_gate(given):
         raise InputError("A table of evaluations has no gates and no --compare; evaluate one workflow for these.")
@@ -126,7 +126,7 @@ def _check_table(compare: tuple[str, str] | None, given: dict[str, Any]) -> None
 
 
 async def _table(user: Store, files: tuple[str, ...], given: dict[str, Any]) -> int:
-    from merrow_server.cli.evaluation_table import carry_out, cells_of, dry_run
+    from merrow_server.cli.sessions.evaluation_table import carry_out, cells_of, dry_run
 
     table = cells_of(files, given["models"], given["memories"])
     asked, as_json = asked_of(given, given["repeat"]), given["output"] == "json"
@@ -139,7 +139,7 @@ async def _table(user: Store, files: tuple[str, ...], given: dict[str, Any]) -> 
 async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
     from merrow_optimizer.evaluation.plan import forecast
     from merrow_runtime.program.loading import load
-    from merrow_server.cli.evaluation_text import forecast_text
+    from merrow_server.cli.texts.evaluations import forecast_text
     from merrow_server.evaluations.preparing import forecast_json, prepare
 
     prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
@@ -156,7 +156,7 @@ async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
 
 async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int, EvaluationRecord]:
     from merrow_runtime.program.loading import load
-    from merrow_server.cli.evaluation_session import begun, watch
+    from merrow_server.cli.sessions.evaluation import begun, watch
     from merrow_server.evaluations.preparing import prepare
 
     prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)

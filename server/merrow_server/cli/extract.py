@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.data_options import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.cli.given import words
-from merrow_server.cli.options import with_options
+from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
 
@@ -107,7 +107,7 @@ def command(ctx: click.Context, /, cases: str, **given: Any) -> None:
     --coverage, or there is none.
     """
     from merrow_runtime.store.database import Store
-    from merrow_server.cli.extraction_session import carry_out
+    from merrow_server.cli.sessions.extraction import carry_out
     from merrow_server.extractions.files import check_place
 
     wanted = _wanted(cases, given)

@@ -8,7 +8,7 @@ from merrow_analysis.formatting import FormatOptions, format_edits
 from merrow_analysis.text import apply_edits
 from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
-from merrow_server.cli.options import paths_argument, stdin_filename_option
+from merrow_server.cli.options.common import paths_argument, stdin_filename_option
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, discover, read, write, write_stdout

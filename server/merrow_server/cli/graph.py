@@ -7,7 +7,7 @@ import json
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
+from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain
 from merrow_server.rendering.terminal import echo, emit
 

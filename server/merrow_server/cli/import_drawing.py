@@ -14,7 +14,7 @@ from merrow_analysis.text import apply_edits, split_lines
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_runtime.program.workspace import Surroundings
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.options import diagram_argument
+from merrow_server.cli.options.common import diagram_argument
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.files import Source, create, write_stdout

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
+from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
@@ -72,7 +72,7 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
     """
     # Here, since help and mistakes on the command line need none of it.
     from merrow_analysis.graph.metrics import metrics, metrics_with
-    from merrow_server.cli.metrics_text import metrics_table
+    from merrow_server.cli.texts.metrics import metrics_table
     from merrow_server.opening import open_diagram
     from merrow_server.plan_files import is_plan_file
 
@@ -81,7 +81,7 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
     if is_plan_file(file):
         if given["journal"]:
             raise click.UsageError(f"--journal looks for runs of a workflow file, and {file} has task graphs.", ctx)
-        from merrow_server.cli.plan_metrics import print_metrics
+        from merrow_server.cli.texts.plan_metrics import print_metrics
 
         ctx.exit(print_metrics(file, output, failure_probability, given["simulate"], given["seed"]))
     opened = open_diagram(file, given["config"], use_files=not given["no_config"])

@@ -6,7 +6,7 @@ import click
 
 from merrow_optimizer.mutations.names import MAX_NODES
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.options import CONFIG_OPTIONS, diagram_argument, with_options
+from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
 
 
 @click.command(

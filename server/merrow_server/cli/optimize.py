@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.data_options import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.cli.given import words
-from merrow_server.cli.options import with_options
+from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
 
@@ -129,7 +129,7 @@ def command(ctx: click.Context, /, file: str | None, **given: Any) -> None:
     That no improvement was found is a result, with the exit code 0; a search that stopped before its end exits with 1.
     """
     from merrow_runtime.store.database import Store
-    from merrow_server.cli.search_session import carry_out
+    from merrow_server.cli.sessions.search import carry_out
     from merrow_server.optimizations.starts import extracted_from, start_of
 
     if given["dataset"] is None:

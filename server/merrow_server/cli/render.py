@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.options import diagram_argument
+from merrow_server.cli.options.common import diagram_argument
 from merrow_server.rendering.terminal import echo
 
 if TYPE_CHECKING:

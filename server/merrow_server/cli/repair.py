@@ -13,7 +13,7 @@ from merrow_analysis.text import split_lines
 from merrow_optimizer.repair.search import TIME_LIMIT
 from merrow_server.checking import Checker
 from merrow_server.cli import MISUSED, NOT_WELL, Command
-from merrow_server.cli.options import INPUT_OPTIONS, paths_argument, with_options
+from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
 from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, discover, no_workflows, read, write, write_stdout

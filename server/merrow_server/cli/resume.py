@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, OK, Command
-from merrow_server.cli.gate_options import GATE_OPTIONS, any_gate, check_gates, gates_of
 from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import evaluation_meant, extraction_meant, run_meant, search_meant
-from merrow_server.cli.options import with_options
-from merrow_server.cli.run_options import RUN_OPTIONS, process_options
+from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.gates import GATE_OPTIONS, any_gate, check_gates, gates_of
+from merrow_server.cli.options.running import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo
 from merrow_server.run_report import workflow_text
@@ -59,7 +59,7 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     """
     from merrow_optimizer.revising.model import ModelReviser
     from merrow_runtime import RunOptions, Store, resume
-    from merrow_server.cli.run_session import watch
+    from merrow_server.cli.sessions.run import watch
 
     options = RunOptions(stream=given["verbose"] or given["as_json"], **process_options(given))
 
@@ -101,7 +101,7 @@ def _refuse(given: dict[str, Any], names: Iterable[str], whose: str, what: str) 
 def _resume_evaluation(user: Store, evaluation: str, given: dict[str, Any]) -> int:
     """Go on with an evaluation; the exit code."""
     from merrow_optimizer.evaluation.plan import Limits
-    from merrow_server.cli.evaluation_session import report, watch
+    from merrow_server.cli.sessions.evaluation import report, watch
     from merrow_server.evaluations.preparing import prepare_again
 
     _refuse(given, _OF_RUNS, "run", f"{evaluation} is an evaluation")
@@ -143,8 +143,8 @@ def _resume_search(user: Store, search: str, given: dict[str, Any]) -> int:
     """Go on with a search; the exit code."""
     from merrow_optimizer.evaluation.plan import Limits
     from merrow_optimizer.optimization.record import load
-    from merrow_server.cli.evaluation_session import notice
-    from merrow_server.cli.search_session import report, watch
+    from merrow_server.cli.sessions.evaluation import notice
+    from merrow_server.cli.sessions.search import report, watch
     from merrow_server.optimizations.preparing import prepare_search_again
 
     as_json = given["as_json"]
@@ -182,7 +182,7 @@ def _resume_search(user: Store, search: str, given: dict[str, Any]) -> int:
 def _resume_extraction(user: Store, extraction: str, given: dict[str, Any]) -> int:
     """Go on with an extraction; the exit code. One that has ended writes its files again."""
     from merrow_optimizer.evaluation.plan import Limits
-    from merrow_server.cli.extraction_session import watch
+    from merrow_server.cli.sessions.extraction import watch
     from merrow_server.extractions.preparing import prepare_extraction_again
 
     _refuse(given, [name for name in _OF_RUNS if name != "as_json"], "run", f"{extraction} is an extraction")

@@ -14,9 +14,9 @@ from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import latest_of
 from merrow_server.cli.given.values import read_values
-from merrow_server.cli.options import with_options
-from merrow_server.cli.refine_options import REFINE_OPTIONS, refine_given
-from merrow_server.cli.run_options import RUN_OPTIONS, process_options
+from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.refining import REFINE_OPTIONS, refine_given
+from merrow_server.cli.options.running import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -138,7 +138,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     from merrow_runtime import start
     from merrow_runtime.program.inputs import MissingInputs
     from merrow_server.cli.given.inputs import ask_for, can_ask
-    from merrow_server.cli.run_session import watch
+    from merrow_server.cli.sessions.run import watch
 
     folder = None if given["output"] is None else Path(given["output"])
     if folder is not None:
@@ -170,7 +170,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:
     from merrow_runtime import dry_run
     from merrow_runtime.program.loading import load
-    from merrow_server.cli.forecast_text import forecast_lines
+    from merrow_server.cli.texts.forecast import forecast_lines
 
     workflow = load(file)
     forecast = dry_run(workflow, dict(inputs), options=options)

@@ -102,7 +102,7 @@ def _extractions(
     store: Store, limit: int, cases: str | None, deleted: tuple[str, ...], prune: float | None, output: str
 ) -> None:
     from merrow_optimizer.evaluation.sessions import delete, is_open
-    from merrow_server.cli.extraction_session import list_extractions
+    from merrow_server.cli.sessions.extraction import list_extractions
 
     if not deleted and prune is None:
         list_extractions(store, limit, None if cases is None else _name(cases), output)

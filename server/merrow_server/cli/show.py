@@ -87,13 +87,13 @@ def command(
     with closing(Store.open()) as user, journal_with(user, run) as store:
         evaluation = evaluation_meant(user, run)
         if evaluation is not None:
-            from merrow_server.cli.show_evaluation import show_evaluation
+            from merrow_server.cli.texts.shown_evaluation import show_evaluation
 
             show_evaluation(user, evaluation, item, output, file)
             return
         search = search_meant(user, run)
         if search is not None:
-            from merrow_server.cli.show_search import show_search
+            from merrow_server.cli.texts.shown_search import show_search
 
             if item is not None:
                 raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
@@ -101,7 +101,7 @@ def command(
             return
         extraction = extraction_meant(user, run)
         if extraction is not None:
-            from merrow_server.cli.extraction_session import show_extraction
+            from merrow_server.cli.sessions.extraction import show_extraction
 
             if item is not None or output not in ("text", "json"):
                 raise InputError("An extraction is shown as a whole, as text or json; its page is beside its library.")

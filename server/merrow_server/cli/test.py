@@ -17,7 +17,7 @@ import click
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
-from merrow_server.cli.run_session import ending_signals
+from merrow_server.cli.sessions.run import ending_signals
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
 
@@ -126,7 +126,7 @@ class _Ended:
 
     def report(self, given: dict[str, Any]) -> None:
         from merrow_server.cases.reports import junit, plain
-        from merrow_server.cli.case_text import summary_lines
+        from merrow_server.cli.texts.cases import summary_lines
         from merrow_server.files import write_bytes
 
         for problem in self.problems:
@@ -175,7 +175,7 @@ async def _tested(chosen: Sequence[tuple[Suite, Sequence[Case]]], given: dict[st
 
 
 def _teller(suite: Suite, ended: _Ended, *, quiet: bool) -> Callable[[Case, CaseResult | None], None]:
-    from merrow_server.cli.case_text import case_line
+    from merrow_server.cli.texts.cases import case_line
 
     def told(case: Case, result: CaseResult | None) -> None:  # noqa: ARG001
         if result is not None:

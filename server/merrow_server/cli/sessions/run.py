@@ -20,7 +20,7 @@ from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
 from merrow_server.cli.agreeing import decide
 from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
-from merrow_server.cli.run_display import display_for
+from merrow_server.cli.sessions.run_display import display_for
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.run_report import cost_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from merrow_server.cli.forecast_text import bounds_text
+from merrow_server.cli.texts.forecast import bounds_text
 from merrow_server.rendering.snippet import visible
 
 if TYPE_CHECKING:

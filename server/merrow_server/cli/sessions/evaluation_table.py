@@ -15,8 +15,8 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.workflow import Workflow
 from merrow_server.cli import OK
-from merrow_server.cli.evaluation_session import begun, watch
-from merrow_server.cli.evaluation_text import forecast_text
+from merrow_server.cli.sessions.evaluation import begun, watch
+from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import Asked, forecast_json, prepare
 from merrow_server.evaluations.report import comparison, evaluation_object

@@ -14,9 +14,9 @@ from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
-from merrow_server.cli.evaluation_text import forecast_text
 from merrow_server.cli.output import complain
-from merrow_server.cli.run_session import ending_signals
+from merrow_server.cli.sessions.run import ending_signals
+from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.evaluations.preparing import Prepared, remarks
 from merrow_server.evaluations.report import comparison, evaluation_report, summary
 from merrow_server.evaluations.so_far import SoFar

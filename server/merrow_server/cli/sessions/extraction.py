@@ -15,9 +15,9 @@ from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
-from merrow_server.cli.evaluation_session import notice
 from merrow_server.cli.output import STATUS_COLOURS, complain
-from merrow_server.cli.run_session import ending_signals
+from merrow_server.cli.sessions.evaluation import notice
+from merrow_server.cli.sessions.run import ending_signals
 from merrow_server.extractions.files import check_place, write_files
 from merrow_server.extractions.preparing import ExtractionAsked, PreparedExtraction, prepare_extraction
 from merrow_server.extractions.report import extraction_object

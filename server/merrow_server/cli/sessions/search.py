@@ -18,9 +18,9 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
 from merrow_runtime.workflow import Workflow
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
-from merrow_server.cli.evaluation_session import notice
 from merrow_server.cli.output import complain
-from merrow_server.cli.run_session import ending_signals
+from merrow_server.cli.sessions.evaluation import notice
+from merrow_server.cli.sessions.run import ending_signals
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import PreparedSearch, SearchAsked, prepare_search
 from merrow_server.optimizations.report import SCHEMA, search_object

@@ -1,0 +1,1 @@
+"""What is followed while it goes on: runs, evaluations, searches and plans."""
