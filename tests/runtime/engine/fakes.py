@@ -37,13 +37,14 @@ class FakeEndpoint:
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         self.seen.append(request)
+        gate = self.gate  # The one of this moment: who waits for the question may set another.
         self.in_flight += 1
         self.most_flying = max(self.most_flying, self.in_flight)
         async with self.asked:
             self.asked.notify_all()
         try:
-            if self.gate is not None:
-                await self.gate.wait()
+            if gate is not None:
+                await gate.wait()
             else:
                 await asyncio.sleep(0)
             said = self._answer(request)
