@@ -113,8 +113,10 @@ class Program:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 code = process.wait(_WATCH_S)
                 self._measure()
-                # A kernel that meets the hard limit of processor time at once kills; nobody else does.
-                if code in {sign for one in (signal.SIGXCPU, signal.SIGKILL) for sign in (-one, 128 + one)}:
+                # Where soft and hard limit of processor time are the same, it is killed like what `end` ends.
+                if not self._ended and code in {
+                    sign for one in (signal.SIGXCPU, signal.SIGKILL) for sign in (-one, 128 + one)
+                }:
                     raise self._too_long()
                 return code
             if time.monotonic() > deadline:
