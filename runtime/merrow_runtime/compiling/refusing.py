@@ -22,7 +22,6 @@ _HELD_AT_NODES = frozenset(
         "op", "prompt", "returns", "role", "samples", "template", "type", "workflow",
     }
 )  # fmt: skip
-_MEMORIES = frozenset({"none", "all", "last", "tokens", "summary"})
 
 
 def check_compiled(workflow: Workflow, *, runtime: bool) -> None:

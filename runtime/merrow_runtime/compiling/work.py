@@ -18,7 +18,7 @@ from merrow_runtime.errors import NodeFailure, RunFailure, UsageFailure
 from merrow_runtime.frontier import Frontier, Start
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import NodeDefinition, Remembered, Task
-from merrow_runtime.operators.memory import recall, remembered
+from merrow_runtime.operators.memory import recall
 from merrow_runtime.operators.questions import ModelOperator
 from merrow_runtime.operators.shapes import shape_of
 from merrow_runtime.program.definitions import Meanings, Step, Steps, digest_of, fallback_of, meanings_of, told_by
@@ -175,7 +175,7 @@ class ProgramAtWork(NodesAtWork):
         step = self.steps[start.node.index]
         account = self.effects.account.of(visit)
         kind, amount = step.memory.kind, step.memory.amount
-        memory = [] if kind == "none" else remembered(kind, amount, entries())
+        memory = self.steps.memory_of(step, entries)
         seed = seed_of(visit, step.key(inputs, memory) if visit.path else "", start.ordinal)
 
         async def run_file(values: Mapping[str, Value]) -> Outputs:

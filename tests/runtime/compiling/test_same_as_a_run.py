@@ -116,8 +116,13 @@ flowchart TD
         everything(header="  inputs: [PROBLEM, STYLE]\n  budget: {tokens: 12}\n"),
         "flowchart TD\n    Start([Start]) --> Write[Write a line]\n    Write --> Good{Is it good?}\n"
         "    Good -->|no: dull| Write\n    Good -->|yes| Stop([Stop])\n",
+        "---\nworkflow:\n  agents:\n    critic: {role: a critic}\n---\nflowchart TD\n"
+        "    PROBLEM([Problem]):::Interface\n    RETURN([Answer]):::Interface\n"
+        "    A@{ op: Custom, prompt: first, agent: critic }\n    B@{ op: Custom, prompt: second }\n"
+        "    C@{ op: Custom, prompt: third, agent: critic, memory: agent }\n"
+        "    PROBLEM -->|input| A\n    A -->|input| B\n    B -->|input| C\n    C --> RETURN\n    classDef Interface fill:#eee\n",
     ],
-    ids=["samples", "skip", "default", "summary", "agents", "outputs", "budget", "drawing"],
+    ids=["samples", "skip", "default", "summary", "agents", "outputs", "budget", "drawing", "memory of an agent"],
 )
 def test_what_nodes_say_is_kept(text: str, tmp_path: Path) -> None:
     workflow = check_workflow(text, name="all.mmd")
