@@ -66,7 +66,7 @@ REVEALED = {
     "MW225": ("MW102",),
     "MW304": ("MW2",),
     "MW305": ("MW12",),
-    "MW310": ("MW3",),
+    "MW310": ("MW3", "MW502"),
     "MW312": ("MW1", "MW2", "MW3"),
 }
 """What could not be checked before another finding is repaired: the ports of a node whose operator is not known, the statements

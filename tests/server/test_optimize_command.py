@@ -129,7 +129,7 @@ def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capt
         (("--max-cost-per-item", "0.1"), "--max-cost-per-item needs the price"),
         (("--from", "none"), "There is no search 'none'"),
         (("--proposer", "nobody"), "proposer"),
-        (("--strategy", "gepa"), "strategy"),
+        (("--strategy", "annealing"), "strategy"),
     ],
 )
 def test_what_can_not_be_is_refused_before_the_first_call(
