@@ -194,7 +194,7 @@ typed_lines = st.one_of(
 )
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(10))
 @given(st.data(), st.lists(edge_lines, min_size=3, max_size=14))
 def test_lines_typed_character_by_character_are_analysed_as_if_read_cold(data: st.DataObject, edges: list[str]) -> None:
     """Ids are born and go while they are typed, statements break and hold, lines come and go. Every version stays true."""

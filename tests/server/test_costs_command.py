@@ -122,6 +122,7 @@ def test_the_months_cap_stops_a_run_between_two_calls_and_resume_goes_on(capsys:
         assert len(server.requests) == 2
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("limit", ["requests_per_minute = 3", "tokens_per_minute = 3_400"])
 def test_two_processes_share_what_a_minute_allows(limit: str) -> None:
     # An answer is expected to have some thousand tokens.

@@ -123,6 +123,7 @@ def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
     assert "Why the model proposed it: It is known. A judge gave it 9.0 of 10." in page
 
 
+@pytest.mark.thinned(3)
 @posix
 @pytest.mark.parametrize(("proposer", "jobs"), [("both", 1), ("both", 3), ("model", 1)])
 def test_killed_anywhere_it_is_the_same_search(
@@ -173,6 +174,7 @@ def test_killed_anywhere_it_is_the_same_search(
     assert sum(again.values()) - sum(calls.values()) <= kills * 3
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("jobs", [1, 8])
 def test_the_same_seed_and_answers_give_the_same_search_byte_for_byte(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
@@ -187,6 +189,7 @@ def test_the_same_seed_and_answers_give_the_same_search_byte_for_byte(
     assert '"operator": "model"' in found[0]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("useless", ["prose", "repeats", "invalid", "fails"])
 def test_a_model_of_no_use_leaves_the_moves_and_ends_a_search_of_its_own_which_can_go_on(
     server: OpenAIServer, model: Scripted, capsys: Capture, useless: str
@@ -316,13 +319,13 @@ def test_money_for_proposals_is_that_of_the_search_and_the_held_out_items_are_re
 ) -> None:
     Path("config").mkdir()
     write("config/config.toml", f'[models]\noptimizer = "opt"\n[prices."{server.origin}"."*"]\ninput = 1\noutput = 1\n')
-    done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-usd", "0.06")
+    done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-usd", "0.08")
     assert done.code == 0, done.err
     one = newest()
     assert one["proposer"] == "both"
     assert "is used up, but for what the held-out items take" in one["over"]
     assert one["proposals"]["usage"]["cost_usd"] > 0.01
-    assert one["usage"]["cost_usd"] < 0.07
+    assert one["usage"]["cost_usd"] < 0.09
     assert one["held_out"] is not None or one["crown"] == 0
 
 
