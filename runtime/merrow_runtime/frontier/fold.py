@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 
 from merrow_analysis.graph.live_state import live_state
@@ -22,7 +23,7 @@ from merrow_runtime.frontier.outcomes import (
     Revision,
     never_again,
 )
-from merrow_runtime.frontier.past import Past
+from merrow_runtime.frontier.past import Past, Work
 from merrow_runtime.frontier.revising import keep, may_begin, standings, without_stopped
 from merrow_runtime.operators.base import Remembered
 from merrow_runtime.values import Outputs, Value
@@ -214,9 +215,32 @@ class Frontier:
         shared.key = _keys(after, shared.redo)
         shared.failure = None if shared.ended is None else shared.ended.cause
         self._take(graph)
-        shared.postponed = {}
+        shared.postponed = deque()
         consequences = self.begin()
-        return known.news(without_stopped(self._whole, known, consequences))
+        starting = self._take_from_elsewhere(shared.postponed, consequences)
+        shared.postponed = None
+        consequences = known.news(without_stopped(self._whole, known, consequences))
+        return consequences + [
+            frame.start(self.graph.node(handle), frame.inputs[handle], work)
+            for frame, handle, work in starting
+            if not frame.stopped and not frame.given_up
+        ]
+
+    def _take_from_elsewhere(
+        self, postponed: deque[tuple[Frame, int, Work]], consequences: list[Consequence]
+    ) -> list[tuple[Frame, int, Work]]:
+        """Have nodes take visits of other places, and see to what follows; those for which there are none."""
+        left: list[tuple[Frame, int, Work]] = []
+        while postponed:
+            frame, handle, work = postponed.popleft()
+            if frame.stopped or frame.given_up:
+                continue
+            if frame.take(handle, work, consequences):
+                frame.go_on(consequences)
+                self._climb(frame, consequences)
+            else:
+                left.append((frame, handle, work))
+        return left
 
     def obsolete(self) -> list[Visit]:
         """The visits on their way whose outcome makes no difference any more, unless another revision comes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.frontier.frame import Frame
-from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, Judge, Opens, Skip, Start
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, Judge, Opens, Skip
 from merrow_runtime.frontier.past import Past, Place
 from merrow_runtime.visit import Visit
 
@@ -88,15 +88,9 @@ def without_stopped(whole: Frame, known: Standings, consequences: list[Consequen
             frame.announced = number in known.numbers
             if not frame.announced:
                 unknown.add(number)
-    postponed, shared.postponed = shared.postponed or {}, None
     kept: list[Consequence] = []
     for one in consequences:
-        if isinstance(one, Start) and one.visit in postponed:
-            frame, work = postponed[one.visit]
-            if frame.stopped or frame.given_up:
-                continue
-            frame.start(one, work)
-        elif isinstance(one, Opens) and _number(one) in unknown:
+        if isinstance(one, Opens) and _number(one) in unknown:
             continue
         elif isinstance(one, Judge):
             around = shared.judging[one.path, one.redo].around
