@@ -21,6 +21,7 @@ from merrow_runtime.frontier.outcomes import (
     Made,
     Outcome,
     Revision,
+    Withdrawn,
     never_again,
 )
 from merrow_runtime.frontier.past import Past, Work
@@ -158,7 +159,8 @@ class Frontier:
             frame = shared.frames.get(visit.path) if past is None else shared.holders.get(visit)
             if past is not None:
                 past.tell(outcome)
-            if frame is not None and not frame.closed:
+            # What is withdrawn is nobody's any more, also where all is over.
+            if frame is not None and (not frame.closed or isinstance(outcome, Withdrawn)):
                 frame.tell(outcome, consequences)
                 self._climb(frame, consequences)
             elif past is None:

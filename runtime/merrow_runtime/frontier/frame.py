@@ -272,7 +272,7 @@ class Frame(Inflow):
                 known = self.visits[handle] = visit
         if handle is not None and (known is visit or known == visit) and handle not in self.told:
             past = self.shared.past
-            if past is not None and (visit.node, visit.path) != (self.shared.graph.node(handle).id, self.path):
+            if past is not None and past.shown.get((self.shared.graph.node(handle).id, self.path)) != visit:
                 self._take_over(handle, visit, consequences)
             else:
                 self._settle(handle, outcome, consequences)

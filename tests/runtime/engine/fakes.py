@@ -36,14 +36,15 @@ class FakeEndpoint:
         self._answer = answer
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        gate = self.gate
         self.seen.append(request)
         self.in_flight += 1
         self.most_flying = max(self.most_flying, self.in_flight)
         async with self.asked:
             self.asked.notify_all()
         try:
-            if self.gate is not None:
-                await self.gate.wait()
+            if gate is not None:
+                await gate.wait()
             else:
                 await asyncio.sleep(0)
             said = self._answer(request)
