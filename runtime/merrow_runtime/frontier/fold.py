@@ -196,7 +196,8 @@ class Frontier:
 
         All is worked out again on it, in frames with the same paths, and a node that becomes ready takes a visit of its id that
         has the same key, with its outcome or still on its way; else the outcome of a node with this key that is gone, or is
-        something else by now (`Revision`). Only where none is left it starts, with the next ``life`` of its frame. So what
+        something else by now (`Revision`). One from elsewhere is taken only once all nodes that have one in their own place
+        have it back. Only where none is left it starts, with the next ``life`` of its frame. So what
         a revision does not reach is kept, inside of composites and across their borders, too; whatever comes again by way
         of other nodes, turns or items is not made again, and going back to an earlier graph costs nothing. A turn is
         judged again unless it was judged by the same. ``before`` and ``after`` are the keys of the graph until now and of
