@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 
 from merrow_analysis.graph.live_state import live_state
@@ -20,9 +21,10 @@ from merrow_runtime.frontier.outcomes import (
     Made,
     Outcome,
     Revision,
+    Withdrawn,
     never_again,
 )
-from merrow_runtime.frontier.past import Past
+from merrow_runtime.frontier.past import Past, Work
 from merrow_runtime.frontier.revising import keep, may_begin, standings, without_stopped
 from merrow_runtime.operators.base import Remembered
 from merrow_runtime.values import Outputs, Value
@@ -157,7 +159,8 @@ class Frontier:
             frame = shared.frames.get(visit.path) if past is None else shared.holders.get(visit)
             if past is not None:
                 past.tell(outcome)
-            if frame is not None and not frame.closed:
+            # What is withdrawn is nobody's any more, also where all is over.
+            if frame is not None and (not frame.closed or isinstance(outcome, Withdrawn)):
                 frame.tell(outcome, consequences)
                 self._climb(frame, consequences)
             elif past is None:
@@ -193,7 +196,8 @@ class Frontier:
 
         All is worked out again on it, in frames with the same paths, and a node that becomes ready takes a visit of its id that
         has the same key, with its outcome or still on its way; else the outcome of a node with this key that is gone, or is
-        something else by now (`Revision`). Only where none is left it starts, with the next ``life`` of its frame. So what
+        something else by now (`Revision`). One from elsewhere is taken only once all nodes that have one in their own place
+        have it back. Only where none is left it starts, with the next ``life`` of its frame. So what
         a revision does not reach is kept, inside of composites and across their borders, too; whatever comes again by way
         of other nodes, turns or items is not made again, and going back to an earlier graph costs nothing. A turn is
         judged again unless it was judged by the same. ``before`` and ``after`` are the keys of the graph until now and of
@@ -214,9 +218,32 @@ class Frontier:
         shared.key = _keys(after, shared.redo)
         shared.failure = None if shared.ended is None else shared.ended.cause
         self._take(graph)
-        shared.postponed = {}
+        shared.postponed = deque()
         consequences = self.begin()
-        return known.news(without_stopped(self._whole, known, consequences))
+        starting = self._take_from_elsewhere(shared.postponed, consequences)
+        shared.postponed = None
+        consequences = known.news(without_stopped(self._whole, known, consequences))
+        return consequences + [
+            frame.start(self.graph.node(handle), frame.inputs[handle], work)
+            for frame, handle, work in starting
+            if not frame.stopped and not frame.given_up
+        ]
+
+    def _take_from_elsewhere(
+        self, postponed: deque[tuple[Frame, int, Work]], consequences: list[Consequence]
+    ) -> list[tuple[Frame, int, Work]]:
+        """Have nodes take visits of other places, and see to what follows; those for which there are none."""
+        left: list[tuple[Frame, int, Work]] = []
+        while postponed:
+            frame, handle, work = postponed.popleft()
+            if frame.stopped or frame.given_up:
+                continue
+            if frame.take(handle, work, consequences):
+                frame.go_on(consequences)
+                self._climb(frame, consequences)
+            else:
+                left.append((frame, handle, work))
+        return left
 
     def obsolete(self) -> list[Visit]:
         """The visits on their way whose outcome makes no difference any more, unless another revision comes."""

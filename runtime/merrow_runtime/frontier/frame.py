@@ -88,8 +88,9 @@ class Shared:
 
     ``redo`` says how often a node in the frame with a path is asked for. ``past`` is there from the first revision on,
     with ``key``, which gives what the outcome of a node is a function of, and
-    ``holders``, the frames that have taken a visit or begun it. ``postponed`` are visits that are to begin, while a revision is
-    worked out: of what is known already something may yet end the run.
+    ``holders``, the frames that have taken a visit or begun it. ``postponed`` are nodes that are ready, while a revision is
+    worked out, without a visit of their own place: others first get back theirs, and of what is known already something may yet
+    end the run.
     """
 
     graph: TypedGraph
@@ -107,7 +108,7 @@ class Shared:
     early_judged: dict[str, Judged] = field(default_factory=dict)
     key: Callable[[Frame, TypedNode, Inputs], Hashable] = _no_key
     holders: dict[Visit, Frame] = field(default_factory=dict)
-    postponed: dict[Visit, tuple[Frame, Work]] | None = None
+    postponed: deque[tuple[Frame, int, Work]] | None = None
     redo: Callable[[str, str], int] = never_again
 
     @cached_property
@@ -271,7 +272,7 @@ class Frame(Inflow):
                 known = self.visits[handle] = visit
         if handle is not None and (known is visit or known == visit) and handle not in self.told:
             past = self.shared.past
-            if past is not None and (visit.node, visit.path) != (self.shared.graph.node(handle).id, self.path):
+            if past is not None and past.shown.get((self.shared.graph.node(handle).id, self.path)) != visit:
                 self._take_over(handle, visit, consequences)
             else:
                 self._settle(handle, outcome, consequences)
@@ -309,31 +310,43 @@ class Frame(Inflow):
                     starts.append((node, inputs, None))
                 continue
             work = node.id, shared.key(self, node, inputs)
-            visit = past.take(work, place)
-            if visit is None:
+            visit = past.own(work, place)
+            if visit is not None:
+                self._hold(unit, visit, consequences)
+            elif shared.postponed is not None:
+                shared.postponed.append((self, unit, work))
+            # What comes of nothing any more takes nothing away from others.
+            elif not self.stopped and not self.take(unit, work, consequences):
                 starts.append((node, inputs, work))
-                continue
-            self.visits[unit] = visit
-            shared.holders[visit] = self
-            if visit in past.outcomes:
-                self._take_over(unit, visit, consequences)
         if starts and not self.stopped:
             for node, inputs, begun in starts:
-                start = Start(node, self._new_visit(node), inputs, self.ordinal)
-                if begun is None or shared.postponed is None:
-                    self.start(start, begun)
-                else:
-                    shared.postponed[start.visit] = self, begun
-                consequences.append(start)
+                consequences.append(self.start(node, inputs, begun))
 
-    def start(self, start: Start, work: Work | None) -> None:
+    def take(self, handle: int, work: Work, consequences: list[Consequence]) -> bool:
+        """Have a node that is ready take a visit from elsewhere; whether there is one."""
+        past = self.shared.past
+        visit = None if past is None else past.take(work, Place(self.ordinal, self.path))
+        if visit is not None:
+            self._hold(handle, visit, consequences)
+        return visit is not None
+
+    def start(self, node: TypedNode, inputs: Inputs, work: Work | None) -> Start:
         """A visit of one of its nodes begins."""
-        visit = self.visits[start.node.index] = start.visit
+        visit = self.visits[node.index] = self._new_visit(node)
         past = self.shared.past
         if past is not None and work is not None:
             past.add(visit, work, Place(self.ordinal, self.path))
             past.shown[visit.node, visit.path] = visit
             self.shared.holders[visit] = self
+        return Start(node, visit, inputs, self.ordinal)
+
+    def _hold(self, handle: int, visit: Visit, consequences: list[Consequence]) -> None:
+        past = self.shared.past
+        assert past is not None  # noqa: S101 (it is from there)
+        self.visits[handle] = visit
+        self.shared.holders[visit] = self
+        if visit in past.outcomes:
+            self._take_over(handle, visit, consequences)
 
     def _take_over(self, handle: int, visit: Visit, consequences: list[Consequence]) -> None:
         """A node has what came of a visit that is done, whoever began it. From then on it is its own."""

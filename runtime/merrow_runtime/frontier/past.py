@@ -70,11 +70,16 @@ class Past:
         """All visits are free to be taken again."""
         self._free.clear()
 
+    def own(self, work: Work, place: Place) -> Visit | None:
+        """The visit of this work that was done in this place, unless something else has taken it."""
+        free = self._free_of(work)
+        return self._first(free, place) if place in free else None
+
     def take(self, work: Work, place: Place) -> Visit | None:
-        """A visit of this work that nothing else has taken: rather one that was done in this place, or else for this ordinal."""
-        taken = self._taken(work, place)
-        if taken is None:
-            taken = self._of_others(work)
+        """A visit of this work done elsewhere that nothing else has taken: rather one for this ordinal."""
+        free = self._free_of(work)
+        alike = next((one for one in free if one.ordinal == place.ordinal), next(iter(free), None))
+        taken = self._of_others(work) if alike is None else self._first(free, alike)
         if taken is not None:
             self.add(taken, work, place)
         return taken
@@ -114,17 +119,11 @@ class Past:
                 free.setdefault(known, []).append(visit)
         return free
 
-    def _taken(self, work: Work, place: Place) -> Visit | None:
-        free = self._free_of(work)
-        if place not in free:
-            alike = next((one for one in free if one.ordinal == place.ordinal), next(iter(free), None))
-            if alike is None:
-                return None
-        else:
-            alike = place
-        taken = free[alike].pop(0)
-        if not free[alike]:
-            del free[alike]
+    @staticmethod
+    def _first(free: dict[Place, list[Visit]], place: Place) -> Visit:
+        taken = free[place].pop(0)
+        if not free[place]:
+            del free[place]
         return taken
 
     def is_lost(self, visit: Visit) -> bool:

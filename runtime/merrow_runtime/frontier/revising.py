@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.frontier.frame import Frame
-from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, Judge, Opens, Skip, Start
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, Judge, Opens, Skip
 from merrow_runtime.frontier.past import Past, Place
 from merrow_runtime.visit import Visit
 
@@ -79,26 +79,27 @@ def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Has
 
 
 def without_stopped(whole: Frame, known: Standings, consequences: list[Consequence]) -> list[Consequence]:
-    """The consequences of a revision without what would begin in frames that something known already has ended."""
-    shared, unknown = whole.shared, set[Number]()
+    """The consequences of a revision without what would begin, or end, in frames that something known already has ended."""
+    shared, untold = whole.shared, set[Number]()
     for frame in _frames(whole):
         around = frame.around
-        if around is not None and frame.run is not None and not frame.concluded and (around.stopped or around.given_up):
-            number = around.path, frame.part.box or "", frame.number, frame.run.most
+        if around is None or frame.run is None:
+            continue
+        number = around.path, frame.part.box or "", frame.number, frame.run.most
+        if frame.concluded:
+            # It was under way still when what is around it failed.
+            if around.stopped and known.numbers.get(number, "never") is None:
+                frame.concluded = False
+                untold.add(number)
+        elif around.stopped or around.given_up:
             frame.announced = number in known.numbers
             if not frame.announced:
-                unknown.add(number)
-    postponed, shared.postponed = shared.postponed or {}, None
+                untold.add(number)
     kept: list[Consequence] = []
     for one in consequences:
-        if isinstance(one, Start) and one.visit in postponed:
-            frame, work = postponed[one.visit]
-            if frame.stopped or frame.given_up:
-                continue
-            frame.start(one, work)
-        elif isinstance(one, Opens) and _number(one) in unknown:
+        if isinstance(one, Opens | Closes) and _number(one) in untold:
             continue
-        elif isinstance(one, Judge):
+        if isinstance(one, Judge):
             around = shared.judging[one.path, one.redo].around
             if around.stopped or around.given_up:
                 continue

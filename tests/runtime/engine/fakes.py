@@ -36,6 +36,7 @@ class FakeEndpoint:
         self._answer = answer
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        gate = self.gate
         self.seen.append(request)
         gate = self.gate  # The one of this moment: who waits for the question may set another.
         self.in_flight += 1

@@ -217,3 +217,16 @@ def test_a_run_with_boxes_that_is_revised_comes_out_as_the_last_graph_run_from_s
     # A part of a part of the runs need not have everything.
     for kind in ("revised", "under way", "redone inside") if TIMES >= 1 else ():
         assert seen[kind], f"no run had {kind}"
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(103, id="an item that failed takes nothing from another"),
+        pytest.param(10_639, id="a visit under way that is taken again is told of when it is done"),
+        pytest.param(11_104, id="what was withdrawn in an item that is over is under way no more"),
+        pytest.param(12_702, id="a turn under way in an item that failed does not end later"),
+    ],
+)
+def test_runs_with_boxes_that_are_rarely_drawn(seed: int) -> None:
+    assert revised_run(seed)["revised"]
