@@ -38,7 +38,6 @@ class FakeEndpoint:
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         gate = self.gate
         self.seen.append(request)
-        gate = self.gate  # The one of this moment: who waits for the question may set another.
         self.in_flight += 1
         self.most_flying = max(self.most_flying, self.in_flight)
         async with self.asked:
