@@ -35,8 +35,9 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
     )
     yield f"{len(split.searched):,} items of {visible(dataset)} (part {part}) to search with, {held}."
     item = plan.forecast
+    calls = _range(item.calls, "{:,.0f}")
     yield (
-        f"One item costs the start {_range(item.calls, '{:,.0f}')} calls and {_money(item.cost_usd)}. A candidate is asked for"
+        f"One item costs the start {calls} call{'' if calls == '1' else 's'} and {_money(item.cost_usd)}. A candidate is asked for"
         f" {plan.block:,} answers or more, which is about {_money(item.cost_usd, plan.block)} if it is like the start."
     )
     if plan.proposing is not None:
