@@ -37,8 +37,8 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
     item = plan.forecast
     calls = _range(item.calls, "{:,.0f}")
     yield (
-        f"One item costs the start {calls} call{'' if calls == '1' else 's'} and {_money(item.cost_usd)}. A candidate is asked for"
-        f" {plan.block:,} answers or more, which is about {_money(item.cost_usd, plan.block)} if it is like the start."
+        f"One item costs the start {calls} call{'' if calls == '1' else 's'} and {_money(item.cost_usd)}. A candidate is"
+        f" asked for {plan.block:,} answers or more, which is about {_money(item.cost_usd, plan.block)} if it is like the start."
     )
     if plan.proposing is not None:
         models = plan.proposing.models
