@@ -244,6 +244,7 @@ def broken_texts(count: int, seed: int) -> Iterator[str]:
         yield broken(random.choice(SOUND)[1], random)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in SOUND])
 def test_fixes_of_pages_and_files(text: str) -> None:
     examine(text)

@@ -304,6 +304,7 @@ def test_titles_are_plain_text_in_files(server: OpenAIServer, capsys: Capture) -
     assert "<b>hard" not in (folder / "report.html").read_text()
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("strategy", ["climb", "evolve", "mcts", "random"])
 def test_both_goes_with_each_strategy(server: OpenAIServer, model: Scripted, capsys: Capture, strategy: str) -> None:
     model.propose = magic

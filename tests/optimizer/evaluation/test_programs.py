@@ -88,6 +88,7 @@ def test_a_helper_of_the_prompt_is_not_the_solution_s_to_define(tmp_path: Path) 
     assert [score.value for score in score_all(task(tmp_path, test=test), forged, honest)] == [0.0, 1.0]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forged_solutions_are_wrong(tmp_path: Path, name: str) -> None:
     from textwrap import dedent

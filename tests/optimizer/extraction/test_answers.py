@@ -74,6 +74,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_of_any_kind_become_operators(name: str, tmp_path: Path) -> None:
     """Keywords, built-in operators, YAML's specials: each is named otherwise, and the files check."""

@@ -187,6 +187,7 @@ def test_a_whole_workflow_with_mistakes_is_repaired_for_nothing() -> None:
     assert "MdEnsemble<br/>" in passed.text
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("replaced", "says"),
     [

@@ -219,6 +219,7 @@ def judge(solution: str, *tests: str, entry: str = "f") -> TestResult:
     return run(Sandbox(limits=Limits(wall_s=2)).test(dedent(solution), tests, entry))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forger_does_not_pass(default_means: str, name: str) -> None:
     result = judge(FORGERIES[name], *TESTS)

@@ -224,6 +224,7 @@ async def test_what_is_written_from_now_on_is_as_in_a_new_journal(path: Path, tm
             await journal.close()
 
 
+@pytest.mark.thinned(5)
 @posix
 @pytest.mark.parametrize("when", range(sum(len(list(statements(script))) for script in STEPS.values()) + 1))
 def test_killed_in_the_middle_it_is_the_old_one_and_is_carried_over_next_time(path: Path, when: int) -> None:

@@ -226,6 +226,7 @@ async def test_who_shows_no_runs_is_asked_for_money_and_told_the_score(tmp_path:
         assert any("Score 0.833" in message.message for message in editor.client.messages)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("argument", "says"),
     [

@@ -164,6 +164,7 @@ async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) 
         assert "That affords about" in asked[1]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("more", "says"),
     [

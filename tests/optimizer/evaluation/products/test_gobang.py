@@ -184,7 +184,7 @@ HARM = {
 }
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", HARM)
 def test_what_does_harm_is_ended_and_missed(name: str) -> None:
     old, new, criteria = HARM[name]

@@ -114,6 +114,7 @@ def test_frames_are_counted_and_overlays_are_not(name: str) -> None:
     assert evidence in judged(text)["length"]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("frames", "right"), [(9, True), (10, True), (11, True), (12, False)])
 def test_a_tenth_more_or_less_is_near_enough(frames: int, right: bool) -> None:
     text = (

@@ -171,7 +171,7 @@ def limited(page: str, seconds: float) -> list[str]:
     return asyncio.run(judge())
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "script",
     [
