@@ -47,6 +47,15 @@ export class Endpoint {
     this.#answers = answers ?? (() => undefined);
   }
 
+  /** Forget what was asked and what was agreed on answers: a file that fails in the middle must not fail those after it. */
+  reset() {
+    this.questions.length = 0;
+    this.keys.clear();
+    this.#refusal = undefined;
+    this.#answers = () => undefined;
+    this.release();
+  }
+
   get held() {
     return this.#held.length;
   }
@@ -91,6 +100,11 @@ let running;
 export function endpoint() {
   running ??= Endpoint.start();
   return running;
+}
+
+/** Before a file of tests: the endpoint, where there is one, is as new. */
+export async function freshEndpoint() {
+  (await running)?.reset();
 }
 
 /** What a server is started with so that its runs go to the endpoint. */

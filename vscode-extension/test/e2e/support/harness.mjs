@@ -1,6 +1,6 @@
 // What test files use: `describe(...)` with workbenches that all files share, one server a profile.
 import { after, afterEach, before, beforeEach, describe as suite, it } from 'node:test';
-import { withEndpoint, withoutPackages } from './endpoint.mjs';
+import { freshEndpoint, withEndpoint, withoutPackages } from './endpoint.mjs';
 import { missing } from './places.mjs';
 import { Server } from './server.mjs';
 import { empty, merrow, older } from './vsix.mjs';
@@ -53,6 +53,7 @@ export function describe(title, body, { profile = 'trusted', ...options } = {}) 
   suite(title, { skip: why.length > 0 ? why.join(' ') : false }, () => {
     let workbench;
     before(async () => {
+      await freshEndpoint();
       workbench = await Workbench.open(await server(profile), options);
     });
     beforeEach(() => workbench.closeEditors());
