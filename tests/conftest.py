@@ -12,7 +12,8 @@ They also start with Ctrl-C at work: a shell's background job, and all it starts
 
 A test with ``@pytest.mark.thinned(n)`` has many cases that are alike, each of them dear. A run of whole files takes one in ``n``;
 ``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all. ``MERROW_ALL_CASES=1``, or naming the
-test with ``::``, runs every case.
+test with ``::``, runs every case. The cases of all tests with ``@pytest.mark.thinned(n, "what they are about")`` are as those of
+one test: they are dear and alike, too, as where many commands are killed anywhere.
 """
 
 from __future__ import annotations
@@ -79,12 +80,12 @@ ALL_CASES = bool(os.environ.get("MERROW_ALL_CASES"))
 
 
 def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The cases of thinned tests whose turn is another day; at least one case of each test stays."""
+    """The cases of thinned tests whose turn is another day; at least one case of each test, or of each subject, stays."""
     tests: defaultdict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
-        marker = item.get_closest_marker("thinned")
-        if marker is not None:
-            tests[item.nodeid.partition("[")[0], marker.args[0]].append(item)
+        for marker in item.iter_markers("thinned"):
+            one_in, *subject = marker.args
+            tests[subject[0] if subject else item.nodeid.partition("[")[0], one_in].append(item)
     return [
         case
         for (_, one_in), cases in tests.items()

@@ -127,6 +127,7 @@ def flow_picture(flow: Flow) -> object:
 
 @settings(max_examples=examples(50))
 @given(st.data(), st.sampled_from([WORKFLOW, WITH_SUBGRAPH, FRONT + WORKFLOW]))
+@pytest.mark.thinned(2, "typed as if read cold")
 def test_an_edited_text_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
     check_edits(data, start, statements())
 
@@ -152,6 +153,7 @@ def test_a_fork_begins_with_what_is_known_and_goes_its_own_way(before: list[str]
 
 @settings(max_examples=examples(16), suppress_health_check=list(HealthCheck))
 @given(st.data(), decision_workflows())
+@pytest.mark.thinned(2, "typed as if read cold")
 def test_an_edited_text_with_several_decisions_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
     check_edits(data, start, st.one_of(lines_of(start), lines_of(start), lines_of(start), statements()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
@@ -113,6 +114,7 @@ def check_same(warm: Analysis, cold: Analysis) -> None:
 
 @settings(max_examples=examples(40))
 @given(st.data(), st.lists(edge_lines, min_size=3, max_size=20), st.booleans())
+@pytest.mark.thinned(2, "typed as if read cold")
 def test_what_is_typed_again_after_an_edit_equals_what_is_typed_cold(
     data: st.DataObject, edges: list[str], objects_made: bool
 ) -> None:
@@ -196,6 +198,7 @@ typed_lines = st.one_of(
 
 @settings(max_examples=examples(10))
 @given(st.data(), st.lists(edge_lines, min_size=3, max_size=14))
+@pytest.mark.thinned(2, "typed as if read cold")
 def test_lines_typed_character_by_character_are_analysed_as_if_read_cold(data: st.DataObject, edges: list[str]) -> None:
     """Ids are born and go while they are typed, statements break and hold, lines come and go. Every version stays true."""
     lines = [f"{line}\n" for line in (*DECLARATIONS, *edges)]

@@ -154,6 +154,7 @@ def damaged(draw: st.DrawFn) -> str:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(damaged())
+@pytest.mark.thinned(2, "fixes everywhere")
 def test_fixes_of_damaged_workflows(text: str) -> None:
     check_all(text)
 

@@ -86,6 +86,7 @@ def _is_linear(small: float, middle: float, large: float, slack: float) -> bool:
 
 
 @pytest.mark.parametrize("shape", _TRIED, ids=lambda shape: shape.name)
+@pytest.mark.thinned(2)
 def test_steps_grow_with_the_text(shape: Shape) -> None:
     """In a push only some of the shapes, and those in `_ALWAYS` through the doors at which they were quadratic.
 

@@ -26,6 +26,7 @@ def test_single_defects_are_repaired() -> None:
 
 
 @pytest.mark.parametrize("of", [2, 3])
+@pytest.mark.thinned(2)
 def test_several_defects_at_once_are_repaired(of: int) -> None:
     share = share_of(combined(Random(of), examples(25), of))
     assert share.valid >= 0.8

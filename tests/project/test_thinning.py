@@ -28,6 +28,13 @@ def test_many(number): pass
 @pytest.mark.parametrize("number", range(2))
 def test_few(number): pass
 
+@pytest.mark.thinned(3, "killed")
+def test_a_killed_search(): pass
+
+@pytest.mark.thinned(3, "killed")
+@pytest.mark.parametrize("number", range(2))
+def test_a_killed_run(number): pass
+
 def test_other(): pass
 """
 
@@ -38,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tests" / "test_it.py").write_text(TESTS)
     for name in ("conftest.py", "examples.py", "shared.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = thinned(n): some\npythonpath = .\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = thinned(n, subject): some\npythonpath = .\n")
     return tmp_path
 
 
@@ -57,9 +64,10 @@ def test_each_case_has_its_turn(folder: Path) -> None:
     for day in days:
         assert 2 <= sum(name.startswith("test_many") for name in day) <= 3
         assert sum(name.startswith("test_few") for name in day) == 1
+        assert sum("killed" in name for name in day) == 1
         assert "test_other" in day
     assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1")
-    assert len(set.union(*days)) == 10
+    assert len(set.union(*days)) == 13
 
 
 def test_a_test_that_is_named_runs_with_every_case(folder: Path) -> None:

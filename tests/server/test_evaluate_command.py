@@ -341,6 +341,7 @@ def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
 
 
 @posix
+@pytest.mark.thinned(4, "killed anywhere")
 def test_killed_at_random_points_it_comes_to_the_same_and_pays_no_finished_call_again(server: OpenAIServer) -> None:
     """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for again."""
     count, at_once = 40, 3

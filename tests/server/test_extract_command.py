@@ -101,6 +101,7 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
 
 
 @posix
+@pytest.mark.thinned(4, "killed anywhere")
 def test_killed_anywhere_it_comes_to_the_same(server: OpenAIServer, tmp_path: Path) -> None:
     """``MERROW_KILLS`` says how often, up to 50 times. A call in flight may be made again, no other."""
     done = extract(out="whole")

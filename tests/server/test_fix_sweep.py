@@ -316,6 +316,7 @@ def test_only_the_fixes_of_selected_rules_are_applied() -> None:
     assert Path("flow.mmd").read_text() == text
 
 
+@pytest.mark.thinned(2, "fixes everywhere")
 def test_fixes_do_the_same_everywhere() -> None:
     for _, text in SOUND:
         in_hosts(text)
@@ -338,6 +339,7 @@ def test_mermaid_itself_agrees_about_what_a_fix_leaves() -> None:
                     assert bool(judge.judge(fixed)["ok"]) == bool(parse_record(fixed)["ok"]), repr(fixed)
 
 
+@pytest.mark.thinned(2, "fixes everywhere")
 def test_the_editor_offers_the_same_edits_and_suppressions_last() -> None:
     editor = Editor(MODERN)
     texts = [*(text for _, text in pages()), *broken_texts(EXAMPLES // 5, 11)]

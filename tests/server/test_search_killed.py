@@ -28,9 +28,9 @@ def drawn(search: str) -> str:
     return re.sub(r'"usage": {[^}]*}', "", record(search))
 
 
-@pytest.mark.thinned(2)
 @posix
 @pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.thinned(4, "killed anywhere")
 def test_killed_anywhere_it_comes_to_the_same(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
@@ -71,8 +71,8 @@ def test_killed_anywhere_it_comes_to_the_same(
     assert sum(asked.values()) == len(server.requests)
 
 
-@pytest.mark.thinned(2)
 @pytest.mark.parametrize("jobs", [1, 8])
+@pytest.mark.thinned(2, "the same seed")
 def test_the_same_seed_gives_the_same_search_byte_for_byte(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:

@@ -123,9 +123,9 @@ def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
     assert "Why the model proposed it: It is known. A judge gave it 9.0 of 10." in page
 
 
-@pytest.mark.thinned(3)
 @posix
 @pytest.mark.parametrize(("proposer", "jobs"), [("both", 1), ("both", 3), ("model", 1)])
+@pytest.mark.thinned(4, "killed anywhere")
 def test_killed_anywhere_it_is_the_same_search(
     server: OpenAIServer, model: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proposer: str, jobs: int
 ) -> None:
@@ -174,8 +174,8 @@ def test_killed_anywhere_it_is_the_same_search(
     assert sum(again.values()) - sum(calls.values()) <= kills * 3
 
 
-@pytest.mark.thinned(2)
 @pytest.mark.parametrize("jobs", [1, 8])
+@pytest.mark.thinned(2, "the same seed")
 def test_the_same_seed_and_answers_give_the_same_search_byte_for_byte(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
@@ -189,8 +189,8 @@ def test_the_same_seed_and_answers_give_the_same_search_byte_for_byte(
     assert '"operator": "model"' in found[0]
 
 
-@pytest.mark.thinned(2)
 @pytest.mark.parametrize("useless", ["prose", "repeats", "invalid", "fails"])
+@pytest.mark.thinned(2)
 def test_a_model_of_no_use_leaves_the_moves_and_ends_a_search_of_its_own_which_can_go_on(
     server: OpenAIServer, model: Scripted, capsys: Capture, useless: str
 ) -> None:
@@ -304,8 +304,8 @@ def test_titles_are_plain_text_in_files(server: OpenAIServer, capsys: Capture) -
     assert "<b>hard" not in (folder / "report.html").read_text()
 
 
-@pytest.mark.thinned(2)
 @pytest.mark.parametrize("strategy", ["climb", "evolve", "mcts", "random"])
+@pytest.mark.thinned(2)
 def test_both_goes_with_each_strategy(server: OpenAIServer, model: Scripted, capsys: Capture, strategy: str) -> None:
     model.propose = magic
     done = in_process(

@@ -428,6 +428,7 @@ def test_every_command_has_cases() -> None:
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
+@pytest.mark.thinned(2)
 def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, terminal: Terminal) -> None:
     run = evaluation = search = ""
     for each in CASES[command]:

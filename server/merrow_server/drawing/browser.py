@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from merrow_runtime.sandbox.browsers import OPTIONS, VARIABLE, browser_program, without_own_sandbox
@@ -82,9 +83,15 @@ def _output(command: list[str], folder: Path, seconds: float) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
+    if not hasattr(os, "killpg"):
         process.kill()
+        process.wait()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        # Its children are not ours to wait for, and die a moment after the signal.
+        for _ in range(50):
+            os.killpg(process.pid, 0)
+            time.sleep(0.01)
     process.wait()

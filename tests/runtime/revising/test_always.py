@@ -253,6 +253,7 @@ def kept_is_kept(store: Store) -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.thinned(2)
 def test_a_revised_run_comes_out_as_its_last_workflow_and_nothing_is_asked_twice(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
