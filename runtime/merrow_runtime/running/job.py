@@ -37,7 +37,7 @@ from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun, single_inputs, visit_named
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunJournal, RunRecord
-from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.recordings.recording import Recorder, Replay
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.telling import Telling
 from merrow_runtime.values import Value

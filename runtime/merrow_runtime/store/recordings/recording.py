@@ -21,9 +21,9 @@ from merrow_runtime.usage import Usage
 FORMAT = 1
 MARK = "merrow_recording"
 CASES_MARK = "cases"
-"""In the header of a recording of cases (`merrow_runtime.store.case_recording`)."""
+"""In the header of a recording of cases (`merrow_runtime.store.recordings.case_recording`)."""
 ANSWERS_MARK = "answers"
-"""In the header of a recording of all answers of models (`merrow_runtime.store.answer_recording`)."""
+"""In the header of a recording of all answers of models (`merrow_runtime.store.recordings.answer_recording`)."""
 _SHOWN = 60
 
 

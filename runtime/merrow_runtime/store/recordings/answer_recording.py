@@ -17,7 +17,7 @@ from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.prices import FREE, Price, price_at
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.store.recording import ANSWERS_MARK, FORMAT, MARK, object_of
+from merrow_runtime.store.recordings.recording import ANSWERS_MARK, FORMAT, MARK, object_of
 from merrow_runtime.usage import Usage
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord
-from merrow_runtime.store.recording import CASES_MARK, FORMAT, MARK, Replay, call_of, line_of, object_of
+from merrow_runtime.store.recordings.recording import CASES_MARK, FORMAT, MARK, Replay, call_of, line_of, object_of
 from merrow_runtime.values import canonical
 
 Take = tuple[str, int]
@@ -128,16 +128,16 @@ class CallList:
         self.calls: list[CallRecord] = []
 
     def begin(self) -> None:
-        """See `merrow_runtime.store.recording.KeepsCalls`."""
+        """See `merrow_runtime.store.recordings.recording.KeepsCalls`."""
         self.calls.clear()
 
     async def record(self, call: CallRecord) -> None:
-        """See `merrow_runtime.store.recording.KeepsCalls`."""
+        """See `merrow_runtime.store.recordings.recording.KeepsCalls`."""
         self.calls.append(call)
 
     def write(self, call: CallRecord) -> None:
-        """See `merrow_runtime.store.recording.KeepsCalls`."""
+        """See `merrow_runtime.store.recordings.recording.KeepsCalls`."""
         self.calls.append(call)
 
     def close(self) -> None:
-        """See `merrow_runtime.store.recording.KeepsCalls`."""
+        """See `merrow_runtime.store.recordings.recording.KeepsCalls`."""
