@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.settings import Budget
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.resolve import Parameter

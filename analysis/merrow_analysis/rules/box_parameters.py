@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS, SUBGRAPH_KEYS, Fragment
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related
 from merrow_analysis.graph.composites import CompositeKind, kind_of, parameters_of

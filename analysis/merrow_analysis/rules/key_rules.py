@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
-from merrow_analysis.definitions.parameters import LabelParameter, LabelParts
+from merrow_analysis.definitions.labels.metadata import MetaDoc, parse_metadata
+from merrow_analysis.definitions.labels.parameters import LabelParameter, LabelParts
 from merrow_analysis.definitions.schema import (
     INTERFACE_KEYS,
     LOOP_KEYS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
-from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
 from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from merrow_analysis.definitions.step_text import step_text
+from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import AnswerFailure

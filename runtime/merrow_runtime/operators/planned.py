@@ -12,9 +12,9 @@ from math import prod
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.configuration import Config
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_analysis.definitions.step_text import step_text
 from merrow_analysis.definitions.types import ANY, TEXT
 from merrow_analysis.document import Document
 from merrow_analysis.graph.call_bounds import call_bounds, count_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from merrow_analysis.definitions.parameters import decoded_entities
+from merrow_analysis.definitions.labels.parameters import decoded_entities
 
 _BREAK = re.compile(r"<br[ \t]*/?[ \t]*>|\r\n|\n|\r", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")

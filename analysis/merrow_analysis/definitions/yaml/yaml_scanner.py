@@ -8,7 +8,12 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from merrow_analysis.definitions.yaml_scalars import HEX_ESCAPES, SIMPLE_ESCAPES, escaped_character, join_surrogates
+from merrow_analysis.definitions.yaml.yaml_scalars import (
+    HEX_ESCAPES,
+    SIMPLE_ESCAPES,
+    escaped_character,
+    join_surrogates,
+)
 
 _BLANK = re.compile(r"[ \t]*")
 _SPACES = re.compile(r" *")

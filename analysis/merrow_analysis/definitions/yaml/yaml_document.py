@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.definitions.yaml_reader import YamlReader
-from merrow_analysis.definitions.yaml_scanner import TAG_HANDLE
+from merrow_analysis.definitions.yaml.yaml_reader import YamlReader
+from merrow_analysis.definitions.yaml.yaml_scanner import TAG_HANDLE
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+")
 _DIRECTIVE = re.compile(r"%[^ \t\r\n\0]*")

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from merrow_analysis.definitions.yaml_scalars import plain_value
+from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
 
 Span = tuple[int, int]
 

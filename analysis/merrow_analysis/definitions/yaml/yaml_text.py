@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from merrow_analysis.definitions.yaml_reader import Mark
+    from merrow_analysis.definitions.yaml.yaml_reader import Mark
 
 Path = tuple[str | int, ...]
 Span = tuple[int, int]
@@ -65,8 +65,8 @@ class YamlResult:
 def read_yaml(text: str) -> YamlResult:
     """Read a text as js-yaml's ``load(text, {schema: JSON_SCHEMA})`` does. Never raises; takes linear time."""
     # Most workflow files have neither front matter nor metadata; so the reader is loaded only now.
-    from merrow_analysis.definitions.yaml_document import YamlDocument
-    from merrow_analysis.definitions.yaml_scanner import YamlError
+    from merrow_analysis.definitions.yaml.yaml_document import YamlDocument
+    from merrow_analysis.definitions.yaml.yaml_scanner import YamlError
 
     reader = YamlDocument(text)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.definitions.parameters import LabelParameter, parse_label
+from merrow_analysis.definitions.labels.parameters import LabelParameter, parse_label
 
 _EMPTY_GROUP = re.compile(r"[ \t]*\([\s,]*\)")
 _BREAK = r"(?:[ \t]|<br[ \t]*/?[ \t]*>|\r?\n)*"

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from merrow_analysis.definitions.yaml_scalars import plain_value
-from merrow_analysis.definitions.yaml_text import YamlProblem, YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
+from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_yaml
 from merrow_analysis.syntax.entities import hide_entities, show_entities
 
 Span = tuple[int, int]

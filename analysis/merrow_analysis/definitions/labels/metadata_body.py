@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 
 _INDENT = re.compile(r"\n([ \t]*)[^\s#]")
 _COMMA_AFTER = re.compile(r"[ \t]*,[ \t]*")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from merrow_analysis.definitions.yaml_scalars import WrongTagError, key_text, plain_value, tagged_value
-from merrow_analysis.definitions.yaml_scanner import YamlScanner
+from merrow_analysis.definitions.yaml.yaml_scalars import WrongTagError, key_text, plain_value, tagged_value
+from merrow_analysis.definitions.yaml.yaml_scanner import YamlScanner
 
 MAX_DEPTH = 100
 _TAGS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
 
 _OPENS = re.compile(r"[ \t]*(Loop|Map)[ \t]*\([ \t]*")
