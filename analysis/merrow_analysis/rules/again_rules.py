@@ -7,12 +7,12 @@ from itertools import combinations as pairs
 
 from merrow_analysis.definitions.types import Type, item_of, list_of
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.placement import Placement
-from merrow_analysis.graph.ports import takes_again
+from merrow_analysis.graph.placing.placement import Placement
+from merrow_analysis.graph.placing.ports import takes_again
 from merrow_analysis.graph.records import EdgeRecord
-from merrow_analysis.graph.words import AGAIN, EACH, FIRST
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import give_list, one_list
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge

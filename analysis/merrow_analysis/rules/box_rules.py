@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.lines import indentation, insert_lines_after
-from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.bare.reach import components, shortest_cycle
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.boxes.words import EACH
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.frames import Unit, unit_edges
 from merrow_analysis.graph.liveness.plan import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
-from merrow_analysis.graph.reach import components, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
-from merrow_analysis.graph.words import EACH
 from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside

@@ -10,11 +10,11 @@ from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
 from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.yaml_write import quoted, word
-from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.boxes.words import AGAIN, OVER
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.plain_steps import plain_nodes
-from merrow_analysis.graph.words import AGAIN, OVER
 from merrow_analysis.rules.fixes.loop_fixes import with_word
 from merrow_analysis.rules.operator_rules import class_for
 from merrow_analysis.rules.reporting import edges_of_arrow

@@ -9,7 +9,7 @@ from merrow_analysis.edits.front_entries import declare_workflow
 from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.instructions import agent_of, prompt_of
-from merrow_analysis.graph.metrics import subtasks_of
+from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.planning.reading import Bounds, Reading

@@ -17,11 +17,11 @@ from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.definitions.types import ANY, TEXT
 from merrow_analysis.document import Document
-from merrow_analysis.graph.call_bounds import call_bounds, count_of
 from merrow_analysis.graph.drawings.drawing import is_diamond
 from merrow_analysis.graph.drawings.fold import fold
+from merrow_analysis.graph.measures.call_bounds import call_bounds, count_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_analysis.graph.records import NodeRecord
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.models.trust import workspace_values

@@ -11,12 +11,12 @@ from math import inf, prod
 from typing import Any
 
 from merrow_analysis.definitions.types import Type
-from merrow_analysis.graph.composites import loop_settings, map_settings
+from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_analysis.definitions.settings import Budget as Limits
-from merrow_analysis.graph.composites import loop_settings
+from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.calls.account import Account
 from merrow_runtime.calls.calling import Calling

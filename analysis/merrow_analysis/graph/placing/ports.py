@@ -24,8 +24,8 @@ from merrow_analysis.definitions.types import (
     list_of,
 )
 from merrow_analysis.graph.decisions import ELSE, DecidedBy, read_expression
-from merrow_analysis.graph.notation import EdgeLabel, read_label
-from merrow_analysis.graph.placement import (
+from merrow_analysis.graph.placing.notation import EdgeLabel, read_label
+from merrow_analysis.graph.placing.placement import (
     UNKNOWN,
     Facts,
     Finding,

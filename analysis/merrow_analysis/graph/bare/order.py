@@ -13,11 +13,11 @@ from heapq import heappop, heappush
 from math import inf
 from typing import NamedTuple, Protocol
 
-from merrow_analysis.graph.reach import components
+from merrow_analysis.graph.bare.reach import components
 
 
 class Ranked(Protocol):
-    """What a shape has that its order is made of; see `merrow_analysis.graph.shape`."""
+    """What a shape has that its order is made of; see `merrow_analysis.graph.bare.shape`."""
 
     ranks: list[float]
     before: list[list[int]]

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
-from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.instructions import Validation, validation_of
 from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.liveness.conditions import ALWAYS

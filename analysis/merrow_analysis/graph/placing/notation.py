@@ -1,5 +1,5 @@
 """What edge labels say: ``port``, ``output:port``, ``output:``, and out of a Decision ``case``, ``case:port``,
-``case:after``; where the case carries a record, ``case:field:port`` and ``case:field:`` (`merrow_analysis.graph.ports`).
+``case:after``; where the case carries a record, ``case:field:port`` and ``case:field:`` (`merrow_analysis.graph.placing.ports`).
 """
 
 from __future__ import annotations

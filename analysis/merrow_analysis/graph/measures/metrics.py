@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from merrow_analysis.graph.call_bounds import CallBounds, call_bounds
 from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.measures.call_bounds import CallBounds, call_bounds
 from merrow_analysis.graph.measures.measures import Measures, measure
 from merrow_analysis.graph.nodes import TypedGraph
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import TEXT, Type
 from merrow_analysis.graph.decisions import DecidedBy
-from merrow_analysis.graph.notation import EdgeLabel
+from merrow_analysis.graph.placing.notation import EdgeLabel
 from merrow_analysis.graph.resolve import NodeKind
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from merrow_analysis.graph.composites import Border, Composites
+from merrow_analysis.graph.boxes.composites import Border, Composites
 
 Word = Literal["again", "over", "each", "first"]
 AGAIN: Word = "again"

@@ -8,7 +8,7 @@ from itertools import accumulate, compress
 from math import inf
 from operator import eq, sub
 
-from merrow_analysis.graph.order import Draft, ordered
+from merrow_analysis.graph.bare.order import Draft, ordered
 
 Row = list[int]
 Rows = Mapping[int, Row]
@@ -25,7 +25,7 @@ class Shape:
 
     ``ranks`` says in which order nodes are first mentioned (`NO_RANK`: there is no node with this handle). ``order`` has every
     node, sources first, ties by rank; edges inside one of the ``cycles``, into ``inputs``, out of ``outputs`` and from a
-    node to itself do not count for it (`merrow_analysis.graph.order`). ``wrong`` are the nodes into which an edge of one of the
+    node to itself do not count for it (`merrow_analysis.graph.bare.order`). ``wrong`` are the nodes into which an edge of one of the
     last three kinds leads;
     ``roots`` have no edge in, ``sinks`` none out, ``repeated`` several from one source, ``wide`` several in and out.
     """
