@@ -25,8 +25,8 @@ class Shape:
 
     ``ranks`` says in which order nodes are first mentioned (`NO_RANK`: there is no node with this handle). ``order`` has every
     node, sources first, ties by rank; edges inside one of the ``cycles``, into ``inputs``, out of ``outputs`` and from a
-    node to itself do not count for it (`merrow_analysis.graph.bare.order`). ``wrong`` are the nodes into which an edge of one of the
-    last three kinds leads;
+    node to itself do not count for it (`merrow_analysis.graph.bare.order`). ``wrong`` are the nodes into which an edge of one of
+    the last three kinds leads;
     ``roots`` have no edge in, ``sinks`` none out, ``repeated`` several from one source, ``wide`` several in and out.
     """
 

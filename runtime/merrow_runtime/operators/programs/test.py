@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.operators.answers import CODE_FORM
+from merrow_runtime.operators.answers.answers import CODE_FORM
+from merrow_runtime.operators.answers.python_code import read_code
 from merrow_runtime.operators.base import Task, Tools
-from merrow_runtime.operators.entry_point import entry_point_of
-from merrow_runtime.operators.prompting import Section, compose, input_sections
-from merrow_runtime.operators.python_code import read_code
+from merrow_runtime.operators.programs.entry_point import entry_point_of
+from merrow_runtime.operators.programs.test_report import passing, report
+from merrow_runtime.operators.programs.visible_tests import tests_in, tests_of
+from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
 from merrow_runtime.operators.questions import ModelOperator, Planned, Question, text_at
-from merrow_runtime.operators.test_report import passing, report
-from merrow_runtime.operators.visible_tests import tests_in, tests_of
 from merrow_runtime.values import Outputs
 
 REPAIRS = 3

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from merrow_runtime.operators.ballot import agreement, candidates, chosen, expected, vote
 from merrow_runtime.operators.base import Task, Tools
-from merrow_runtime.operators.concurrently import concurrently
+from merrow_runtime.operators.ensembles.ballot import agreement, candidates, chosen, expected, vote
+from merrow_runtime.operators.ensembles.concurrently import concurrently
 from merrow_runtime.operators.questions import ModelOperator, Planned
 from merrow_runtime.values import Outputs
 

@@ -2,7 +2,7 @@
 
 The system message holds what the workflow's author and the operator say; the user message holds the data, and nothing
 of it is ever read as a template: ``{braces}`` stay as they are. A prompt that its author declared a template is the last
-part of the user message, with the data in it framed (`operators.templating`). A single value is the user message as it
+part of the user message, with the data in it framed (`operators.prompts.templating`). A single value is the user message as it
 stands. Several values, or memory, are sections: a heading, then the value in a fence that is longer than any inside it, so
 that no value can end its frame or pass for another section.
 """
@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from merrow_analysis.definitions.templates import Template, variables
+from merrow_runtime.operators.answers.fences import fence_around, framed
 from merrow_runtime.operators.base import Given, Remembered
-from merrow_runtime.operators.fences import fence_around, framed
-from merrow_runtime.operators.templating import filled
+from merrow_runtime.operators.prompts.templating import filled
 from merrow_runtime.records import record
 from merrow_runtime.requests import Message
 from merrow_runtime.values import Value, as_text

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from merrow_runtime.operators.ballot import Candidate, agreement, candidates, chosen, expected, vote
 from merrow_runtime.operators.base import Task, Tools
+from merrow_runtime.operators.ensembles.ballot import Candidate, agreement, candidates, chosen, expected, vote
 from merrow_runtime.operators.questions import ModelOperator, Planned
 from merrow_runtime.values import Outputs
 
