@@ -10,8 +10,8 @@ from merrow_analysis.definitions.validation import Path, Violation, fragment_at,
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.front_entries import Front, remove_entry, write_value
 from merrow_analysis.edits.yaml_write import flow
-from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.fixes.better_values import better_values
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, report

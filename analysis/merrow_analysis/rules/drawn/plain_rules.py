@@ -10,12 +10,12 @@ from merrow_analysis.graph.drawings.drawing import is_diamond
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.plain_steps import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.drawn.write_out import write_out
 from merrow_analysis.rules.fixes.box_fixes import label_ways
 from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.key_rules import IDLE
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, label_range, listed, parameter_range, report
-from merrow_analysis.rules.write_out import write_out
 from merrow_analysis.text import TextEdit
 
 # What is read into a drawing depends on all of it, so it is found again at each analysis.
