@@ -112,7 +112,7 @@ def test_tests_that_name_a_module_run_first(source: str, test: str) -> None:
 @pytest.mark.parametrize(
     ("source", "test"),
     [
-        ("analysis/merrow_analysis/graph/ports.py", "tests/plain/test_asking.py"),
+        ("analysis/merrow_analysis/graph/placing/ports.py", "tests/plain/test_asking.py"),
         ("runtime/merrow_runtime/running/scheduler.py", "tests/plain/test_asking.py"),
         ("runtime/merrow_runtime/running/scheduler.py", "tests/server/test_run_command.py"),
         ("analysis/merrow_analysis/edits/node_writing.py", "tests/optimizer/test_mutation_writing.py"),

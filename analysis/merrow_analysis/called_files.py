@@ -23,9 +23,9 @@ from merrow_analysis.definitions.types import ANY, Type, TypeTable
 from merrow_analysis.diagnostics import Diagnostic, Related
 from merrow_analysis.document import Document
 from merrow_analysis.graph import typed
-from merrow_analysis.graph.call_bounds import call_bounds
 from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.liveness.conditions import ALWAYS
+from merrow_analysis.graph.measures.call_bounds import call_bounds
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.rules.call_rules import ENDLESS_CALL

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from merrow_analysis.definitions.title_text import spaced_title
+from merrow_analysis.definitions.labels.title_text import spaced_title
 from merrow_analysis.meaning import harmless_edits
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import (

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from merrow_analysis.check import analyse
-from merrow_analysis.definitions.step_text import step_text
+from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.fresh_ids import FreshIds
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode
 

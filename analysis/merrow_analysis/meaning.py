@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 
-from merrow_analysis.definitions.title_text import spaced_title
+from merrow_analysis.definitions.labels.title_text import spaced_title
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import (
     Block,

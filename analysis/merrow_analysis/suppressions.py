@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Tag
+from merrow_analysis.rules.drawn.suppression_rules import MALFORMED, UNKNOWN_RULE, UNUSED
 from merrow_analysis.rules.registry import Flags, Rule, all_rules, find_rule, is_refused
 from merrow_analysis.rules.reporting import report
-from merrow_analysis.rules.suppression_rules import MALFORMED, UNKNOWN_RULE, UNUSED
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, Comment, Span, Statement
 from merrow_analysis.text import Position, Range, TextEdit

@@ -13,7 +13,7 @@ from merrow_runtime.provenance import Reuse
 from merrow_runtime.values import Value
 
 if TYPE_CHECKING:
-    from merrow_runtime.store.recording import KeepsCalls, Replay
+    from merrow_runtime.store.recordings.recording import KeepsCalls, Replay
 
 DEFAULT_MODEL = "gpt-4o-mini"
 """The model where neither node, workflow, command line nor settings name one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from merrow_analysis.definitions.yaml_text import YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_yaml
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunRecord
-from merrow_runtime.store.recording import REVISER
+from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.values import output_at
 from merrow_runtime.visit import Visit
 

@@ -16,7 +16,7 @@ from merrow_analysis.definitions.configuration import (
     settings_table,
 )
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.rules.configuration_rules import check_configuration
+from merrow_analysis.rules.declared.configuration_rules import check_configuration
 from merrow_analysis.rules.key_rules import CONFLICT, UNKNOWN_KEY
 from merrow_analysis.text import Position, Range
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import broken_flowcharts, flowcharts
 
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.formatting import FormatOptions, format_edits, format_text
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import Position, Range, apply_edits, line_content, split_lines

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merrow_analysis.definitions.front_matter import read_front_matter
-from merrow_analysis.definitions.yaml_text import read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import read_yaml
 
 BODY = 'title: "x"\nworkflow:\n  model: gpt\n  prompts:\n    a: |\n      One.\n      Two.\n    b: {c: d}\n'
 

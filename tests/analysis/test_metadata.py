@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_analysis.definitions.metadata import parse_metadata, read_fully
+from merrow_analysis.definitions.labels.metadata import parse_metadata, read_fully
 
 KEYS = st.sampled_from(["op", "role", "shape", "a-b", "x1", "null", "True", "constructor"])
 VALUES = st.sampled_from(

@@ -16,7 +16,7 @@ from merrow_analysis.check import analyse
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.measures.measures import MOST_NODES, Measures, measure
-from merrow_analysis.graph.metrics import metrics
+from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.graph.typed import build
 from merrow_analysis.syntax.parser import parse_diagram
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from merrow_analysis.check import Analyser, analyse
-from merrow_analysis.graph.shape import Shape
+from merrow_analysis.graph.bare.shape import Shape
 from merrow_analysis.text import Position, Range, TextEdit
 
 NODES = 24

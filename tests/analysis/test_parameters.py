@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.analysis.definition_checks import check, fixed, said
 
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.parameters import parse_label
 
 PIECES = st.sampled_from(
     [

@@ -6,7 +6,7 @@ import pytest
 from tests.analysis.test_called_files import check, codes, flow
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.graph.metrics import metrics
+from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.ide.completion.completion import complete
 from merrow_analysis.ide.hover import hover
 from merrow_analysis.text import Position, apply_edits

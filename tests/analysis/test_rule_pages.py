@@ -6,7 +6,7 @@ from tests.analysis.rule_page import SECTIONS, SETTINGS_FILE, Example, GivenFile
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.rules.configuration_rules import check_configuration
+from merrow_analysis.rules.declared.configuration_rules import check_configuration
 from merrow_analysis.rules.pages import page_codes, page_text
 from merrow_analysis.rules.registry import Scope, find_rule
 

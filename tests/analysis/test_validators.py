@@ -16,7 +16,7 @@ from merrow_analysis.check import analyse
 from merrow_analysis.definitions.validators import KINDS, names_in
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.formatting import format_text
-from merrow_analysis.graph.call_bounds import call_bounds
+from merrow_analysis.graph.measures.call_bounds import call_bounds
 from merrow_analysis.ide.completion.completion import complete
 from merrow_analysis.ide.hover import hover
 from merrow_analysis.ide.names.rename import rename

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_analysis.definitions.yaml_text import read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import read_yaml
 
 # Texts with what js-yaml 4.3 (as mermaid 12.3.0 bundles it) says of them by its JSON schema; no "value": no document.
 RECORDED = [json.loads(line) for line in (Path(__file__).parent / "data" / "yaml_cases.jsonl").read_text().splitlines()]

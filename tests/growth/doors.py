@@ -11,7 +11,7 @@ from tests.server.lsp.editor import PULLING, Editor, Json, ServerError
 
 from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_edits
-from merrow_analysis.graph.metrics import metrics
+from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.markdown import find_fences
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import apply_edits, split_lines

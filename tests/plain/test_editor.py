@@ -9,7 +9,7 @@ from tests.analysis.ide.cursor import marked
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.formatting import format_text
-from merrow_analysis.graph.metrics import metrics
+from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.ide.actions.code_actions import actions
 from merrow_analysis.ide.code_lens import figures
 from merrow_analysis.ide.completion.completion import complete

@@ -19,7 +19,7 @@ import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import in_process
 
-from merrow_runtime.operators.visible_tests import tests_in as visible_tests_in
+from merrow_runtime.operators.programs.visible_tests import tests_in as visible_tests_in
 from merrow_runtime.sandbox import Sandbox
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.growth.steps import forget, steps
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.graph import placement
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.placing import placement
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.frontier import Chose, Frontier, Gave, Start
 from merrow_runtime.program.loading import load

@@ -10,7 +10,7 @@ from merrow_analysis.cases.reading import Case, CaseProblem, CasesFile, Expectat
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Fix
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.rules.configuration_rules import BAD_CASES, UNFIT_CASE
+from merrow_analysis.rules.declared.configuration_rules import BAD_CASES, UNFIT_CASE
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import closest

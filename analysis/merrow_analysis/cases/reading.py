@@ -16,7 +16,7 @@ from merrow_analysis.cases.schema import (
     NOT,
 )
 from merrow_analysis.definitions.validation import Path, fragment_at, shown, violations, wanted
-from merrow_analysis.definitions.yaml_text import YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_yaml
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import Position, Range, split_lines
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from merrow_analysis.definitions.yaml_text import YamlProblem, YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_yaml
 
 Span = tuple[int, int]
 

@@ -12,7 +12,7 @@ from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.yaml_text import read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import read_yaml
 
 
 @dataclass(frozen=True, slots=True, eq=False)

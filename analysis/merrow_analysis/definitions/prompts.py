@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings, read_prompt
-from merrow_analysis.definitions.yaml_text import Span, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import Span, read_yaml
 from merrow_analysis.text import Position, Range, split_lines
 
 MODULE = "prompt.py"

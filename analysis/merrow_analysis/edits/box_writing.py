@@ -5,7 +5,7 @@ from __future__ import annotations
 from merrow_analysis.edits.change import GraphChange, Wrapping
 from merrow_analysis.edits.manuscript import Manuscript, Written
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
-from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.node_places import metadata_value_range
 from merrow_analysis.syntax.tree import Label, SubgraphStart

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
-from merrow_analysis.graph.composites import Composites
+from merrow_analysis.graph.boxes.composites import Composites
 from merrow_analysis.graph.flow import Flow, Scenery, Subgraph
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.nodes import TypedGraph

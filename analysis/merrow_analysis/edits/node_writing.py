@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from merrow_analysis.definitions.labels.parameters import LabelParts
 from merrow_analysis.definitions.operators import OperatorSpec
-from merrow_analysis.definitions.parameters import LabelParts
 from merrow_analysis.edits.change import GraphChange, NewNode
 from merrow_analysis.edits.manuscript import Manuscript, Written
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement

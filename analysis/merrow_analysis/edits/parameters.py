@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from merrow_analysis.definitions import label_text, metadata_body
-from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels import label_text, metadata_body
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.edits.lines import without_statement
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedNode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.definitions.yaml_scalars import plain_value
+from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./()+-]*(?: [A-Za-z0-9_./()+-]+)*")
 _MUST_ESCAPE = re.compile(r"[\\\"\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")

@@ -10,7 +10,9 @@ from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
-from merrow_analysis.graph.composites import NO_COMPOSITES, Composites
+from merrow_analysis.graph.bare.shape import EMPTY_SHAPE, NO_RANK, Shape
+from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
+from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel, worded
 from merrow_analysis.graph.drawings.arrows_back import arrows_back
 from merrow_analysis.graph.drawings.drawing import (
     ENTRY_POINT_ID,
@@ -27,11 +29,9 @@ from merrow_analysis.graph.language import Given, Language, NumberedFacts, Setti
 from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.marks import marked
 from merrow_analysis.graph.model import Graph, Marks, conflicting
-from merrow_analysis.graph.placement import NOT_PLACED, UNKNOWN, Facts
+from merrow_analysis.graph.placing.placement import NOT_PLACED, UNKNOWN, Facts
 from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, NodeRecord
 from merrow_analysis.graph.resolve import NodeText, Reading, Resolution, Role
-from merrow_analysis.graph.shape import EMPTY_SHAPE, NO_RANK, Shape
-from merrow_analysis.graph.words import AGAIN, WordedLabel, worded
 
 _INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
 _SUSPENDED = Resolution("unknown")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from merrow_analysis.graph.bare.reach import components
 from merrow_analysis.graph.model import Graph
-from merrow_analysis.graph.reach import components
 from merrow_analysis.graph.records import EdgeRecord
 
 

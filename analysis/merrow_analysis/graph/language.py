@@ -17,8 +17,8 @@ from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.definitions.validators import Validator
-from merrow_analysis.graph.placement import UNKNOWN, Facts, Placement, Signature
-from merrow_analysis.graph.ports import place
+from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, Placement, Signature
+from merrow_analysis.graph.placing.ports import place
 from merrow_analysis.graph.resolve import Choice, NodeText, Resolution, Words, resolve
 
 _REMEMBERED = 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from merrow_analysis.graph.model import Graph, Marks, conflicting
-from merrow_analysis.graph.placement import Placement
+from merrow_analysis.graph.placing.placement import Placement
 from merrow_analysis.graph.resolve import Resolution
 
 

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from merrow_analysis.graph.composites import NO_COMPOSITES, Composites
+from merrow_analysis.graph.bare.shape import Shape
+from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
+from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel
 from merrow_analysis.graph.language import Language, NumberedFacts, Settings
-from merrow_analysis.graph.placement import Placement
+from merrow_analysis.graph.placing.placement import Placement
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
 from merrow_analysis.graph.resolve import WRITTEN, Reading, Resolution, Role
-from merrow_analysis.graph.shape import Shape
-from merrow_analysis.graph.words import AGAIN, WordedLabel
 
 _NO_EDGES: tuple[EdgeRecord, ...] = ()
 

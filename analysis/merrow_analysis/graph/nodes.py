@@ -19,7 +19,9 @@ from merrow_analysis.definitions.operators import (
     ports_for,
 )
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
-from merrow_analysis.graph.composites import Border, Composites
+from merrow_analysis.graph.bare.shape import Shape
+from merrow_analysis.graph.boxes.composites import Border, Composites
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, OVER, Word, entered_map
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.language import Settings
@@ -27,11 +29,9 @@ from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, unit_order
 from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after, waiting_alone
 from merrow_analysis.graph.model import Graph, Marks, conflicting
-from merrow_analysis.graph.placement import PlacedEdge, Placement, PortFeed, passed_as_one
+from merrow_analysis.graph.placing.placement import PlacedEdge, Placement, PortFeed, passed_as_one
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
-from merrow_analysis.graph.shape import Shape
-from merrow_analysis.graph.words import AGAIN, EACH, OVER, Word, entered_map
 
 _UNSET = object()
 _OF_OBJECTS = ("nodes", "edges", "lists", "again", "over", "by_id", "decisions")
@@ -385,7 +385,7 @@ class TypedGraph:
         self.resolutions: Sequence[Resolution] = core.resolutions
         self.placements: Sequence[Placement] = core.placements
         self.measured: dict[float, object] = {}
-        """What `merrow_analysis.graph.metrics` found, by probability of failure."""
+        """What `merrow_analysis.graph.measures.metrics` found, by probability of failure."""
         self._made: dict[int, TypedNode] = {}
         self._edges_made: dict[EdgeRecord, TypedEdge] = {}
         self._combinations: Combinations | None = None

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from merrow_analysis.definitions.callees import Callee, Callees
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import LabelParts, parse_label
+from merrow_analysis.definitions.labels.step_text import step_text, step_title
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, PLANNED_CALL, OperatorSpec, OperatorTable
-from merrow_analysis.definitions.parameters import LabelParts, parse_label
-from merrow_analysis.definitions.step_text import step_text, step_title
 from merrow_analysis.definitions.types import Misspelled, Type, TypeExpressionError, TypeTable
 
 Role = Literal["input", "output", "through"]

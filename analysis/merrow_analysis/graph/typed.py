@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from merrow_analysis.definitions.callees import Callees
-from merrow_analysis.graph.composites import NO_COMPOSITES, Composites, kind_of, read_composites
+from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites, kind_of, read_composites
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID, is_interface, names_operator
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.infer import read_graph

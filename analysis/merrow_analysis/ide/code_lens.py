@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.measures.measures import Measures
-from merrow_analysis.graph.metrics import Metrics, metrics
+from merrow_analysis.graph.measures.metrics import Metrics, metrics
 from merrow_analysis.text import Range
 
 

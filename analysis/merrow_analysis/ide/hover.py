@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.schema import FRONT_MATTER
 from merrow_analysis.ide.cursor.lookup import (
     Spot,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.edits.labels import takes_label, write_label
-from merrow_analysis.graph.call_bounds import count_of
 from merrow_analysis.graph.flow import Mention
+from merrow_analysis.graph.measures.call_bounds import count_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.ide.names.definition import Target, targets_of
 from merrow_analysis.ide.subgraphs import stretches

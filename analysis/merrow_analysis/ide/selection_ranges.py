@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.front_matter import read_front_matter
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.ide.cursor.blocks import end_of
 from merrow_analysis.ide.cursor.lookup import spot
 from merrow_analysis.ide.subgraphs import stretches

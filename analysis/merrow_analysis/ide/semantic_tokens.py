@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
-from merrow_analysis.definitions.parameters import parse_label
 from merrow_analysis.ide.cursor.blocks import blocks_in
 from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.names import Kind, Occurrence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.parameters import LabelParameter, parse_label
+from merrow_analysis.definitions.labels.parameters import LabelParameter, parse_label
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.places.edge_names import Word
 from merrow_analysis.syntax.tree import Block, Label, Span

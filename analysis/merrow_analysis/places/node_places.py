@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.syntax.tree import Block, Metadata, Span
 from merrow_analysis.text import Range

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.box_places import EXPRESSIONS, paths_named, title_parameters
 from merrow_analysis.places.edge_names import Word, fields_along, input_symbol, label_names, outputs_along, split

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.prompts import Prompt, PromptBook
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
 from merrow_analysis.definitions.templates import Piece, Template, pieces

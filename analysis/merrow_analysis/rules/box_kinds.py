@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
 from merrow_analysis.diagnostics import Cause, Diagnostic
-from merrow_analysis.graph.composites import kind_of, kinds_said
+from merrow_analysis.graph.boxes.composites import kind_of, kinds_said
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.rules.box_parameters import title_range

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.parameters import parse_label
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS, SUBGRAPH_KEYS, Fragment
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related
-from merrow_analysis.graph.composites import CompositeKind, kind_of, parameters_of
+from merrow_analysis.graph.boxes.composites import CompositeKind, kind_of, parameters_of
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.resolve import Parameter
 from merrow_analysis.places.node_places import metadata_key_range, metadata_value_range

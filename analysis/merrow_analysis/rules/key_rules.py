@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
-from merrow_analysis.definitions.parameters import LabelParameter, LabelParts
+from merrow_analysis.definitions.labels.metadata import MetaDoc, parse_metadata
+from merrow_analysis.definitions.labels.parameters import LabelParameter, LabelParts
 from merrow_analysis.definitions.schema import (
     INTERFACE_KEYS,
     LOOP_KEYS,
@@ -21,8 +21,8 @@ from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import Path, fragment_at, shown, violations
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.places.node_places import metadata_key_range
-from merrow_analysis.rules.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.fixes.key_fixes import Said, remove_key, remove_repeated, write_parameter, write_value
 from merrow_analysis.rules.registry import Family, Rule, Scope
 from merrow_analysis.rules.reporting import fix, report

@@ -9,13 +9,13 @@ from itertools import islice
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.labels import between_bars
 from merrow_analysis.edits.lines import indentation, insert_lines_after
+from merrow_analysis.graph.bare.reach import reach
+from merrow_analysis.graph.boxes.words import OVER
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.live_nodes import Chosen, spread
 from merrow_analysis.graph.liveness.plan import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.reach import reach
 from merrow_analysis.graph.together import fed_at_once, voices_alone
-from merrow_analysis.graph.words import OVER
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.liveness_fixes import filled, let_run, one_value, second_voice

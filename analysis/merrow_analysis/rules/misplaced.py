@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
-from merrow_analysis.graph.placement import Finding
-from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.graph.placing.placement import Finding
 
 WORDS = frozenset({AGAIN, EACH, FIRST, OVER})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from merrow_analysis.definitions.metadata import MetaDoc, parse_metadata
+from merrow_analysis.definitions.labels.metadata import MetaDoc, parse_metadata
 from merrow_analysis.definitions.schema import (
     EDGE_KEYS,
     INTERFACE_KEYS,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.renaming import rename_node
-from merrow_analysis.graph.box_expressions import read_nodes
+from merrow_analysis.graph.bare.reach import reach, shortest_cycle
+from merrow_analysis.graph.boxes.box_expressions import read_nodes
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.reach import reach, shortest_cycle
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.boundary import Boundary
 from merrow_analysis.rules.context import GraphContext

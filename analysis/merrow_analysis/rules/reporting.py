@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.diagnostics import NO_FIXES, Applicability, Cause, Diagnostic, Fix, Fixes, Related, Tag
 from merrow_analysis.graph.flow import FlowEdge, FlowNode
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from lark import Token, UnexpectedToken
 
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.syntax.grammar import parse_tokens, statement_grammar
 from merrow_analysis.syntax.lexer import Lexeme, Lexer, LexicalError
 from merrow_analysis.syntax.problems import Failure, explain

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_analysis.definitions.front_matter import read_front_matter
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.syntax.characters import trim
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.sanitise import sanitise_label

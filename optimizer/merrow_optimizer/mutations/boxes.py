@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.graph.composites import Composites
+from merrow_analysis.graph.boxes.composites import Composites
 from merrow_analysis.graph.liveness.frames import unit_order
 from merrow_analysis.graph.model import Graph
 from merrow_optimizer.mutations.change import Mutation

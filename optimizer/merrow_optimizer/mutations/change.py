@@ -17,8 +17,8 @@ from typing import Generic, TypeVar, overload
 from merrow_analysis.edits.change import GraphChange, Link, label_of
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.rules.drawn.syntax_rules import MOST_EDGES
 from merrow_analysis.rules.registry import Flags
-from merrow_analysis.rules.syntax_rules import MOST_EDGES
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Difference, difference, terms_of_nodes
 from merrow_optimizer.mutations.harm import brings_harm

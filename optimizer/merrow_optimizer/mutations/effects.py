@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from merrow_analysis.graph.call_bounds import most_calls
+from merrow_analysis.graph.measures.call_bounds import most_calls
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_optimizer.mutations.base import Difference
 from merrow_optimizer.mutations.change import Mutation

@@ -11,11 +11,11 @@ from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.consequences import unexplained
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.edits.manuscript import Manuscript
+from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.reach import reach
 from merrow_analysis.rules.context import GraphContext, check_graph
-from merrow_analysis.rules.plain_rules import PLAIN_STEPS
+from merrow_analysis.rules.drawn.plain_rules import PLAIN_STEPS
 from merrow_analysis.rules.registry import Flags, Scope, flags_of
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Broken

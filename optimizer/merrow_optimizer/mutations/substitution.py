@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.edits.change import Link, NewNode, as_it_is
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.graph.notation import read_label
+from merrow_analysis.graph.placing.notation import read_label
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBSTITUTION
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type, is_variable, item_of
 from merrow_analysis.edits.change import Link
+from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.graph.notation import AFTER, read_label
-from merrow_analysis.graph.reach import reach
+from merrow_analysis.graph.placing.notation import AFTER, read_label
 from merrow_optimizer.mutations.subject import Subject
 
 _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}

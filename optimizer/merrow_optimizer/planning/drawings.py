@@ -9,15 +9,15 @@ from merrow_analysis.edits.front_entries import declare_workflow
 from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.instructions import agent_of, prompt_of
-from merrow_analysis.graph.metrics import subtasks_of
+from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.planning.reading import Bounds, Reading
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.fences import fences
-from merrow_runtime.operators.planned import input_of, load_planned
+from merrow_runtime.operators.answers.fences import fences
+from merrow_runtime.operators.answers.planned import input_of, load_planned
 
 
 def read_drawing(answer: str, task: str, bounds: Bounds) -> tuple[Reading, str]:

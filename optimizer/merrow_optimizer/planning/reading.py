@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from merrow_analysis.graph.reach import components, shortest_cycle, topological_order
+from merrow_analysis.graph.bare.reach import components, shortest_cycle, topological_order
 from merrow_optimizer.planning.forms import RawPlan, RawTask, id_of, raw_plan, raw_plans
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph

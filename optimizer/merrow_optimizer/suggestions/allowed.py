@@ -11,8 +11,8 @@ from typing import Any
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.front_matter import FrontMatterDoc
 from merrow_analysis.definitions.operators import OperatorSpec
-from merrow_analysis.graph.call_bounds import count_of
-from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.measures.call_bounds import count_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.syntax.tree import (
     Chain,

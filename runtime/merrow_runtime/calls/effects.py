@@ -22,7 +22,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import CallKey, ModelReply, ModelRequest
 from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
-from merrow_runtime.store.recording import KeepsCalls, Replay
+from merrow_runtime.store.recordings.recording import KeepsCalls, Replay
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
 

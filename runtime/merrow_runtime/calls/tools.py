@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, Question, reply_of
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
-from merrow_runtime.operators.memory import STEP as MEMORY_STEP
-from merrow_runtime.operators.prompting import with_advice
+from merrow_runtime.operators.prompts.memory import STEP as MEMORY_STEP
+from merrow_runtime.operators.prompts.prompting import with_advice
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest

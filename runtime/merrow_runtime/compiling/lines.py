@@ -10,12 +10,12 @@ from typing import Any
 from merrow_analysis.definitions.settings import Agent
 from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.types import BUILT_IN, TypeTable, item_of, list_of
-from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.boxes.words import EACH
 from merrow_analysis.graph.liveness.plan import is_gate, order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.graph.placement import PortFeed
-from merrow_analysis.graph.ports import INPUT_OUTPUT
-from merrow_analysis.graph.words import EACH
+from merrow_analysis.graph.placing.placement import PortFeed
+from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.compiling.plain import type_of_output
 from merrow_runtime.compiling.writing import Code, Names, in_lines, in_quotes, value
 from merrow_runtime.frontier.layout import Layout, layout_of

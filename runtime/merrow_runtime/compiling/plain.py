@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 from merrow_analysis.definitions.operators import ASKED_ABOUT
 from merrow_analysis.definitions.types import TypeTable, item_of, list_of
-from merrow_analysis.graph.composites import Composite, Composites
+from merrow_analysis.graph.boxes.composites import Composite, Composites
+from merrow_analysis.graph.boxes.words import EACH, OVER, entered_map
 from merrow_analysis.graph.decisions import Cases, case_key
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order
 from merrow_analysis.graph.liveness.live_nodes import Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.liveness.plan import order_of, waiting_alone
-from merrow_analysis.graph.placement import PortFeed, Signature, passed_as_one
-from merrow_analysis.graph.ports import INPUT_OUTPUT
-from merrow_analysis.graph.words import EACH, OVER, entered_map
+from merrow_analysis.graph.placing.placement import PortFeed, Signature, passed_as_one
+from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 
 
 class Value(NamedTuple):

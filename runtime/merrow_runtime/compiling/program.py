@@ -31,7 +31,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.running.scheduler import Scheduler
-from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.recordings.recording import Recorder, Replay
 from merrow_runtime.values import Value, as_text
 from merrow_runtime.visit import segment
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.definitions.schema import CALL_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS
 from merrow_analysis.definitions.types import WORKFLOW
-from merrow_analysis.graph.composites import loop_settings
+from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.workflow import Workflow
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from merrow_analysis.definitions.types import BUILT_IN, JSON, TEXT, TypeTable
-from merrow_analysis.graph.composites import Composite
-from merrow_analysis.graph.words import EACH, FIRST, OVER
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.boxes.words import EACH, FIRST, OVER
 from merrow_runtime.compiling.plain import Handle, PlainEdge, PlainGraph, PlainNode, Value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from merrow_analysis.graph.composites import LoopSettings, MapSettings
+from merrow_analysis.graph.boxes.composites import LoopSettings, MapSettings
 from merrow_analysis.graph.live_state import live_state
 from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.frame import NOTHING_BACK, Frame, Running

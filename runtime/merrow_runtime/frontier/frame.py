@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, Self
 
 from merrow_analysis.definitions.operators import ASKED_ABOUT
 from merrow_analysis.definitions.types import PROBLEM, TEXT
-from merrow_analysis.graph.composites import LoopSettings
+from merrow_analysis.graph.boxes.composites import LoopSettings
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.liveness.conditions import NEVER
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from merrow_analysis.graph.composites import Composite, LoopSettings, MapSettings, loop_settings, map_settings
+from merrow_analysis.graph.boxes.composites import Composite, LoopSettings, MapSettings, loop_settings, map_settings
 from merrow_analysis.graph.liveness.live_nodes import Feed
 from merrow_analysis.graph.liveness.plan import feed_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.placement import PortFeed
+from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_runtime.frontier.parts import Part, parts_of
 from merrow_runtime.program.titles import title_of
 

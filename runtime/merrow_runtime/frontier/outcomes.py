@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from merrow_analysis.graph.composites import Composite, LoopSettings
+from merrow_analysis.graph.boxes.composites import Composite, LoopSettings
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.operators.base import Given, Remembered

@@ -11,17 +11,17 @@ from merrow_runtime.operators.assemble import Assemble
 from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.operators.call import Call
 from merrow_runtime.operators.custom import Custom
-from merrow_runtime.operators.custom_code_generate import CustomCodeGenerate
+from merrow_runtime.operators.ensembles.md_ensemble import MdEnsemble
+from merrow_runtime.operators.ensembles.sc_ensemble import ScEnsemble
 from merrow_runtime.operators.format import Format
-from merrow_runtime.operators.md_ensemble import MdEnsemble
 from merrow_runtime.operators.pass_on import Pass
-from merrow_runtime.operators.programmer import Programmer
+from merrow_runtime.operators.programs.custom_code_generate import CustomCodeGenerate
+from merrow_runtime.operators.programs.programmer import Programmer
+from merrow_runtime.operators.programs.test import TestOperator
 from merrow_runtime.operators.questions import ModelOperator
 from merrow_runtime.operators.review import Review
 from merrow_runtime.operators.revise import Revise
-from merrow_runtime.operators.sc_ensemble import ScEnsemble
 from merrow_runtime.operators.select_best import Select
-from merrow_runtime.operators.test import TestOperator
 from merrow_runtime.operators.user import UserOperator
 
 _CLASSES: tuple[type[ModelOperator], ...] = (

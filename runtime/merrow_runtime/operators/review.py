@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from merrow_analysis.definitions.types import BOOL
+from merrow_runtime.operators.answers.shapes import Shape
+from merrow_runtime.operators.answers.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.base import Task
-from merrow_runtime.operators.prompting import compose, input_sections
+from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import OneQuestion, Question, output_shape, text_at
-from merrow_runtime.operators.shapes import Shape
-from merrow_runtime.operators.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.values import Outputs
 
 PROMPT = """\

@@ -11,7 +11,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from merrow_analysis.graph.composites import loop_settings, map_settings
+from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps

@@ -11,24 +11,24 @@ from math import inf, prod
 from typing import Any
 
 from merrow_analysis.definitions.types import Type
-from merrow_analysis.graph.composites import loop_settings, map_settings
+from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
+from merrow_runtime.operators.answers.planned import MOST_CALLS
+from merrow_runtime.operators.answers.shapes import placeholder, shape_of
 from merrow_runtime.operators.base import Given, Remembered, Task
-from merrow_runtime.operators.memory import summary_of, summary_question
 from merrow_runtime.operators.output import Output
-from merrow_runtime.operators.planned import MOST_CALLS
-from merrow_runtime.operators.prompting import with_advice
+from merrow_runtime.operators.prompts.memory import summary_of, summary_question
+from merrow_runtime.operators.prompts.prompting import with_advice
 from merrow_runtime.operators.questions import Planned
 from merrow_runtime.operators.registry import operator_for
-from merrow_runtime.operators.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input

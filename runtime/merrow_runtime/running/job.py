@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_analysis.definitions.settings import Budget as Limits
-from merrow_analysis.graph.composites import loop_settings
+from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.calls.account import Account
 from merrow_runtime.calls.calling import Calling
@@ -37,7 +37,7 @@ from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun, single_inputs, visit_named
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunJournal, RunRecord
-from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.recordings.recording import Recorder, Replay
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.telling import Telling
 from merrow_runtime.values import Value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_runtime.operators.prompting import Section, render_section
+from merrow_runtime.operators.prompts.prompting import Section, render_section
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.values import Value, as_text

@@ -23,7 +23,7 @@ from merrow_runtime.spending.ledger import ledger
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
-from merrow_runtime.store.recording import KeepsCalls
+from merrow_runtime.store.recordings.recording import KeepsCalls
 
 
 class NoEndpoint:

@@ -13,7 +13,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.running.run import Run, RunResult, with_members
 from merrow_runtime.store.contract import NodeRecord, RunRecord, Told
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.recording import Recorder
+from merrow_runtime.store.recordings.recording import Recorder
 from merrow_runtime.telling import Telling
 
 

@@ -24,7 +24,7 @@ from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.run import Execution, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
-from merrow_runtime.store.recording import REVISER
+from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.values import Value
 from merrow_runtime.visit import Visit

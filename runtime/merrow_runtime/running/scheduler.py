@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.errors import (
     BudgetFailure,
     EndpointFailure,

@@ -8,13 +8,13 @@ from dataclasses import replace
 from merrow_analysis.definitions.types import BOOL, TEXT, list_of
 from merrow_analysis.definitions.validators import Check
 from merrow_runtime.errors import AnswerFailure, NodeFailure
+from merrow_runtime.operators.answers.shapes import Shape
+from merrow_runtime.operators.answers.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.output import Output
-from merrow_runtime.operators.prompting import Section, compose, input_sections
+from merrow_runtime.operators.programs.visible_tests import single_tests
+from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
 from merrow_runtime.operators.questions import Planned, Question
-from merrow_runtime.operators.shapes import Shape
-from merrow_runtime.operators.structured import Field, answer_form, answer_schema, read_fields
-from merrow_runtime.operators.visible_tests import single_tests
 from merrow_runtime.program.validating import Validation
 from merrow_runtime.requests import Message
 from merrow_runtime.validation.verdicts import Verdict, in_history, refused

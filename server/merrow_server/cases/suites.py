@@ -17,9 +17,9 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.resources import Chosen
-from merrow_runtime.store.case_recording import CaseRecording
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.store.recordings.case_recording import CaseRecording
 from merrow_runtime.workflow import Workflow
 from merrow_server.cases.files import recording_path
 from merrow_server.files import write_bytes

@@ -9,7 +9,7 @@ import click
 from merrow_analysis.check import analyse
 from merrow_analysis.edits.front_entries import declare_workflow
 from merrow_analysis.langgraph import is_langgraph, plain_steps
-from merrow_analysis.rules.write_out import write_out
+from merrow_analysis.rules.drawn.write_out import write_out
 from merrow_analysis.text import apply_edits, split_lines
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_runtime.program.workspace import Surroundings

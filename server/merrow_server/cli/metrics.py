@@ -71,7 +71,7 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
     planner writes, FILE.json#2 is the second of several.
     """
     # Here, since help and mistakes on the command line need none of it.
-    from merrow_analysis.graph.metrics import metrics, metrics_with
+    from merrow_analysis.graph.measures.metrics import metrics, metrics_with
     from merrow_server.cli.texts.metrics import metrics_table
     from merrow_server.opening import open_diagram
     from merrow_server.plan_files import is_plan_file
@@ -118,7 +118,7 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
 
 def _rates(file: str, analysis: Analysis) -> dict[str, FailureRate]:
     """The failure rates of the subtasks that were run often enough."""
-    from merrow_analysis.graph.metrics import subtasks_of
+    from merrow_analysis.graph.measures.metrics import subtasks_of
     from merrow_server.failure_rates import failure_rates
 
     nodes = [] if analysis.typed is None else subtasks_of(analysis.typed)[0]
@@ -130,8 +130,8 @@ def _simulated(
     analysis: Analysis, failure_probability: float, failures: Mapping[str, float], runs: int, seed: int
 ) -> Simulation | None:
     """A simulation of the subtasks of a workflow, or of all nodes of a flowchart that is not one."""
+    from merrow_analysis.graph.measures.metrics import all_of, subtasks_of
     from merrow_analysis.graph.measures.simulation import simulate
-    from merrow_analysis.graph.metrics import all_of, subtasks_of
 
     nodes, edges = all_of(analysis.flow) if analysis.typed is None else subtasks_of(analysis.typed)
     return simulate(nodes, edges, {**dict.fromkeys(nodes, failure_probability), **failures}, runs, seed)

@@ -24,9 +24,9 @@ from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse
 from merrow_runtime.running.resources import Chosen, choose
-from merrow_runtime.store.answer_recording import AnsweringRecorded, RecordingAnswers
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
+from merrow_runtime.store.recordings.answer_recording import AnsweringRecorded, RecordingAnswers
 from merrow_runtime.workflow import Workflow, check_workflow
 from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import Asked, Choosing, Prepared, prepare, prepare_again

@@ -128,7 +128,7 @@ async def _send(server: MerrowServer, change: types.WorkspaceEdit, label: str) -
 
 def metrics(server: MerrowServer, arguments: list[Any]) -> dict[str, object]:
     """The figures of a diagram, as ``merrow metrics --format json`` prints them."""
-    from merrow_analysis.graph.metrics import metrics as measure
+    from merrow_analysis.graph.measures.metrics import metrics as measure
 
     analysis = the_diagram(server, arguments).analysis
     return measure(analysis.typed if analysis.typed is not None else analysis.flow).as_json()

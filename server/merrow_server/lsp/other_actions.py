@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.rules.call_rules import BAD_CALLEE
-from merrow_analysis.rules.configuration_rules import UNUSABLE_FILE
+from merrow_analysis.rules.declared.configuration_rules import UNUSABLE_FILE
 from merrow_analysis.rules.run_rules import NODE_FAILED
 from merrow_analysis.text import Range, TextEdit
 from merrow_server.lsp.documents import OpenDiagram

@@ -66,7 +66,7 @@ class Inputs:
             del self._last[next(iter(self._last))]
 
     async def _ask(self, diagram: OpenDiagram, number: int, node: TypedNode, last: Any) -> Any:
-        from merrow_analysis.graph.ports import INPUT_OUTPUT
+        from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 
         type_ = node.outputs.get(INPUT_OUTPUT)
         question: dict[str, Any] = {

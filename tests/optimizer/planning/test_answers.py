@@ -19,7 +19,7 @@ from tests.workflows import workflows as of_all_operators
 import merrow_runtime
 from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_text
-from merrow_analysis.graph.metrics import subtasks_of
+from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_optimizer.planning.candidates import REPAIRS, Candidate, Wanted, ask_for_plans
 from merrow_optimizer.planning.questions import AGENTS_IN_FRONT, WHOLE_LANGUAGE
 from merrow_optimizer.planning.reading import Bounds

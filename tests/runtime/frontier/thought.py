@@ -10,7 +10,7 @@ from random import Random
 from merrow_analysis.graph.live_state import LiveState, live_state
 from merrow_analysis.graph.liveness.plan import feed_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.placement import PortFeed
+from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, Inputs, Outcome, Skip, Start
 from merrow_runtime.operators.base import Given, Remembered

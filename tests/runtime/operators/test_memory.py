@@ -9,7 +9,7 @@ from tests.runtime.operators.scripted import ScriptedTools, given, node
 
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.operators.base import Remembered, Task
-from merrow_runtime.operators.memory import recall, remembered
+from merrow_runtime.operators.prompts.memory import recall, remembered
 from merrow_runtime.operators.registry import operator_for
 
 ENTRIES = st.lists(

@@ -8,9 +8,9 @@ import pytest
 from tests.runtime.operators.scripted import OUTPUTS, node
 
 from merrow_runtime.errors import NodeFailure
+from merrow_runtime.operators.answers.shapes import placeholder
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.questions import output_shape
-from merrow_runtime.operators.shapes import placeholder
 
 WORDS = {"Route": ("math", "code")}
 GOOD: dict[str, list[Any]] = {

@@ -9,7 +9,7 @@ from tests.runtime.operators.scripted import ScriptedTools, given, node, outputs
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import Given
-from merrow_runtime.operators.visible_tests import tests_in as shown_tests
+from merrow_runtime.operators.programs.visible_tests import tests_in as shown_tests
 from merrow_runtime.sandbox import Sandbox, TestFailure, TestResult
 
 GOOD = "def double(x):\n    return 2 * x"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.runtime.operators.scripted import ScriptedTools, given, node, outputs_of
 
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.operators.ballot import letter
+from merrow_runtime.operators.ensembles.ballot import letter
 
 
 def ballot(choice: str) -> str:

@@ -11,7 +11,7 @@ import merrow_runtime
 from merrow_runtime.errors import ReplayMiss, UsageFailure
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.memory import MemoryStore
-from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.recordings.recording import Recorder, Replay
 
 
 async def test_a_recording_is_replayed(tmp_path: Path) -> None:

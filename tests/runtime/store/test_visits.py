@@ -30,7 +30,7 @@ from merrow_runtime.requests import CallKey, Message
 from merrow_runtime.running.engine import seed_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
-from merrow_runtime.store.recording import Recorder, Replay
+from merrow_runtime.store.recordings.recording import Recorder, Replay
 from merrow_runtime.telling import Telling
 from merrow_runtime.visit import Visit
 from merrow_server.run_report import run_report

@@ -304,7 +304,7 @@ def test_the_dry_run_counts_attempts_votes_and_written_tests(check: Any, keys: s
     flow = judged(check, keys) if "samples" not in keys else _joined(check, keys)
     planned = dry_run(flow, {"problem": "x"})
     assert planned.calls.most == most
-    from merrow_analysis.graph.call_bounds import call_bounds
+    from merrow_analysis.graph.measures.call_bounds import call_bounds
 
     assert call_bounds(flow.graph).most == most + ("samples" in keys)
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorTable
-from merrow_analysis.graph.composites import Composite, Composites
+from merrow_analysis.graph.bare.reach import components
+from merrow_analysis.graph.boxes.composites import Composite, Composites
+from merrow_analysis.graph.boxes.words import AGAIN, OVER, WordedLabel
 from merrow_analysis.graph.drawings.drawing import END_IDS, has_operator, is_diamond
-from merrow_analysis.graph.reach import components
 from merrow_analysis.graph.records import Chart, EdgeRecord, Rows
-from merrow_analysis.graph.words import AGAIN, OVER, WordedLabel
 
 _DEEPEST = 20
 """Loops in each other that arrows back may make."""

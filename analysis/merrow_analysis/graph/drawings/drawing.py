@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import parse_label
+from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
-from merrow_analysis.definitions.parameters import parse_label
-from merrow_analysis.definitions.step_text import step_text
-from merrow_analysis.graph.composites import Composites
+from merrow_analysis.graph.boxes.composites import Composites
+from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
 from merrow_analysis.graph.resolve import Reading, Role
-from merrow_analysis.graph.words import AGAIN
 from merrow_analysis.syntax.tree import Arrow, Name, Vertex
 
 PROBLEM_ID = "PROBLEM"

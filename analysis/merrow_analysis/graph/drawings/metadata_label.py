@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.syntax.tree import Label, Metadata
 
 

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Protocol
 
-from merrow_analysis.graph.composites import NO_COMPOSITES, Border, Composites
+from merrow_analysis.graph.bare.shape import Shape
+from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Border, Composites
+from merrow_analysis.graph.boxes.words import OVER, Word
 from merrow_analysis.graph.decisions import Cases
 from merrow_analysis.graph.liveness.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, loops_before, unit_order
 from merrow_analysis.graph.liveness.live_nodes import AllCases, Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
-from merrow_analysis.graph.placement import Placement, PortFeed
+from merrow_analysis.graph.placing.placement import Placement, PortFeed
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind
-from merrow_analysis.graph.shape import Shape
-from merrow_analysis.graph.words import OVER, Word
 
 
 class PlanNode(Protocol):

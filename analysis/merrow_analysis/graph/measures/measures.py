@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, prod, sqrt
 
+from merrow_analysis.graph.bare.reach import components, shortest_cycle, topological_order
 from merrow_analysis.graph.measures.antichain import largest_antichain
-from merrow_analysis.graph.reach import components, shortest_cycle, topological_order
 
 MOST_NODES = 10_000
 """Measures that need every node's ancestors take memory quadratic in the nodes, 12 MB for this many; None above."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 from random import Random
 
-from merrow_analysis.graph.reach import topological_order
+from merrow_analysis.graph.bare.reach import topological_order
 
 _WITHIN = 1.959963984540054
 """Standard errors on either side of a mean within which it lies in 95 of 100 cases."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merrow_analysis.definitions import label_text
-from merrow_analysis.definitions.parameters import LabelParameter
+from merrow_analysis.definitions.labels import label_text
+from merrow_analysis.definitions.labels.parameters import LabelParameter
 from merrow_analysis.definitions.schema import MERMAID_NODE_KEYS
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.yaml_write import word

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from merrow_analysis.definitions.types import BOOL, NUMBER, Type, TypeTable, item_of, list_of
-from merrow_analysis.graph.composites import Border, Composites
+from merrow_analysis.graph.boxes.composites import Border, Composites
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, Word, entered_map
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER, Word, entered_map
 from merrow_analysis.ide.completion.fitting import Value, upstream
 from merrow_analysis.ide.completion.items import Items
 from merrow_analysis.ide.cursor.label_place import LabelPlace, label_place

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item_of
+from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.reach import reach
 
 _VARIABLE_STEPS = 9
 """Any type fits a type variable, but every named type is nearer."""

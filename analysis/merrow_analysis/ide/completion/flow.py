@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from heapq import nsmallest
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS
+from merrow_analysis.graph.boxes.words import AGAIN, worded
 from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.notation import read_label
-from merrow_analysis.graph.words import AGAIN, worded
+from merrow_analysis.graph.placing.notation import read_label
 from merrow_analysis.ide.completion.boxes import crossing, title_items
 from merrow_analysis.ide.completion.fitting import CYCLE, NO_FIT, WELCOME, Fit, Value, fit, steps, upstream, values_of
 from merrow_analysis.ide.completion.items import Items

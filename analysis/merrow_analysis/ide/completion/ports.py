@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from merrow_analysis.definitions.operators import InputPort
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.graph.decisions import ELSE, case_key
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.notation import AFTER
-from merrow_analysis.graph.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.graph.placing.notation import AFTER
 from merrow_analysis.ide.completion.boxes import crossing, without_word, word_items
 from merrow_analysis.ide.completion.fitting import Value, steps, value_at, values_of
 from merrow_analysis.ide.completion.items import Items

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.places.names import Occurrence
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in

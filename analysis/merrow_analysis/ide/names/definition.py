@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.callees import Callee
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_analysis.definitions.yaml_text import YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_yaml
 from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.places.front_names import scalar_span
 from merrow_analysis.places.names import Symbol

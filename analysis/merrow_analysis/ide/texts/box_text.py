@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.schema import EDGE_KEYS, LOOP_KEYS, MAP_KEYS, SUBGRAPH_KEYS, Fragment
-from merrow_analysis.graph.call_bounds import count_of
-from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.measures.call_bounds import count_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.markup import Code, Inline, Markup

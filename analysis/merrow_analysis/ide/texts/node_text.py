@@ -8,9 +8,9 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.definitions.settings import Agent
 from merrow_analysis.graph.instructions import agent_of, memory_of, prompt_of, role_of
-from merrow_analysis.graph.metrics import metrics
+from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.ports import INPUT_OUTPUT
+from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import edge_notes

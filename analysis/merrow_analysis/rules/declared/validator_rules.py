@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.validation import Path
 from merrow_analysis.definitions.validators import Problem, names_in, problems_of
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity, Tag

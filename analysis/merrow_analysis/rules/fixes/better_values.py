@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.definitions.schema import Fragment
 from merrow_analysis.definitions.validation import violations
-from merrow_analysis.definitions.yaml_scalars import plain_value
+from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
 from merrow_analysis.suggest import closest
 
 _MOST = 5

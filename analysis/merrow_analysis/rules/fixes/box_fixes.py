@@ -11,10 +11,10 @@ from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.edits.box_writing import with_parameter
 from merrow_analysis.edits.change import GraphChange, Link, Wrapping
 from merrow_analysis.edits.replacements import edits_both_ways
-from merrow_analysis.graph.composites import Composite
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.boxes.words import EACH
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.graph.words import EACH
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel
 from merrow_analysis.rules.fixes.fix_context import asked

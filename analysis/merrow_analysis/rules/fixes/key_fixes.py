@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from merrow_analysis.definitions import label_text
-from merrow_analysis.definitions.metadata import parse_metadata
-from merrow_analysis.definitions.parameters import LabelParameter, parse_label
+from merrow_analysis.definitions.labels import label_text
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.parameters import LabelParameter, parse_label
 from merrow_analysis.definitions.schema import Fragment
 from merrow_analysis.definitions.validation import Path, violations
-from merrow_analysis.definitions.yaml_scalars import plain_value
+from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.parameters import without_entry
 from merrow_analysis.edits.yaml_write import flow as written_flow

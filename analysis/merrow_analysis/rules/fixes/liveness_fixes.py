@@ -8,7 +8,7 @@ from itertools import chain
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.graph.notation import AFTER
+from merrow_analysis.graph.placing.notation import AFTER
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import free_id
 from merrow_analysis.rules.fixes.copies import vote_over_three

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
+from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.knots import Knot, read_knot
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
-from merrow_analysis.graph.words import AGAIN
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed, spelled

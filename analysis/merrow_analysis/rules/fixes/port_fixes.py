@@ -8,7 +8,7 @@ from merrow_analysis.definitions.types import ANY, PROBLEM, TEXT, Type, is_varia
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, Link
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.placement import Finding
+from merrow_analysis.graph.placing.placement import Finding
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel, remove_edge
 from merrow_analysis.rules.fixes.feeding import feed, feed_value, with_port

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from merrow_analysis.definitions.front_matter import read_front_matter
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.suggest import closest

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from merrow_analysis.definitions.front_matter import read_front_matter
-from merrow_analysis.definitions.metadata import parse_metadata
+from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.replacements import Replacement
 from merrow_analysis.edits.yaml_write import quoted

@@ -17,9 +17,9 @@ from merrow_runtime.running.resources import Chosen
 from merrow_runtime.spending.ledger import ledger
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.cache import Cache, kept
-from merrow_runtime.store.case_recording import CallList
 from merrow_runtime.store.contract import CallRecord
-from merrow_runtime.store.recording import Replay
+from merrow_runtime.store.recordings.case_recording import CallList
+from merrow_runtime.store.recordings.recording import Replay
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical
 

@@ -23,9 +23,9 @@ from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.running.api import finish, start
 from merrow_runtime.running.resources import Chosen, NoEndpoint
 from merrow_runtime.running.run import RunResult
-from merrow_runtime.store.case_recording import CallList, CaseRecording, same_output
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.recording import Replay
+from merrow_runtime.store.recordings.case_recording import CallList, CaseRecording, same_output
+from merrow_runtime.store.recordings.recording import Replay
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import as_text, canonical
 from merrow_runtime.workflow import Workflow

@@ -14,10 +14,10 @@ from merrow_analysis.edits.front_matter import exchange_prompts
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.write import write
 from merrow_analysis.edits.yaml_write import quoted
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, Word
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.graph.words import AGAIN, EACH, Word
 from merrow_optimizer.joining.layout import below_the_top, together
 from merrow_optimizer.joining.text import End, Selection, members
 from merrow_optimizer.mutations.base import NewFile

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from merrow_analysis.graph.boxes.words import Word
 from merrow_analysis.graph.nodes import TypedEdge
-from merrow_analysis.graph.words import Word
 from merrow_optimizer.mutations.wiring import joined
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
+from merrow_analysis.graph.boxes.words import Word
 from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.words import Word
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _OF_TEXT = frozenset({"op", "role", "instruction", "prompt"})

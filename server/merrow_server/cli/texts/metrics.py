@@ -9,8 +9,8 @@ from merrow_server.rendering.snippet import cells, visible
 
 if TYPE_CHECKING:
     from merrow_analysis.graph.measures.measures import Measures
+    from merrow_analysis.graph.measures.metrics import Metrics
     from merrow_analysis.graph.measures.simulation import Simulation
-    from merrow_analysis.graph.metrics import Metrics
 
 _LONGEST_PATH = 6
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from merrow_analysis.graph.measures.measures import Measures, measure
+from merrow_analysis.graph.measures.metrics import Metrics
 from merrow_analysis.graph.measures.simulation import Simulation, simulate
-from merrow_analysis.graph.metrics import Metrics
 from merrow_optimizer.planning.ranking import RULES, ranked
 from merrow_optimizer.planning.reading import Reading
 from merrow_optimizer.planning.task_graph import TaskGraph

@@ -1,0 +1,1 @@
+"""YAML as Mermaid reads it, with the place of every key and value."""

@@ -1,0 +1,59 @@
+"""The words on edges at composites: ``again``, ``over``, ``each`` and ``first``.
+
+A label is ``[case:][word:][output:][port]``. A word is one only where it has a meaning: ``again`` inside a composite, ``each``
+into a Map, ``over`` out of a Loop, ``first`` into a composite towards a node with an ``again`` edge. Elsewhere it is a name like
+any other. Out of a Decision the first part is always the case.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from merrow_analysis.graph.boxes.composites import Border, Composites
+
+Word = Literal["again", "over", "each", "first"]
+AGAIN: Word = "again"
+OVER: Word = "over"
+EACH: Word = "each"
+FIRST: Word = "first"
+
+
+class WordedLabel(NamedTuple):
+    """The word of an edge, and its label without that word; None where nothing is left."""
+
+    word: Word
+    text: str | None
+
+
+def worded(
+    text: str | None, border: Border, composites: Composites, *, from_decision: bool, again_into: bool
+) -> WordedLabel | None:
+    """The word on an edge that crosses ``border``, if any. ``again_into`` says that an ``again`` edge leads to its target."""
+    if text is None or (border.scope is None and not border.left and not border.entered):
+        return None
+    parts = [part.strip() for part in text.split(":")]
+    start = 1 if from_decision else 0
+    for number, part in enumerate(parts[start:] if from_decision else parts[:1], start):
+        word = _meaning(part, border, composites, again_into)
+        if word is not None:
+            rest = [*parts[:number], *parts[number + 1 :]]
+            return WordedLabel(word, ":".join(rest) or None)
+    return None
+
+
+def _meaning(part: str, border: Border, composites: Composites, again_into: bool) -> Word | None:
+    """The word that a part of a label is on an edge that crosses ``border``; None where it is a name."""
+    if part == AGAIN:
+        return AGAIN if border.scope is not None else None
+    if part == OVER:
+        return OVER if border.left and composites.boxes[border.left[0]].kind == "loop" else None
+    if part == EACH:
+        return EACH if entered_map(border, composites) is not None else None
+    if part == FIRST:
+        return FIRST if border.entered and again_into else None
+    return None
+
+
+def entered_map(border: Border, composites: Composites) -> str | None:
+    """The Map that an ``each`` edge takes a list apart for: the innermost around its target, where the edge enters it."""
+    return next((box for box in reversed(border.entered) if composites.boxes[box].kind == "map"), None)

@@ -1,0 +1,1 @@
+"""What is in Loops and Maps, what crosses their borders, when they end."""

@@ -1,0 +1,302 @@
+"""Loops and Maps as they are drawn: what crosses their borders, what lies in them, what they lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.lines import indentation, insert_lines_after
+from merrow_analysis.graph.bare.reach import components, shortest_cycle
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.boxes.words import EACH
+from merrow_analysis.graph.flow import Subgraph
+from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
+from merrow_analysis.graph.liveness.frames import Unit, unit_edges
+from merrow_analysis.graph.liveness.plan import order_of
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.graph.records import EdgeRecord
+from merrow_analysis.rules.box_kinds import box_kinds
+from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.end_rules import ends_inside
+from merrow_analysis.rules.fixes.box_fixes import as_group, leave_box, name_box, remove_box, rename_box, take_apart
+from merrow_analysis.rules.fixes.box_moves import moved_below
+from merrow_analysis.rules.fixes.edge_fixes import remove_edge
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
+from merrow_analysis.rules.fixes.loop_fixes import with_word
+from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
+from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.reporting import fix, label_range, listed, report
+
+_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+LEAVES_AND_COMES_BACK = _FAMILY.rule(
+    "MW119",
+    "path-comes-back",
+    "A path leaves a Loop or Map and comes back into it.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.PATHS,
+)
+MAP_WITHOUT_EACH = _FAMILY.rule(
+    "MW121",
+    "map-without-each",
+    "No edge into a Map says `each`, so it has no items.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE | Flags.PATHS,
+)
+METADATA_ABOVE_END = _FAMILY.rule(
+    "MW122",
+    "metadata-above-end",
+    "The metadata of a subgraph is above its `end`, where Mermaid makes a node of it.",
+    Severity.WARNING,
+    fix="sometimes",
+)
+IDLE_LOOP = _FAMILY.rule(
+    "MW124",
+    "idle-loop",
+    "No `again` edge of a Loop brings a value, so it has one turn or repeats itself.",
+    Severity.WARNING,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE,
+)
+NEVER_OVER = _FAMILY.rule(
+    "MW125",
+    "never-over",
+    "An `over` edge is never taken, for its Loop never runs out of turns.",
+    Severity.WARNING,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE,
+)
+BROKEN_BOX = _FAMILY.rule(
+    "MW126",
+    "broken-box",
+    "A Loop or Map has no id of its own, has no nodes, or shares a node with another subgraph.",
+    Severity.ERROR,
+    fix="sometimes",
+    flags=Flags.NEEDS_WHOLE,
+)
+
+
+@_FAMILY.checked_by
+def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
+    """Findings about composites."""
+    graph = context.graph
+    yield from _above_end(graph)
+    if not graph.composites:
+        return
+    groups = graph.flow.subgraphs
+    boxes = [box for box in graph.composites if not box.implied]
+    for box in boxes:
+        yield from _broken(context, box, groups)
+    yield from _coming_back(context, groups)
+    again: dict[str | None, list[EdgeRecord]] = {}
+    for record in graph.again_records:
+        again.setdefault(graph.composites.border(record.source, record.target).scope, []).append(record)
+    for box in boxes:
+        if box.nodes or graph.composites.members(box.id):
+            if box.kind == "map":
+                yield from _without_each(context, box, groups)
+            else:
+                yield from _idle(context, box, again.get(box.id, []), groups)
+    for edge in graph.over:
+        yield from _never_over(context, edge)
+
+
+def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
+    for name, group in graph.flow.groups.items():
+        for metadata, block in group.metadata[: group.early]:
+            message = (
+                f"This metadata of {name} is above its `end`: Merrow reads it, but Mermaid makes a node of it; move the "
+                "line below `end`."
+            )
+            fixes = moved_below(group, block, f"Move it below the end of {name}")
+            yield report(METADATA_ABOVE_END, block.range(metadata.span), message, fixes=fixes)
+
+
+def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    graph = context.graph
+    group = groups[box.id]
+    if group.name is None:
+        message = (
+            f"This {box.operator} has no id, by which its turns are known; write one before its title, such as "
+            f'`subgraph STEPS["{group.title}"]`.'
+        )
+        yield report(BROKEN_BOX, group.range, message, fixes=_sound(context, name_box(context, group)))
+    members = graph.composites.members(box.id)
+    if not any(name in graph.flow.chart.nodes for name in members):
+        message = f"The {box.operator} {box.id} has no nodes, so it does nothing; put nodes into it or remove it."
+        yield report(BROKEN_BOX, group.range, message, fixes=_sound(context, remove_box(context, group)))
+    for block in group.repeated:
+        start = len(block.text) - len(block.text.lstrip())
+        message = (
+            f"Another subgraph has the id {box.id} already, so their nodes lie in one {box.operator}; give it an id of its "
+            "own."
+        )
+        related = [Related(group.range, f"{box.id} begins here")]
+        place = block.range((start, len(block.text.rstrip())))
+        yield report(
+            BROKEN_BOX, place, message, related=related, fixes=_sound(context, rename_box(context, group, block))
+        )
+    for name in group.refused:
+        owner = next((other for other in groups.values() if name in other.nodes), None)
+        if owner is None or _is_around(groups, box.id, owner.id) or graph.by_id.get(name) is None:
+            continue
+        message = (
+            f"{name} lies in {owner.id}, the first subgraph that mentions it, and so not in {box.id} as well; mention it "
+            "in one of the two."
+        )
+        related = [Related(group.range, f"{box.id} mentions {name} too")]
+        node = graph.by_id[name]
+        yield report(
+            BROKEN_BOX, node.flow.range, message, related=related, fixes=_sound(context, leave_box(node, group))
+        )
+
+
+def _sound(context: GraphContext, fixes: Iterator[Fix]) -> Iterator[Fix]:
+    """Those fixes after which a finding less about broken boxes is there."""
+    yield from asked(context).sound(BROKEN_BOX, fixes, what_edges_bring)
+
+
+def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
+    seen: set[str] = set()
+    at: str | None = inner
+    while at is not None and at not in seen and at in groups:
+        if at == outer:
+            return True
+        seen.add(at)
+        at = groups[at].parent
+    return False
+
+
+def _coming_back(context: GraphContext, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    """One finding for each knot of composites and nodes around them that wait for each other."""
+    graph = context.graph
+    if _stand_together(graph):
+        return
+    knotted = {index for cycle in graph.cycles for index in cycle}
+    ends = {graph.core.handles[name] for name in ends_inside(graph)}
+    for row in unit_edges(graph.core).values():
+        units = list(row)
+        if not any(isinstance(unit, str) for unit in units):
+            continue
+        numbers = {unit: number for number, unit in enumerate(units)}
+        following = [sorted(numbers[target] for target in row[unit]) for unit in units]
+        for component in components(following, range(len(units))):
+            boxed = [number for number in component if isinstance(units[number], str)]
+            if len(component) < 2 or not boxed:
+                continue
+            members = [index for number in component for index in _handles(graph, units[number])]
+            if knotted.intersection(members) or not ends.isdisjoint(members):
+                continue  # which has a finding of its own
+            first = boxed[0]
+            circle = shortest_cycle(following, [first, *(number for number in component if number != first)])
+            yield _comes_back(context, str(units[first]), [units[number] for number in circle[1:]], groups)
+
+
+def _stand_together(graph: TypedGraph) -> bool:
+    """Whether in the order of the nodes no other one stands between those of any composite, so that none comes back."""
+    if graph.cycles or graph.shape.wrong:
+        return False
+    handles, places = graph.core.handles, graph.shape.places
+    for box in graph.composites:
+        found = [places[handles[name]] for name in graph.composites.members(box.id) if name in handles]
+        if found and max(found) - min(found) >= len(found):
+            return False
+    return True
+
+
+def _handles(graph: TypedGraph, unit: Unit) -> list[int]:
+    if isinstance(unit, int):
+        return [unit]
+    return [graph.core.handles[name] for name in graph.composites.members(unit) if name in graph.core.handles]
+
+
+def _comes_back(context: GraphContext, box: str, between: list[Unit], groups: dict[str, Subgraph]) -> Diagnostic:
+    graph = context.graph
+    inside = set(graph.composites.members(box))
+    first, last = (set(_handles(graph, unit)) for unit in (between[0], between[-1]))
+    out = next(e for e in graph.edges if e.source.id in inside and e.target.index in first)
+    back = next(e for e in graph.edges if e.source.index in last and e.target.id in inside)
+    names = [unit if isinstance(unit, str) else graph.node(unit).id for unit in between]
+    nodes = [graph.node(unit) for unit in between if isinstance(unit, int)]
+    place = nodes[0].flow.range if nodes else groups[names[0]].range
+    message = (
+        f"A path leaves {box} at {out.source.id} and comes back at {back.target.id} by {listed(names)}, but {box} begins "
+        f"only when all that enters it is there; move {listed(names)} into {box}."
+    )
+    related = [
+        Related(out.flow.range, f"it leaves {box} here"),
+        Related(back.flow.range, f"it comes back into {box} here"),
+    ]
+    fixes: Iterable[Fix] = ()
+    claimed = {name for group in groups.values() for name in group.nodes}
+    if (
+        len(nodes) == len(between)
+        and not claimed.intersection(names)
+        and not any(n.kind in ("input", "output") for n in nodes)
+    ):
+        start = groups[box].block
+        lines = [f"{indentation(start)}    {name}" for name in names]
+        moved = [fix(f"Move {listed(names)} into {box}", [insert_lines_after(start, lines)], safe=False)]
+        fixes = asked(context).sound(LEAVES_AND_COMES_BACK, moved, what_edges_bring)
+    return report(LEAVES_AND_COMES_BACK, place, message, related=related, fixes=fixes)
+
+
+def _without_each(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    graph = context.graph
+    if graph.lists.get(box.id):
+        return
+    entering = [edge for edge in graph.edges if box.id in edge.entered and edge.word is None]
+    lists = [edge for edge in entering if any((feed.type or "").startswith("list[") for feed in edge.feeds)]
+    message = f"No edge into the Map {box.id} says `each`, so it has no items; "
+    innermost = [edge for edge in lists if graph.composites.around(edge.target.id)[0] == box.id]
+    if len(innermost) == 1:
+        edge = innermost[0]
+        label = with_word(edge, EACH)
+        message += f"write `{label}` on the edge from {edge.source.id}, which brings a list."
+    else:
+        member = next(iter(box.nodes), "X")
+        message += f"write `each` on the edge that brings the list, such as `LIST -->|each| {member}`."
+    because = [Cause(one.code, one.range) for one in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
+    fixes = take_apart(context, MAP_WITHOUT_EACH, box, innermost)
+    yield report(MAP_WITHOUT_EACH, groups[box.id].range, message, fixes=fixes, because=because)
+
+
+def _idle(
+    context: GraphContext, box: Composite, own: list[EdgeRecord], groups: dict[str, Subgraph]
+) -> Iterator[Diagnostic]:
+    graph = context.graph
+    if any(graph.by_id[record.source].kind != "decision" or not graph.edge(record).order_only for record in own):
+        return
+    if own:
+        message = (
+            f"The `again` edges of {box.id} bring no value, so each turn is given what the first was, and repeats it at "
+            "temperature 0; let one of them feed a port."
+        )
+        related = [Related(graph.edge(record).flow.range, "it brings no value") for record in own[:5]]
+        yield report(IDLE_LOOP, groups[box.id].range, message, related=related)
+        return
+    message = (
+        f"The Loop {box.id} has no `again` edge, so it has one turn; write `again` on the edge that begins the next one, "
+        "or remove the box."
+    )
+    yield report(IDLE_LOOP, groups[box.id].range, message, fixes=as_group(context, IDLE_LOOP, box))
+
+
+def _never_over(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
+    combinations = context.graph.combinations
+    box = edge.left[0]
+    loop = combinations.loops.get(box)
+    if loop is None or not loop.again or combinations.live is None:
+        return
+    try:
+        taken = combinations.live.taken(order_of(edge))
+    except TooManyCombinationsError:
+        return
+    if taken != NEVER or combinations.runs(edge.source) == NEVER:
+        return
+    message = (
+        f"This `over` edge is never taken: {edge.source.id} runs in no turn of {box} after which another one would follow; "
+        "remove it."
+    )
+    yield report(NEVER_OVER, label_range(edge), message, fixes=remove_edge(context, NEVER_OVER, edge.flow))

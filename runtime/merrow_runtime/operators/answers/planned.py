@@ -1,0 +1,205 @@
+"""Workflows that a model plans: what an answer of type Workflow must be, and how it is read.
+
+Such a text comes from a model, and perhaps from what a model has read. So it is checked like a file, and moreover it reaches
+nothing outside: it names no file, model or setting of the machine, and it is small and bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.definitions.configuration import Config
+from merrow_analysis.definitions.labels.metadata import parse_metadata
+from merrow_analysis.definitions.labels.step_text import step_text
+from merrow_analysis.definitions.provider import ResourceError
+from merrow_analysis.definitions.types import ANY, TEXT
+from merrow_analysis.document import Document
+from merrow_analysis.graph.drawings.drawing import is_diamond
+from merrow_analysis.graph.drawings.fold import fold
+from merrow_analysis.graph.measures.call_bounds import call_bounds, count_of
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
+from merrow_analysis.graph.records import NodeRecord
+from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.models.trust import workspace_values
+from merrow_runtime.operators.answers.fences import fences
+from merrow_runtime.workflow import Workflow, check_workflow
+
+LONGEST = 50_000
+"""Characters of a planned workflow."""
+
+MOST_NODES = 50
+MOST_DECISIONS = 12
+"""What is passed on through Decisions in a row grows with each of them, and so does the time to check it."""
+
+_MOST_JOINED = 200
+"""Boxes in lists like ``A & B``: each of one list leads to each of the next."""
+MOST_CALLS = 1_000
+"""Calls that one run of a planned workflow may make at most, by the bounds of its Loops, Maps and samples."""
+
+_MOST_TOLD = 8
+"""Findings that the model is told at once."""
+
+_NAME = "the planned workflow"
+_OUT_OF_REACH = frozenset({"model", "retries", "timeout", "budget", "libraries"})
+"""Keys by which a planned workflow would decide what it costs, how long it waits, or what it reads."""
+
+FORM = f"""\
+Answer with one fenced block that begins with ```mermaid and holds the whole workflow, a Mermaid flowchart:
+- Its first line is `flowchart TD`. `PROBLEM([Problem])` stands for the task, `RETURN([Result])` for the result.
+- Each step is a box with an id of its own and, in quotes, what is to be done, in plain words: `HOME["Write the home page."]`. \
+A step is given to a model of its own, which sees the results of the steps before it.
+- An arrow leads from a step to each one that needs its result: `STRUCTURE --> HOME`. Steps without an arrow between them may \
+run at the same time.
+- Exactly one step leads to RETURN; it puts the results together. Every step is reached from PROBLEM.
+- There are at most {MOST_NODES} boxes, and no arrow leads back."""
+"""How a model is asked for a workflow."""
+
+EMPTY = "flowchart TD\n    PROBLEM([Problem]) --> RETURN([Result])\n"
+"""The workflow that gives what it is given."""
+
+
+class _NoFiles:
+    """A `Provider` that has nothing to read."""
+
+    def read(self, path: str) -> str:
+        raise ResourceError(f"a planned workflow can name no file, and this names {path}.")
+
+    def exists(self, path: str) -> bool:
+        del path
+        return False
+
+
+def read_workflow(text: str) -> str:
+    """The workflow that an answer is, alone or in a fence. Raises `AnswerFailure` that names what is wrong with it."""
+    blocks = fences(text)
+    of_mermaid = [block for block in blocks if block.language == "mermaid"] or blocks
+    if len(of_mermaid) > 1:
+        message = f"The answer has {len(of_mermaid)} blocks, and one workflow is wanted."
+        raise AnswerFailure(message, advice=f"{message} Answer with one block alone.")
+    plan = (of_mermaid[0].text if of_mermaid else text).strip()
+    problem = problem_of(plan)
+    if problem is not None:
+        raise AnswerFailure(
+            f"It is no workflow that can be run. {problem}",
+            advice=f"Your workflow can't be run. {problem}\nAnswer with the whole workflow again.",
+        )
+    return plan
+
+
+@lru_cache(maxsize=64)
+def problem_of(text: str) -> str | None:
+    """Why a text is no workflow that may be run, in sentences; None where it is one."""
+    try:
+        load_planned(text)
+    except AnswerFailure as failure:
+        return str(failure)
+    return None
+
+
+def load_planned(text: str) -> Workflow:
+    """The workflow that a text is. Raises `AnswerFailure` with all that is wrong with it."""
+    if not text.strip():
+        raise AnswerFailure("It is empty.")
+    if len(text) > LONGEST:
+        raise AnswerFailure(f"It has {len(text):,} characters; at most {LONGEST:,} are read.")
+    found = list(_oversized(text))
+    if found:
+        raise AnswerFailure("\n".join(found))
+    files = _NoFiles()
+    analysis = analyse(text, provider=files, config=Config(), as_workflow=True)
+    found = [f"Line {one.range.start.line + 1}: {one.message}" for one in analysis.errors]
+    graph = analysis.typed
+    if not found and graph is not None:
+        found = list(_refused(analysis, graph))
+    if found:
+        more = f"\nAnd {len(found) - _MOST_TOLD} more." if len(found) > _MOST_TOLD else ""
+        raise AnswerFailure("\n".join(found[:_MOST_TOLD]) + more)
+    try:
+        return check_workflow(text, name=_NAME, provider=files, analysis=analysis)
+    except UsageFailure as problem:
+        raise AnswerFailure(str(problem)) from None
+
+
+def input_of(graph: TypedGraph) -> TypedNode:
+    """The input of a planned workflow that takes the problem."""
+    return _inputs(graph)[0]
+
+
+def _inputs(graph: TypedGraph) -> list[TypedNode]:
+    """The inputs that must be given; where all have defaults, those."""
+    inputs = list(graph.inputs)
+    return [node for node in inputs if "default" not in node.resolution.parameters] or inputs
+
+
+def _oversized(text: str) -> Iterator[str]:
+    """What is too large to be looked at more closely: while a text is checked, the run waits."""
+    if text.count("&") > _MOST_JOINED:
+        yield f"It has more than {_MOST_JOINED} `&`; draw fewer arrows."
+        return
+    diagram = Document(text).diagram
+    nodes = fold(diagram.blocks, diagram.moved).chart.nodes if diagram.is_flowchart else {}
+    decisions = sum(map(_may_decide, nodes.values()))
+    if len(nodes) > MOST_NODES:
+        yield f"It has {len(nodes)} nodes; at most {MOST_NODES} are run."
+    if decisions > MOST_DECISIONS:
+        yield f"It has {decisions} Decisions; at most {MOST_DECISIONS} are run."
+
+
+def _may_decide(record: NodeRecord) -> bool:
+    """Whether a node is drawn as a Decision, or may be written as one."""
+    label = "" if record.label is None else f"{record.label.text} {step_text(record.label.text)}"
+    ops = (parse_metadata(metadata.body).values.get("op") for metadata, _ in record.metadata)
+    said = " ".join([label, *(use.name.text for use in record.classes), *map(str, ops)])
+    return is_diamond(record) or "decision" in said.casefold()
+
+
+def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
+    """What a file may do and a planned workflow may not."""
+    bounds = call_bounds(graph)
+    if bounds.most is None:
+        yield "How many calls it makes has no bound, since it runs a planned workflow itself; draw its steps instead."
+    elif bounds.most > MOST_CALLS or any(_times(graph, box.id) > MOST_CALLS for box in graph.composites):
+        yield f"It may make more than {MOST_CALLS:,} calls; lower `max` of its Loops and Maps, or `samples`."
+    yield from _signature(graph)
+    block = analysis.settings.document.values.get("workflow")
+    said = block if isinstance(block, dict) else {}
+    for key in [*(key for key in said if key in _OUT_OF_REACH), *(one.key for one in workspace_values(said, _NAME))]:
+        yield f"`{key}` in its front matter is not for it to say; leave it out."
+    for agent in analysis.settings.agents.values():
+        if agent.model is not None:
+            yield f"`model` of the agent {agent.name} is not for it to say; leave it out."
+    for validator in analysis.settings.validators.values():
+        if any(check.kind == "schema" for check in validator.checks):
+            yield f"`schema` of the validator {validator.name} is not for it to say; leave it out."
+    for node in graph.nodes:
+        parameters = node.resolution.parameters
+        for key in parameters.keys() & _OUT_OF_REACH:
+            yield f"`{key}` at {node.id} is not for it to say; leave it out."
+        if "format" in parameters and not isinstance(parameters["format"].value, str):
+            yield f"`format` at {node.id} must be a word; leave out the schema."
+    for box in graph.composites:
+        if "budget" in box.parameters:
+            yield f"`budget` at {box.id} is not for it to say; leave it out."
+
+
+def _times(graph: TypedGraph, name: str) -> int:
+    """How often what is in a composite may run."""
+    return prod(count_of(graph.composites.boxes[one], "max") for one in graph.composites.chain(name))
+
+
+def _signature(graph: TypedGraph) -> Iterator[str]:
+    inputs, outputs = _inputs(graph), list(graph.outputs)
+    if len(inputs) != 1:
+        yield f"It must have one input, which is given the problem; it has {len(inputs)}."
+    else:
+        type_ = inputs[0].outputs.get(INPUT_OUTPUT) or ANY
+        if TEXT not in graph.types.ancestors(type_) and type_ != ANY:
+            yield f"Its input {inputs[0].id} must take the problem, which is text; its type is {type_}."
+        elif graph.types.words_of(type_) is not None:
+            yield f"Its input {inputs[0].id} must take any problem; its type {type_} has only some words."
+    if len(outputs) != 1:
+        yield f"It must have one output, which gives its result; it has {len(outputs)}."

@@ -1,0 +1,1 @@
+"""Operators that write, test or run programs."""

@@ -1,0 +1,1 @@
+"""How instructions, inputs and memory become messages."""
