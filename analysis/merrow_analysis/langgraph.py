@@ -148,7 +148,7 @@ def _innermost(flow: Flow) -> dict[str, str]:
 def _path(flow: Flow, box: str | None) -> list[str]:
     """The subgraphs around a place, from outside."""
     path: list[str] = []
-    while box is not None and box not in path:
+    while box is not None:
         path.append(box)
         box = flow.subgraphs[box].parent
     return path[::-1]

@@ -238,12 +238,12 @@ def parameters_of(group: Subgraph) -> dict[str, Parameter]:
 
 def _enclosing(subgraphs: Mapping[str, Subgraph], name: str) -> list[str]:
     """The subgraphs around one, innermost first."""
-    found: dict[str, None] = {}
+    found: list[str] = []
     parent = subgraphs[name].parent
-    while parent is not None and parent in subgraphs and parent not in found and parent != name:
-        found[parent] = None
+    while parent is not None:
+        found.append(parent)
         parent = subgraphs[parent].parent
-    return list(found)
+    return found
 
 
 def _around(subgraphs: Mapping[str, Subgraph], name: str, kinds: Mapping[str, CompositeKind]) -> str | None:

@@ -42,9 +42,12 @@ class Members(NamedTuple):
 
 
 def members_of(bodies: Iterable[Body]) -> dict[str, Members]:
-    """The members of each subgraph: a node is in the first one of those that mention it to be closed."""
+    """The members of each subgraph: a node is in the first one of those that mention it to be closed. None is around itself,
+    also where several have the same id.
+    """
     claimed: set[str] = set()
     found: dict[str, Members] = {}
+    outer: dict[str, str] = {}
     for body in bodies:
         name = body.id
         members = [node for node in body.members if node not in claimed and node != name]
@@ -55,9 +58,20 @@ def members_of(bodies: Iterable[Body]) -> dict[str, Members]:
         claimed.update(members)
         for member in members:
             inner = found.get(member)
-            if inner is not None and inner.parent is None:
+            if inner is not None and inner.parent is None and _outermost(outer, name) != member:
                 found[member] = inner._replace(parent=name)
+                outer[member] = name
     return found
+
+
+def _outermost(outer: dict[str, str], name: str) -> str:
+    """The outermost subgraph around one. ``outer`` has one around each, and gets further ones: so many questions take little time."""
+    while (around := outer.get(name)) is not None:
+        further = outer.get(around)
+        if further is None:
+            return around
+        outer[name] = name = further
+    return name
 
 
 def with_members(bodies: Iterable[Body], subgraphs: Mapping[str, Subgraph]) -> dict[str, Subgraph]:

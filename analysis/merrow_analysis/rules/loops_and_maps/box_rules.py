@@ -158,14 +158,10 @@ def _sound(context: GraphContext, fixes: Iterator[Fix]) -> Iterator[Fix]:
 
 
 def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
-    seen: set[str] = set()
     at: str | None = inner
-    while at is not None and at not in seen and at in groups:
-        if at == outer:
-            return True
-        seen.add(at)
+    while at is not None and at != outer:
         at = groups[at].parent
-    return False
+    return at is not None
 
 
 def _coming_back(context: GraphContext, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
