@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from merrow_optimizer.evaluation.plan import Limits
@@ -31,8 +31,9 @@ from merrow_server.evaluations.report import (
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import comparison_lines
 from merrow_server.runs.journal import place_of
+from merrow_server.runs.journalled import Check, Journalled
 from merrow_server.runs.orders import ASKED, EvaluationOrder, WorkflowText
-from merrow_server.runs.tickets import Check, Json, Ticketed
+from merrow_server.runs.tickets import Json
 
 _PAUSE = 0.1
 """Seconds between two tellings of how far an evaluation is."""
@@ -40,16 +41,37 @@ _OLDER = 5
 """Evaluations of a workflow that are looked at for the newest one with a score."""
 
 
-class Evaluations(Ticketed[EvaluationOrder, Prepared, EvaluationRecord]):
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """An evaluation that can begin, or go on where it has a record."""
+
+    prepared: Prepared
+    record: EvaluationRecord | None
+
+    async def close(self) -> None:
+        """End what was opened for it."""
+        await self.prepared.close()
+
+
+class Evaluations(Journalled[_Ready, EvaluationRecord]):
     """Evaluations that are ready or worked on, by their tickets."""
 
-    what = "evaluation"
+    what = "Evaluation"
+    cancelled = "The evaluation was cancelled before it began."
 
     def __init__(self, store: Store, choosing: Choosing, check: Check) -> None:
         super().__init__(store, choosing, check)
         self._known: dict[tuple[Any, ...], Json] = {}
 
-    async def _prepare(self, order: EvaluationOrder, limits: Limits) -> tuple[Prepared, EvaluationRecord | None, Json]:
+    async def prepare(self, order: EvaluationOrder) -> Json:
+        """Make an evaluation ready, to be worked on or dropped: what it may cost. Nothing is called.
+
+        Raises `RunFailure`, with every mistake in the data and its place.
+        """
+        return await self._make_ready(order.ticket, self._prepared(order))
+
+    async def _prepared(self, order: EvaluationOrder) -> tuple[_Ready, Json]:
+        limits = Limits(**order.budget)
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
@@ -72,19 +94,20 @@ class Evaluations(Ticketed[EvaluationOrder, Prepared, EvaluationRecord]):
             "model": prepared.plan.model,
             "notices": remarks(self._store, prepared),
         }
-        return prepared, record, found
+        return _Ready(prepared, record), found
 
     async def carry_out(self, ticket: int, told: Callable[[Json], None]) -> Json:
         """Work on an evaluation that is ready to its end, whatever that is; how it ended. ``told`` is called with how far it is
         and the items that were scored since, as `_Telling` has it. Raises `StoreFailure`.
         """
-        async with self._taken(ticket) as (prepared, record):
+        async with self._taken(ticket) as ready:
+            prepared, record = ready.prepared, ready.record
             plan = prepared.plan
             if record is None:
                 record = begin(self._store, plan, prepared.data.hash, prepared.data.part, prepared.again)
             known = self._store.evaluations.scores(record.id)
             telling = _Telling(record, SoFar(len(plan.items) * plan.repeats, known), told)
-            await self._finish(ticket, record.id, work(self._store, record.id, plan, telling.take), telling.tell)
+            await self._work(ticket, record.id, work(self._store, record.id, plan, telling.take), telling.tell)
             return self._object(self._store.evaluations.get(record.id))
 
     def list(self, workflow: str | None, limit: int) -> list[Json]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_server.plans.preparing import Asked, Choosing, Outcome, Prepared, prepare
 from merrow_server.plans.report import report
 from merrow_server.plans.words import cost_sentence
 from merrow_server.runs.orders import PlanOrder
-from merrow_server.runs.preparations import Preparations
+from merrow_server.runs.tickets import Json, Tickets
 
-Json = dict[str, Any]
 Told = Callable[[str, int, int], None]
 
 
@@ -29,19 +28,24 @@ class _Ready:
         await self.prepared.close()
 
 
-class Plans:
+class Plans(Tickets[_Ready]):
     """Plans that are ready to be asked for or under way, by their tickets. All of it belongs to the thread of the runs."""
 
+    cancelled = "The plans were cancelled; answers that came are kept and not paid again."
+
     def __init__(self, store: Store, choosing: Choosing) -> None:
+        super().__init__()
         self._store, self._choosing = store, choosing
-        self._orders: Preparations[_Ready] = Preparations("plans")
 
     async def prepare(self, order: PlanOrder, told: Told) -> Json:
         """Make plans ready, to be asked for or dropped: what they may cost. No model is asked. Raises `RunFailure`."""
-        ready = await self._orders.make_ready(order.ticket, self._prepared(order, told))
-        prepared, known = ready.prepared, ready.known
+        return await self._make_ready(order.ticket, self._prepared(order, told))
+
+    async def _prepared(self, order: PlanOrder, told: Told) -> tuple[_Ready, Json]:
+        prepared = prepare(Asked(**order.asked), self._store, choosing=self._choosing)
+        known = await prepared.known()
         sentence = cost_sentence(prepared) if known is None else "All answers are known already; no call is made."
-        return {
+        return _Ready(prepared, known, told), {
             **prepared.forecast.to_json(),
             "endpoint": prepared.chosen.endpoint.origin,
             "model": prepared.wanted.model,
@@ -50,26 +54,14 @@ class Plans:
             "notices": list(prepared.notices),
         }
 
-    async def _prepared(self, order: PlanOrder, told: Told) -> _Ready:
-        prepared = prepare(Asked(**order.asked), self._store, choosing=self._choosing)
-        return _Ready(prepared, await prepared.known(), told)
-
-    async def drop(self, ticket: int) -> None:
-        """Nobody wants them."""
-        await self._orders.drop(ticket)
-
     async def carry_out(self, ticket: int) -> Json:
         """Ask the models: the report. Raises `RunFailure`, also where it was cancelled."""
-        return await self._orders.carry_out(ticket, self._done)
+        async with self._taken(ticket) as ready:
+            done = await self._finish(ticket, self._done(ready))
+            if done is None:
+                raise UsageFailure(self.cancelled)
+            return done
 
     async def _done(self, ready: _Ready) -> Json:
         outcome = ready.known if ready.known is not None else await ready.prepared.run(ready.told)
         return report(ready.prepared, outcome)
-
-    def cancel(self, ticket: int) -> bool:
-        """Cancel the plans with this number, begun or not; whether there are any."""
-        return self._orders.cancel(ticket)
-
-    async def close(self) -> None:
-        """Cancel what is under way."""
-        await self._orders.close()

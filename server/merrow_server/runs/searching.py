@@ -31,8 +31,9 @@ from merrow_server.optimizations.preparing import (
 from merrow_server.optimizations.report import search_object
 from merrow_server.optimizations.words import plan_lines, report_lines
 from merrow_server.runs.journal import place_of
+from merrow_server.runs.journalled import Check, Journalled
 from merrow_server.runs.orders import SearchOrder, WorkflowText
-from merrow_server.runs.tickets import Check, Json, Ticketed
+from merrow_server.runs.tickets import Json
 
 _PAUSE = 0.1
 """Seconds between two tellings of how far a search is."""
@@ -44,9 +45,10 @@ _BOUNDLESS = 10**8
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A search that can begin, and the folder for its candidates where one is named."""
+    """A search that can begin, or go on where it has a record, and the folder for its candidates where one is named."""
 
     search: PreparedSearch
+    record: OptimizationRecord | None
     out: str | None
 
     async def close(self) -> None:
@@ -54,16 +56,25 @@ class _Ready:
         await self.search.close()
 
 
-class Searches(Ticketed[SearchOrder, _Ready, OptimizationRecord]):
+class Searches(Journalled[_Ready, OptimizationRecord]):
     """Searches that are ready or worked on, by their tickets."""
 
-    what = "search"
+    what = "Search"
+    cancelled = "The search was cancelled before it began."
 
     def __init__(self, store: Store, choosing: Choosing, check: Check) -> None:
         super().__init__(store, choosing, check)
         self._known: dict[tuple[Any, ...], Json] = {}
 
-    async def _prepare(self, order: SearchOrder, limits: Limits) -> tuple[_Ready, OptimizationRecord | None, Json]:
+    async def prepare(self, order: SearchOrder) -> Json:
+        """Make a search ready, to be worked on or dropped: what it may cost. Nothing is called.
+
+        Raises `RunFailure`, with every mistake in the data and its place.
+        """
+        return await self._make_ready(order.ticket, self._prepared(order))
+
+    async def _prepared(self, order: SearchOrder) -> tuple[_Ready, Json]:
+        limits = Limits(**order.budget)
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
@@ -96,20 +107,20 @@ class Searches(Ticketed[SearchOrder, _Ready, OptimizationRecord]):
             "free": plan.forecast.cost_usd.most == 0 and plan.proposing is None,
             "text": "\n".join(plan_lines(plan, str(prepared.data.file), prepared.data.part)),
         }
-        return _Ready(prepared, order.out), record, forecast
+        return _Ready(prepared, record, order.out), forecast
 
     async def carry_out(self, ticket: int, told: Callable[[Json], None]) -> Json:
         """Work on a search that is ready to its end, whatever that is; how it ended. ``told`` is called with how far it is, as
         `_Telling` has it. Raises `StoreFailure`, `UsageFailure` where it can't go on as it began.
         """
-        async with self._taken(ticket) as (ready, record):
-            prepared = ready.search
+        async with self._taken(ticket) as ready:
+            prepared, record = ready.search, ready.record
             plan = prepared.plan
             if record is None:
                 record = begin(self._store, plan, prepared.data.hash, prepared.data.part, prepared.again, ready.out)
             telling = _Telling(record.id, plan.evaluations, load(self._store, record.id), told)
             working = work(self._store, record, plan, telling.take)
-            await self._finish(ticket, record.id, working, telling.tell)
+            await self._work(ticket, record.id, working, telling.tell)
             found = load(self._store, record.id)
             with contextlib.suppress(UsageFailure):  # What can't be written is shown from the journal.
                 write_report(found)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.mutations.base import Difference
 from merrow_optimizer.suggestions.session import Outcome, price_of
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.workflow import Workflow
 from merrow_server.runs.orders import SuggestionOrder, WorkflowText
-from merrow_server.runs.preparations import Preparations
+from merrow_server.runs.tickets import Json, Tickets
 from merrow_server.suggestions.preparing import Asked, Choosing, Prepared, prepare
 from merrow_server.suggestions.report import report
 from merrow_server.suggestions.words import cost_sentence, usage_sentence
 
-Json = dict[str, Any]
 Check = Callable[[WorkflowText], Workflow]
 Told = Callable[[str, int, int], None]
 
@@ -34,40 +33,37 @@ class _Ready:
         await self.prepared.close()
 
 
-class Suggestions:
+class Suggestions(Tickets[_Ready]):
     """Sessions that are ready or under way, by their tickets. All of it belongs to the thread of the runs."""
 
+    cancelled = "The suggestions were cancelled; answers that came are kept and not paid again."
+
     def __init__(self, store: Store, choosing: Choosing, check: Check) -> None:
+        super().__init__()
         self._store, self._choosing, self._check = store, choosing, check
-        self._orders: Preparations[_Ready] = Preparations("suggestions")
 
     async def prepare(self, order: SuggestionOrder, told: Told) -> Json:
         """Make a session ready, to be carried out or dropped: what it may cost. No model is asked. Raises `RunFailure`."""
-        ready = await self._orders.make_ready(order.ticket, self._prepared(order, told))
-        prepared, known = ready.prepared, ready.known
+        return await self._make_ready(order.ticket, self._prepared(order, told))
+
+    async def _prepared(self, order: SuggestionOrder, told: Told) -> tuple[_Ready, Json]:
+        prepared = await prepare(
+            self._check(order.workflow),
+            Asked(**order.asked, limits=Limits(**order.budget)),
+            self._store,
+            choosing=self._choosing,
+            operators=order.operators,
+            told=told,
+        )
+        known = await prepared.known()
         models, endpoint = prepared.session.models, prepared.chosen.endpoint.origin
         forecast = prepared.forecast.to_json()
         sentence = cost_sentence(forecast, models.optimizer, models.judge, endpoint)
         if known is not None:
             sentence = "All answers are known already; no call is made."
         may_cost = known is None and prepared.may_cost
-        return {**forecast, "endpoint": endpoint, "text": sentence, "mayCost": may_cost, "notices": [*prepared.notices]}
-
-    async def _prepared(self, order: SuggestionOrder, told: Told) -> _Ready:
-        limits = Limits(*(order.budget.get(name) for name in ("usd", "tokens", "seconds")))
-        prepared = await prepare(
-            self._check(order.workflow),
-            Asked(**order.asked, limits=limits),
-            self._store,
-            choosing=self._choosing,
-            operators=order.operators,
-            told=told,
-        )
-        return _Ready(prepared, await prepared.known())
-
-    async def drop(self, ticket: int) -> None:
-        """Nobody wants it."""
-        await self._orders.drop(ticket)
+        said = {"endpoint": endpoint, "text": sentence, "mayCost": may_cost, "notices": [*prepared.notices]}
+        return _Ready(prepared, known), forecast | said
 
     async def carry_out(self, ticket: int) -> tuple[Json, list[Difference]]:
         """Ask the models: the report, whose suggestions have the diagram's text and edits of it, and how each graph differs.
@@ -75,11 +71,12 @@ class Suggestions:
         Raises `RunFailure`, also where it was cancelled.
         """
         spent: list[Usage] = []
-
-        def said() -> str:
-            return usage_sentence(spent[-1].to_json()) if spent and spent[-1].calls else ""
-
-        return await self._orders.carry_out(ticket, lambda ready: self._done(ready, spent), said)
+        async with self._taken(ticket) as ready:
+            done = await self._finish(ticket, self._done(ready, spent))
+            if done is None:
+                used = f" {usage_sentence(spent[-1].to_json())}" if spent and spent[-1].calls else ""
+                raise UsageFailure(f"{self.cancelled}{used}")
+            return done
 
     async def _done(self, ready: _Ready, spent: list[Usage]) -> tuple[Json, list[Difference]]:
         """What came of it; at the end of ``spent`` is what it used."""
@@ -90,11 +87,3 @@ class Suggestions:
         now = price_of(ground, ground.text, prepared.chosen.endpoint)
         shown = [{**one.to_json(), "diagramText": one.text, "edits": one.edits} for one in outcome.suggestions]
         return report(prepared, outcome, usage, now, shown), [one.difference for one in outcome.suggestions]
-
-    def cancel(self, ticket: int) -> bool:
-        """Cancel the session with this number, begun or not; whether there is one."""
-        return self._orders.cancel(ticket)
-
-    async def close(self) -> None:
-        """Cancel what is under way."""
-        await self._orders.close()
