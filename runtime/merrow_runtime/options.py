@@ -49,9 +49,9 @@ class RunOptions:
       are none that do.
     - ``refine``: what takes precedence over `refine` of the workflow, by its keys; an empty mapping turns it on, and
       ``{"max": 0}`` off.
-    - ``mask``: the probability with which a node's result is passed on as `none`, to see what the workflow makes of that, drawn by
-      ``seed``, ``repeat`` and ``mask_key``; ``mask_only``: of these nodes alone; ``mask_every``: also what a revision had made
-      again.
+    - ``mask``: the probability with which a node's result is passed on as `none`, to see what the workflow makes of it, drawn
+      by ``seed``, ``repeat`` and ``mask_key``; ``mask_only``: of these nodes alone; ``mask_every``: also what a revision had
+      made again.
     - ``stream``: ask endpoints to stream, so that ``node_output`` events show answers as they come into being.
     """
 

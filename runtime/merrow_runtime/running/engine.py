@@ -44,8 +44,8 @@ class Engine(NodesAtWork):
 
     ``recorder`` is told of its nodes. ``rerun`` are the visits that are made past earlier results and past the cache, each by
     its node's index. ``parallel`` is how many items of a Map are under way at once where it doesn't say, ``default_model`` that
-    of the user's settings. ``mask`` says which results are masked. ``pools`` have what turns of planned Calls may take over, ``turn`` what this one may where it runs a
-    planned workflow. ``set_outputs`` are what a person set in it.
+    of the user's settings. ``pools`` have what turns of planned Calls may take over, ``turn`` what this one may where it runs a
+    planned workflow. ``mask`` says which results are masked. ``set_outputs`` are what a person set in it.
     """
 
     executions: Executions
@@ -146,9 +146,10 @@ class Engine(NodesAtWork):
         there.
         """
         node, visit = start.node, start.visit
-        if self.mask is None or done.taken is not None or self.executions.done(visit.lasting, done.key, self._is_usable):
+        if self.mask is None or done.taken is not None:
             return done
-        if self.mask.meets(visit, self.effects.renamed.get(visit.node, visit.node)):
+        known = done.key is not None and self.executions.done(visit.lasting, done.key, self._is_usable) is not None
+        if not known and self.mask.meets(visit, self.effects.renamed.get(visit.node, visit.node)):
             outputs = masked(done.outputs, node, self.workflow.graph.types)
             if outputs != done.outputs:
                 # Without a key: nothing else is to take this for what the node gives.

@@ -21,8 +21,8 @@ NOTHING_SAID = "none"
 @dataclass(frozen=True, slots=True)
 class Mask:
     """Which results are masked: each with the probability ``rate``, drawn by ``seed`` and the visit, so that a resume draws the
-    same. ``only`` are the nodes of the workflow itself that it may meet (empty: all, those of called files, too), by the ids that they began with; with ``every`` also what a revision
-    had made again.
+    same. ``only`` are the nodes of the workflow itself that it may meet, by the ids that they began with (empty: all nodes, those
+    of called files, too); with ``every`` it also meets what a revision had made again.
     """
 
     rate: float
