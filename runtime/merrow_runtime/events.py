@@ -125,6 +125,8 @@ def node_event(run: str, ended: NodeRecord) -> Event:
         if ended.label is not None:
             data["case"] = ended.label
         data |= _validated(ended)
+        if ended.masked:
+            data["masked"] = True
     return Event(_ENDED[ended.status], run, ended.number, ended.node, ended.path, ended.redo, data, ended.ended)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,9 @@ class RunOptions:
       are none that do.
     - ``refine``: what takes precedence over `refine` of the workflow, by its keys; an empty mapping turns it on, and
       ``{"max": 0}`` off.
+    - ``mask``: the probability with which a node's result is passed on as `none`, to see what the workflow makes of it, drawn
+      by ``seed``, ``repeat`` and ``mask_key``; ``mask_only``: of these nodes alone; ``mask_every``: also what a revision had
+      made again.
     - ``stream``: ask endpoints to stream, so that ``node_output`` events show answers as they come into being.
     """
 
@@ -77,6 +80,10 @@ class RunOptions:
     allow_unsafe: bool = False
     stream: bool = False
     refine: Mapping[str, Any] | None = None
+    mask: float | None = None
+    mask_only: Sequence[str] = ()
+    mask_every: bool = False
+    mask_key: str = ""
 
     def __post_init__(self) -> None:
         if self.reuse not in (None, "same", "any"):
@@ -91,6 +98,10 @@ class RunOptions:
             raise UsageFailure(
                 f"Node {self.only} runs alone, so no output of a node can be set; set what arrives at it."
             )
+        if self.mask is not None and not 0 <= self.mask <= 1:
+            raise UsageFailure("The rate of masking must be from 0 to 1.")
+        if self.mask is None and (self.mask_only or self.mask_every):
+            raise UsageFailure("To say what is masked, say how often: --mask 0.2.")
         if self.only is not None and self.from_node is not None:
             raise UsageFailure("Either a single node is run or all from one on, not both.")
 

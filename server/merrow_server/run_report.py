@@ -155,6 +155,7 @@ def _node(
         "case": node.case,
         "choice": node.label,
         **_validated(node),
+        **({"masked": True} if node.masked else {}),
     }
 
 

@@ -14,6 +14,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
+from merrow_optimizer.evaluation.unattended import unattended
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.running.api import finish, resume, start
@@ -55,7 +56,8 @@ class Answering:
         self._own = own
         self._is_resumed = is_resumed
         self._outputs = [node.id for node in plan.workflow.graph.outputs]
-        self._options = replace(plan.options, concurrency=plan.chosen.concurrency)
+        options = unattended(plan.workflow, plan.options)
+        self._options = replace(options, concurrency=plan.chosen.concurrency)
 
     async def answer(self, item: Item, repeat: int, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
         """The score of an item: as it is known, of an answer that is known, or of a run. And whether no other can be had now.
@@ -99,13 +101,21 @@ class Answering:
             status = None
         if status is None:
             options = replace(self._options, repeat=repeat)
-            inputs = self.plan.inputs[item.id]
-            return await finish(
-                start(
-                    self.plan.workflow, inputs, options=options, endpoint=self._endpoint, store=self._own, run_id=name
-                )
+            if options.mask is not None:
+                options = replace(options, mask_key=item.id)
+            begun = start(
+                self.plan.workflow,
+                self.plan.inputs[item.id],
+                options=options,
+                endpoint=self._endpoint,
+                store=self._own,
+                run_id=name,
+                reviser=self.plan.reviser,
             )
-        return await finish(resume(name, options=self._options, endpoint=self._endpoint, store=self._own))
+            return await finish(begun)
+        return await finish(
+            resume(name, options=self._options, endpoint=self._endpoint, store=self._own, reviser=self.plan.reviser)
+        )
 
     def _went_without(self, run: str) -> bool:
         """Whether a finished run, whose process died before its score was kept, went on without an answer of an endpoint."""

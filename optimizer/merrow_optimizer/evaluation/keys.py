@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS
@@ -41,7 +41,9 @@ def semantic_hash(workflow: Workflow, steps: Steps) -> str:
             lines.sort()
         keys[handle] = _hash(*own, *lines)
     again = [_hash(keys[handle], _line(edge, keys)) for handle in graph.order for edge in graph.node(handle).again_in]
-    return _hash(repr(settings.budget), settings.on_error or "", *sorted(keys.values()), "again", *sorted(again))
+    refined = [] if settings.refine is None else [repr(settings.refine)]
+    ends = [repr(settings.budget), settings.on_error or ""]
+    return _hash(*ends, *sorted(keys.values()), "again", *sorted(again), *refined)
 
 
 def _own(workflow: Workflow, node: TypedNode, steps: Steps) -> list[str]:
@@ -79,10 +81,14 @@ def _line(edge: TypedEdge, keys: Mapping[int, str]) -> str:
     return f"{keys.get(edge.source.index, '')} {edge.case_label} {edge.word} {feeds!r}"
 
 
-def work_key(semantic: str, origin: str, seed: int, repeat: int, inputs: Mapping[str, Any]) -> bytes:
-    """The key of an answer: the workflow with its models, who answers, the item's inputs, and which repeat it is."""
+def work_key(
+    semantic: str, origin: str, seed: int, repeat: int, inputs: Mapping[str, Any], how: Sequence[Any] = ()
+) -> bytes:
+    """The key of an answer: the workflow with its models, who answers, the item's inputs, which repeat it is, and ``how`` its
+    run differs from a plain one.
+    """
     named = {name.casefold(): value for name, value in inputs.items()}
-    return _digest([_FORMAT, semantic, origin, seed, repeat, named])
+    return _digest([_FORMAT, semantic, origin, seed, repeat, named, *how])
 
 
 def score_key(work: bytes, item: Item, metric: Metric) -> bytes:

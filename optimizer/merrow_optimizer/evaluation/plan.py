@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from merrow_analysis.definitions.settings import Refine
 from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataSet, fitted
 from merrow_optimizer.evaluation.items import Item
@@ -17,6 +18,7 @@ from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps
+from merrow_runtime.revising.reviser import Reviser, refining
 from merrow_runtime.running.forecast import Bounds, dry_run
 from merrow_runtime.running.resources import Chosen
 from merrow_runtime.store.evaluations import ScoreRecord
@@ -76,6 +78,8 @@ class Plan:
     inputs: Mapping[str, Mapping[str, Any]] = field(repr=False)
     asking: Asking | None = None
     """What the metric asks a model with, where it does."""
+    reviser: Reviser | None = None
+    """Who changes the workflow while it runs, where that or the options ask for it (`refine`)."""
 
     @cached_property
     def steps(self) -> Steps:
@@ -95,14 +99,22 @@ class Plan:
 
     @cached_property
     def varies(self) -> bool:
-        """Whether some node has a temperature above 0, so that a repeat may be answered otherwise."""
-        return any(
+        """Whether a repeat may come out otherwise: some node has a temperature above 0, or results are masked."""
+        return self.options.mask is not None or any(
             step.definition.temperature > 0 for one in self.workflow.reached() for step in self._steps_of(one).values()
         )
 
     def work_key(self, item: str, repeat: int) -> bytes:
         """The key of an answer to an item, by its id."""
-        return work_key(self.semantic, self.chosen.endpoint.origin, self.options.seed, repeat, self.inputs[item])
+        options = self.options
+        masked = () if options.mask is None else (options.mask, sorted(options.mask_only), options.mask_every, item)
+        how = [[name, said] for name, said in (("refine", options.refine), ("mask", masked)) if said not in (None, ())]
+        return work_key(self.semantic, self.chosen.endpoint.origin, options.seed, repeat, self.inputs[item], how)
+
+    @cached_property
+    def refine(self) -> Refine | None:
+        """When and how a model revises the runs; None where it does not."""
+        return refining(self.workflow.analysis.settings.refine, self.options.refine)
 
     @property
     def concurrency(self) -> int:
@@ -123,6 +135,7 @@ def make_plan(
     repeats: int = 1,
     limits: Limits | None = None,
     asking: Asking | None = None,
+    reviser: Reviser | None = None,
 ) -> Plan:
     """A plan, with everything checked that can be wrong with it before the first call.
 
@@ -134,7 +147,7 @@ def make_plan(
     inputs = {item.id: values for item, values in zip(data.items, given, strict=True)}
     if options.default_model is None:
         options = replace(options, default_model=chosen.model)
-    plan = Plan(workflow, data.items, metric, chosen, options, repeats, limits or Limits(), inputs, asking)
+    plan = Plan(workflow, data.items, metric, chosen, options, repeats, limits or Limits(), inputs, asking, reviser)
     _check_budget(plan)
     return plan
 

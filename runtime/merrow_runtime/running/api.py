@@ -202,6 +202,10 @@ _KEPT = (
     "set_values",
     "set_outputs",
     "refine",
+    "mask",
+    "mask_only",
+    "mask_every",
+    "mask_key",
 )
 _BUDGETS = ("budget_usd", "budget_tokens", "budget_seconds")
 

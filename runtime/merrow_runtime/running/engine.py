@@ -22,6 +22,7 @@ from merrow_runtime.requests import Message
 from merrow_runtime.revising.redo import Redo
 from merrow_runtime.running.attempts import Attempted, in_attempts, judged_by, kept_of, told
 from merrow_runtime.running.executions import Executions
+from merrow_runtime.running.masking import Mask, masked
 from merrow_runtime.running.node_recorder import NodeRecorder
 from merrow_runtime.running.nodes_at_work import NodesAtWork, seed_of
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
@@ -44,7 +45,7 @@ class Engine(NodesAtWork):
     ``recorder`` is told of its nodes. ``rerun`` are the visits that are made past earlier results and past the cache, each by
     its node's index. ``parallel`` is how many items of a Map are under way at once where it doesn't say, ``default_model`` that
     of the user's settings. ``pools`` have what turns of planned Calls may take over, ``turn`` what this one may where it runs a
-    planned workflow. ``set_outputs`` are what a person set in it.
+    planned workflow. ``mask`` says which results are masked. ``set_outputs`` are what a person set in it.
     """
 
     executions: Executions
@@ -55,6 +56,7 @@ class Engine(NodesAtWork):
     pools: Pools = field(default_factory=Pools)
     turn: Turn | None = None
     set_outputs: SetOutputs | None = None
+    mask: Mask | None = None
     inputs: Mapping[str, Value] = field(default_factory=dict)
     """What the inputs of the workflow are given, by id."""
 
@@ -130,7 +132,7 @@ class Engine(NodesAtWork):
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.scheduler.Work.run`."""
-        done = await self._run(start, entries)
+        done = self._masked(start, await self._run(start, entries))
         said = self.set_outputs.of(start.visit) if self.set_outputs else {}
         if not said:
             return done
@@ -138,6 +140,22 @@ class Engine(NodesAtWork):
         answered[PERSON] = None
         # Without a key: what a person said of this node is not what the same question gives at another.
         return replace(done, outputs={**done.outputs, **said}, key=None, sources=tuple(answered), why_no_call=None)
+
+    def _masked(self, start: Start, done: Finished) -> Finished:
+        """What a node passes on where results are masked; what the run has already, at this visit or at another one, was drawn
+        there.
+        """
+        node, visit = start.node, start.visit
+        if self.mask is None or done.taken is not None:
+            return done
+        known = done.key is not None and self.executions.done(visit.lasting, done.key, self._is_usable) is not None
+        if not known and self.mask.meets(visit, self.effects.renamed.get(visit.node, visit.node)):
+            outputs = masked(done.outputs, node, self.workflow.graph.types)
+            if outputs != done.outputs:
+                # Without a key: nothing else is to take this for what the node gives.
+                return replace(done, outputs=outputs, key=None, masked=True)
+        step = self.steps[node.index]
+        return replace(done, key=None) if step.called is not None or step.is_planned_call else done
 
     async def _run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """Run a node, as far as no earlier result of it is there."""

@@ -28,6 +28,7 @@ from merrow_runtime.revising.redo import Redo
 from merrow_runtime.revising.reviser import Reviser, refining
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.executions import Executions
+from merrow_runtime.running.masking import mask_notice, mask_of
 from merrow_runtime.running.node_recorder import NodeRecorder, NodeRecords
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.revisions import Revisions
@@ -128,6 +129,7 @@ class Job:
         start = None if options.from_node is None else visit_named(graph, options.from_node)
         self.rerun = Rerun() if start is None else Rerun(behind(graph, graph.by_id[start.node].index), start)
         self.set_outputs = SetOutputs(workflow, options.set_outputs)
+        self.mask = mask_of(graph, options)
         self.replay = Replay.read(options.replay) if isinstance(options.replay, Path) else options.replay
         self.asks = self.replay is None or self.replay.may_ask
         self.notices = [*notices, *self._inputs_of_others(before)]
@@ -222,6 +224,7 @@ class Job:
             self.chosen.concurrency,
             self.chosen.model,
             set_outputs=self.set_outputs,
+            mask=self.mask,
             inputs=self.inputs,
         )
         only = self.only
@@ -293,6 +296,8 @@ class Job:
             notices.insert(0, NOTICE)
         if self.replay is not None and "note" in self.replay.header:
             notices.append(f"The recording says: {self.replay.header['note']}")
+        if self.mask is not None:
+            notices.append(mask_notice(self.mask))
         if notices:
             told["notices"] = notices
         return told

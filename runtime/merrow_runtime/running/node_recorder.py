@@ -205,6 +205,7 @@ class NodeRecorder:
             validation=done.validation,
             revision=self._revision,
             taken=done.taken,
+            masked=done.masked,
         )
         self._keep(record, visit)
 

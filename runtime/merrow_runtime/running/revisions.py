@@ -196,7 +196,12 @@ class Revisions:
         engine = self.engine
         assert self.refine is not None  # noqa: S101 (see `_open`)
         standing = {node.id: self._standing(node) for node in engine.workflow.graph.nodes}
-        records = with_members(self.execution.run.nodes)
+        nodes, frontier = self.execution.run.nodes, self.scheduler.frontier
+        records = with_members(nodes)
+        for node in engine.workflow.graph.nodes:
+            visit = frontier.visit(node)
+            if visit is not None and visit.redo and visit.name in nodes:
+                records[node.id] = nodes[visit.name]
         return view_of(engine.workflow, self.inputs, standing, records, self._new, trigger, self.refine.view)
 
     def _think(self, record: RevisionRecord) -> None:

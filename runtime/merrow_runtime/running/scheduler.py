@@ -77,6 +77,8 @@ class Finished:
     """What its validator says of it; see `merrow_runtime.validation.verdicts.validation_record`."""
     taken: str | None = None
     """The visit of this run whose result it is."""
+    masked: bool = False
+    """Whether the outputs are not what was answered; see `merrow_runtime.running.masking`."""
 
 
 def ends_run(failure: RunFailure) -> bool:

@@ -155,6 +155,8 @@ class NodeRecord:
     """The number of the revision whose graph it was done under; 0 for the workflow that the run began with."""
     taken: str | None = None
     """The visit of the same run whose result it took over."""
+    masked: bool = False
+    """Whether the outputs are not what was answered, since the run masks results."""
 
     @property
     def visit(self) -> Visit:
@@ -190,7 +192,7 @@ Told = NodeRecord | FrameRecord
 @record(frozen=True, slots=True)
 class RevisionRecord:
     """A revision of a run's workflow. ``number`` counts those of the run from 1. ``trigger`` is what asked for it: ``every``,
-    ``failure``, ``invalid``, ``masked`` or ``person``; ``view`` what the reviser was shown, empty of a person's.
+    ``failure``, ``invalid`` or ``person``; ``view`` what the reviser was shown, empty of a person's.
 
     ``state``: ``asked`` by a person and not looked at yet, ``open`` while a reviser thinks about it, ``waiting`` for a person to
     agree, ``agreed`` or ``declined`` by one, then ``unchanged``, ``refused`` or ``applied``. ``text`` is the new workflow as

@@ -162,11 +162,18 @@ def told_text(several: Iterable[Told]) -> str:
                 node.label,
                 node.failed,
                 node.validation,
-                *((node.revision, node.taken) if node.revision or node.taken else ()),
+                *_rare(node),
             )
             for node in several
         ]
     )
+
+
+def _rare(node: NodeRecord) -> tuple[Any, ...]:
+    """What few nodes have, and only these rows hold."""
+    if node.masked:
+        return node.revision, node.taken, True
+    return (node.revision, node.taken) if node.revision or node.taken else ()
 
 
 def told_of(several: str, by_revision: Mapping[int, Mapping[str, Any]]) -> list[Told]:
@@ -205,8 +212,8 @@ def _frame(values: Sequence[Any]) -> FrameRecord:
 def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]]) -> NodeRecord:
     node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, *later = values
     # What an older version had no place for.
-    missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None, None, 0, None][len(later) :]
-    sources, why_no_call, path, redo, number, label, failed, validation, revision, taken = later + missing
+    missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None, None, 0, None, False][len(later) :]
+    sources, why_no_call, path, redo, number, label, failed, validation, revision, taken, masked = later + missing
     definitions = by_revision.get(revision) or by_revision[0]
     return NodeRecord(
         str(node),
@@ -231,6 +238,7 @@ def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]]) -
         None if validation is None else dict(validation),
         revision,
         taken,
+        bool(masked),
     )
 
 

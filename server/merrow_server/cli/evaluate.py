@@ -15,6 +15,8 @@ from merrow_server.cli.given import words
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.cli.options.gates import GATE_OPTIONS, check_gates, gates_of
+from merrow_server.cli.options.masking import MASK_OPTIONS
+from merrow_server.cli.options.refining import REFINE_OPTIONS
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     merrow evaluate flow.mmd --dataset own.jsonl --gold answer --limit 20 --dry-run
     merrow evaluate flow.mmd --dataset own.jsonl --gold answer --fail-under 0.8
     merrow evaluate flow.mmd --dataset gsm8k_validate.jsonl --memory none,all,last:3
+    merrow evaluate flow.mmd --dataset flow-tasks --mask 0.2 --refine both --repeat 5
     merrow evaluate a.mmd b.mmd --dataset own.jsonl --gold answer --models gpt-4o-mini,gpt-4o
     merrow evaluate --compare 4f2a 9c1d                                     two evaluations, item by item
     merrow evaluate --compare old.mmd new.mmd --dataset own.jsonl --gold answer
@@ -62,6 +65,15 @@ if TYPE_CHECKING:
 @click.option(
     "--override-models", is_flag=True, help="--model and --models take the place of models that nodes name, too."
 )
+@click.option(
+    "--refine",
+    type=click.Choice(["on", "off", "both"]),
+    is_flag=False,
+    flag_value="on",
+    help="Have a model change the workflow while it runs; `both` evaluates without and with it. Prints a table.",
+)
+@with_options(REFINE_OPTIONS[1:])
+@with_options(MASK_OPTIONS)
 @with_options(GATE_OPTIONS)
 @click.option(
     "--format",
@@ -83,7 +95,11 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compare: tuple[str, s
     from merrow_runtime.store.database import Store
 
     file = files[0] if files else None
-    is_table = len(files) > 1 or given["memories"] is not None or given["models"] is not None
+    given["refined"] = (False, True) if given["refine"] == "both" else (None,)
+    given["refine"] = {"on": True, "off": False}.get(given["refine"])
+    is_table = (
+        len(files) > 1 or len(given["refined"]) > 1 or given["memories"] is not None or given["models"] is not None
+    )
     _check(file, compare, given)
     if is_table:
         _check_table(compare, given)
@@ -128,7 +144,7 @@ def _check_table(compare: tuple[str, str] | None, given: dict[str, Any]) -> None
 async def _table(user: Store, files: tuple[str, ...], given: dict[str, Any]) -> int:
     from merrow_server.cli.sessions.evaluation_table import carry_out, cells_of, dry_run
 
-    table = cells_of(files, given["models"], given["memories"])
+    table = cells_of(files, given["models"], given["memories"], given["refined"])
     asked, as_json = asked_of(given, given["repeat"]), given["output"] == "json"
     if given["dry_run"]:
         await dry_run(user, table, asked, as_json=as_json)

@@ -15,6 +15,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import latest_of
 from merrow_server.cli.given.values import read_values
 from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.masking import MASK_OPTIONS
 from merrow_server.cli.options.refining import REFINE_OPTIONS, refine_given
 from merrow_server.cli.options.running import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
@@ -31,6 +32,7 @@ _LATEST = "\0latest"
     merrow run flow.mmd --input problem="What is 6 times 7?"
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
     merrow run flow.mmd --refine --refine-every 5              a model changes it while it runs
+    merrow run flow.mmd --mask 0.2 --refine                    with results that get lost
     merrow run flow.mmd -o site                                write what it makes into the folder site
     merrow run flow.mmd --dry-run                              what it would ask and cost
     merrow run flow.mmd --from VOTE                            VOTE and what follows again, the rest as it was
@@ -92,9 +94,10 @@ _LATEST = "\0latest"
 )
 @click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Random seed for shuffles.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed for shuffles and --mask.")
 @click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
 @with_options(REFINE_OPTIONS)
+@with_options(MASK_OPTIONS)
 @with_options(RUN_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, file: str, **given: Any) -> None:
@@ -126,6 +129,9 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
         no_store=given["no_store"],
         seed=given["seed"],
         refine=refine_given(given),
+        mask=given["mask"],
+        mask_only=given["mask_only"],
+        mask_every=given["mask_every"],
         stream=given["verbose"] or given["as_json"],
         **process_options(given),
     )

@@ -182,6 +182,8 @@ def _results(node: dict[str, Any]) -> list[str]:
     """A line for each output, with its name where there are several."""
     if node["error"]:
         return [node["error"]]
+    if node.get("masked"):
+        return [style("masked", fg="yellow"), *_of_outputs(node)]
     if "valid" in node and node["status"] != "failed":
         attempt = attempt_text(node)
         marked = [style(attempt, fg="green" if node["valid"] else "yellow")] if attempt else []
@@ -209,6 +211,8 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
         yield style(node["error"], fg="red")
     if node.get("choice") is not None:
         yield f"chose {visible(node['choice'])}"
+    if node.get("masked"):
+        yield style("masked: what it was answered is in its calls, and was not passed on", fg="yellow")
     for one in node.get("attempts", ()):
         yield from _verdict(one)
     if node["why_no_call"]:

@@ -16,10 +16,12 @@ from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
 from merrow_optimizer.optimization.reading import parts_with
 from merrow_optimizer.optimization.rounds import changed_round
+from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
+from merrow_runtime.running.masking import mask_of, maskable
 from merrow_runtime.running.resources import Chosen, choose, without_user
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
@@ -29,6 +31,7 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
+from merrow_server.evaluations.masking import masking_of
 from merrow_server.evaluations.report import origins_of
 
 SEED = 42
@@ -72,6 +75,11 @@ class Asked:
     solution: str | None = None
     override_models: bool = False
     """Whether ``model`` takes the place of models that nodes name, too."""
+    refine: Mapping[str, Any] | None = None
+    mask: float | None = None
+    mask_only: Sequence[str] = ()
+    mask_every: bool = False
+    """These four as in `RunOptions`."""
 
     def read(self, part: str | None) -> DataSet:
         """The data that is meant, of this part. Raises `DataError`."""
@@ -135,18 +143,32 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
         concurrency=asked.concurrency,
         seed=asked.seed,
         fresh=asked.fresh,
+        refine=asked.refine,
+        mask=asked.mask,
+        mask_only=asked.mask_only,
+        mask_every=asked.mask_every,
     )
+    if mask_of(workflow.graph, options) is not None and not maskable(workflow.graph):
+        raise InputError(f"{workflow.name} has no node with an output of a kind of Text, so there is nothing to mask.")
     chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
     try:
         plan = make_plan(
-            workflow, data, scored_by, chosen, options, repeats=asked.repeats, limits=asked.limits, asking=asking
+            workflow,
+            data,
+            scored_by,
+            chosen,
+            options,
+            repeats=asked.repeats,
+            limits=asked.limits,
+            asking=asking,
+            reviser=ModelReviser(),
         )
         await check_scoring(data, scored_by)
     except BaseException:
         await scored_by.close()
         await chosen.endpoint.close()
         raise
-    return Prepared(plan, data, scored_by, _again(workflow, asked, data))
+    return Prepared(plan, data, scored_by, {**_again(workflow, asked, data), **masking_of(plan)})
 
 
 def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
         "endpoint": ", ".join(origins_of(record)),
         "seed": record.seed,
         "repeats": record.repeats,
+        **({"masking": record.plan["masking"]} if "masking" in record.plan else {}),
         **summary(record, scores).to_json(),
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.statistics.paired import p_text
+from merrow_server.evaluations.masking import masking_text
 from merrow_server.evaluations.report import score_text
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.run_report import cost_text
@@ -96,6 +97,8 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
         flaky = report["flaky"]
         named = f": {visible(', '.join(flaky[:8]))}{', ...' if len(flaky) > 8 else ''}" if flaky else ""
         yield f"{passes}; {len(flaky)} flaky{named}"
+    if "masking" in report:
+        yield masking_text(report["masking"])
     if "people" in report:
         yield people_text(report["people"])
     usage = report["usage"]

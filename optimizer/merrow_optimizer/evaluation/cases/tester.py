@@ -17,9 +17,11 @@ from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.endings import ending_of
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
+from merrow_optimizer.evaluation.unattended import unattended
 from merrow_runtime.errors import BudgetFailure, ReplayMiss, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.inputs import read_inputs
+from merrow_runtime.revising.reviser import Reviser
 from merrow_runtime.running.api import finish, start
 from merrow_runtime.running.resources import Chosen, NoEndpoint
 from merrow_runtime.running.run import RunResult
@@ -48,6 +50,8 @@ class Answers:
     store: Store
     options: RunOptions
     records: bool = False
+    reviser: Reviser | None = None
+    """Who changes the workflow while it runs, where it asks for that (`refine`)."""
 
     @property
     def source(self) -> str | None:
@@ -161,13 +165,19 @@ class Tester:
         replay = None if recording is None else recording.replay(case.id, repeat, may_ask=answers.records)
         kept = CallList() if answers.records else None
         usd, seconds = self._limits(case)
-        options = replace(
-            answers.options, repeat=repeat, replay=replay, record=kept, budget_usd=usd, budget_seconds=seconds
-        )
+        options = unattended(self._workflow, answers.options)
+        options = replace(options, repeat=repeat, replay=replay, record=kept, budget_usd=usd, budget_seconds=seconds)
         endpoint = NoEndpoint() if answers.chosen is None or answers.source == "recording" else answers.chosen.endpoint
         try:
             result = await finish(
-                start(self._workflow, inputs, options=options, endpoint=endpoint, store=answers.store)
+                start(
+                    self._workflow,
+                    inputs,
+                    options=options,
+                    endpoint=endpoint,
+                    store=answers.store,
+                    reviser=answers.reviser,
+                )
             )
         except (UsageFailure, BudgetFailure) as failure:
             return _Take(CaseStatus.ERROR, str(failure))

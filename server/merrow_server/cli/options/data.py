@@ -75,6 +75,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> Asked:
     """What the options say. Raises `InputError`."""
     from merrow_optimizer.evaluation.plan import Limits
     from merrow_server.cli.given.values import read_values
+    from merrow_server.cli.options.refining import refine_given
     from merrow_server.evaluations.preparing import Asked
 
     options = read_values(given["metric_options"], "--metric-option")
@@ -85,6 +86,10 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> Asked:
         repeats=repeats,
         limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
         override_models=given.get("override_models", False),
+        mask=given.get("mask"),
+        mask_only=given.get("mask_only", ()),
+        mask_every=given.get("mask_every", False),
+        refine=refine_given(given) if "refine" in given else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables of evaluations: workflows, models and memories, each cell an evaluation of its own on the same items."""
+"""Tables of evaluations: workflows, models, memories, refinement, each cell an evaluation of its own on the same items."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from merrow_server.cli import OK
 from merrow_server.cli.sessions.evaluation import begun, watch
 from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.errors import InputError
+from merrow_server.evaluations.masking import expected_text, published_lines
 from merrow_server.evaluations.preparing import Asked, forecast_json, prepare
 from merrow_server.evaluations.report import comparison, evaluation_object
 from merrow_server.rendering.snippet import cells, visible
@@ -27,11 +28,12 @@ from merrow_server.run_report import cost_text
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One evaluation of a table; ``model`` and ``memory`` are None where the workflow's own are meant."""
+    """One evaluation of a table; ``model``, ``memory`` and ``refine`` are None where the workflow's own are meant."""
 
     file: str
     model: str | None
     memory: str | None
+    refine: bool | None = None
 
     def workflow(self) -> Workflow:
         """The workflow, with the memory. Raises `UsageFailure`."""
@@ -41,18 +43,23 @@ class Cell:
     @property
     def name(self) -> str:
         """What tells it from the others."""
-        return ", ".join(one for one in (self.file, self.model, self.memory and f"memory {self.memory}") if one)
+        refined = None if self.refine is None else "with refinement" if self.refine else "without refinement"
+        said = (self.file, self.model, self.memory and f"memory {self.memory}", refined)
+        return ", ".join(one for one in said if one)
 
 
-def cells_of(files: Sequence[str], models: str | None, memories: str | None) -> list[Cell]:
-    """Every workflow with every model and every memory, in the order that they were named in. Raises `InputError`,
-    `UsageFailure`.
+def cells_of(
+    files: Sequence[str], models: str | None, memories: str | None, refined: Sequence[bool | None] = (None,)
+) -> list[Cell]:
+    """Every workflow with every model and every memory, in the order that they were named in, each as ``refined`` says. Raises
+    `InputError`, `UsageFailure`.
     """
     named = [_listed(said, option) for said, option in ((models, "--models"), (memories, "--memory"))]
     for memory in named[1]:
         if memory is not None:
             memory_of(memory)
-    return [Cell(*one) for one in product(dict.fromkeys(files), *named)]
+    several = [Cell(*one) for one in product(dict.fromkeys(files), *named)]
+    return [replace(one, refine=refine) for one in several for refine in refined]
 
 
 def _listed(said: str | None, option: str) -> list[str | None]:
@@ -107,11 +114,13 @@ async def carry_out(user: Store, table: Sequence[Cell], asked: Asked, *, as_json
 
 
 def _asked(asked: Asked, cell: Cell) -> Asked:
-    return asked if cell.model is None else replace(asked, model=cell.model)
+    refine = asked.refine if cell.refine is None else {**(asked.refine or {}), **({} if cell.refine else {"max": 0})}
+    return replace(asked, model=cell.model or asked.model, refine=refine)
 
 
 def _named(cell: Cell) -> dict[str, Any]:
-    return {"workflow": cell.file, "model": cell.model, "memory": cell.memory}
+    refined = {} if cell.refine is None else {"refine": cell.refine}
+    return {"workflow": cell.file, "model": cell.model, "memory": cell.memory, **refined}
 
 
 def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord]) -> Iterator[dict[str, Any]]:
@@ -127,6 +136,7 @@ def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord
             "interval": shown["interval"],
             "counted": shown["counted"],
             "usage": shown["usage"],
+            **({"masking": shown["masking"]} if "masking" in shown else {}),
             "difference": found,
             "is_on_front": _is_on_front(number, points),
         }
@@ -144,7 +154,16 @@ def _is_on_front(number: int, points: Sequence[tuple[float | None, float | None]
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    heads = ["WORKFLOW", "MODEL", "MEMORY", "SCORE", "DIFFERENCE", "PROMPT TOKENS", "COST", "EVALUATION"]
+    refined, masked = any("refine" in row for row in rows), any("masking" in row for row in rows)
+    heads = [
+        "WORKFLOW",
+        "MODEL",
+        "MEMORY",
+        *(["REFINED"] if refined else []),
+        "SCORE",
+        *(["EXPECTED"] if masked else []),
+    ]
+    heads += ["DIFFERENCE", "PROMPT TOKENS", "COST", "EVALUATION"]
     shown = [heads]
     for row in rows:
         found, score = row["difference"], row["score"]
@@ -158,7 +177,9 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
                 visible(row["workflow"]),
                 visible(row["model"]),
                 row["memory"] or "its own",
+                *(["yes" if row["refine"] else "no"] if refined else []),
                 "no score" if score is None else f"{score:.3f} [{low:.3f}, {high:.3f}]",
+                *([expected_text(row["masking"])] if masked else []),
                 difference,
                 f"{row['usage']['prompt_tokens']:,}",
                 cost_text(row["usage"]) + (" *" if row["is_on_front"] else ""),
@@ -172,5 +193,11 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         ).rstrip()
         yield style(text, bold=True) if number == 0 else text
     yield "Differences are to the first row, on the items that both scored, with 95 % intervals."
+    if masked:
+        rate = rows[0]["masking"]["rate"]
+        yield f"Each result was passed on as `none` with probability {rate:g}. EXPECTED is the score of a workflow that is right"
+        yield "exactly where nothing masked is left."
+        if refined:
+            yield from published_lines()
     if any(row["is_on_front"] for row in rows):
         yield "* No other row has a better score for no more money."

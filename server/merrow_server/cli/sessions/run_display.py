@@ -267,7 +267,8 @@ def _details(data: Any) -> str:
     tokens = f", {usage.tokens:,} tokens" if usage.tokens else ""
     attempt = attempt_text(data)
     valid = f", {style(attempt, fg='green' if data['valid'] else 'yellow')}" if attempt else ""
-    return f" ({duration(data.get('seconds', 0.0))}{tokens}{by}{valid})"
+    hidden = f", {style('masked', fg='yellow')}" if data.get("masked") else ""
+    return f" ({duration(data.get('seconds', 0.0))}{tokens}{by}{valid}{hidden})"
 
 
 class LiveTable:
