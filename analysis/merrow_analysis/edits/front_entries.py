@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -32,15 +32,18 @@ def declare_workflow(front: Front | None) -> TextEdit | None:
     return TextEdit(Range(end, end), added)
 
 
-def add_entry(front: Front | None, section: str | None, name: str, value: object) -> TextEdit | None:
+def add_entry(
+    front: Front | None, section: str | None, name: str, value: object, *, on_lines: bool = False
+) -> TextEdit | None:
     """The edit that adds an entry to ``section`` of ``workflow`` (None: to ``workflow`` itself); None where the front matter has
-    no place for it.
+    no place for it. With ``on_lines`` each key of the value, which is a mapping, has a line of its own where there is room.
     """
     written = flow(value)
     if written is None:
         return None
     keys = ("workflow",) if section is None else ("workflow", section)
-    entry = Entries(keys, [(name, lambda _: iter((written,)))])
+    lines = value.items() if on_lines and isinstance(value, dict) else ()
+    entry = Entries(keys, [(name, lambda indent: _ways(lines, written, indent))])
     if front is None:
         return next(new_front_matter(entry))
     document = read_front_matter(front[0].body, front[0].indent)
@@ -58,6 +61,15 @@ def add_entry(front: Front | None, section: str | None, name: str, value: object
             return None
     inner[name] = value
     return next((edit for edit in entry_additions(*front, document, entry) if _says(edit, front, wanted)), None)
+
+
+def _ways(lines: Collection[tuple[str, object]], written: str, indent: str) -> Iterator[str]:
+    """Ways to write a value after its key: its entries on lines of their own, where there are such, and on one line."""
+    if lines:
+        inner = f"{indent}  "
+        texts = [(key, block_text(one, inner) if isinstance(one, str) else None, flow(one)) for key, one in lines]
+        yield "".join(f"\n{indent}{key}: {block or line}" for key, block, line in texts)
+    yield written
 
 
 def remove_entry(front: Front, path: Path) -> TextEdit | None:

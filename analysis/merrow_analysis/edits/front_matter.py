@@ -166,7 +166,8 @@ class Entries:
             for name, texts in self.values
         ]
         for number in range(max(len(texts) for _, texts in found) if all(texts for _, texts in found) else 0):
-            yield [f"{key}: {texts[min(number, len(texts) - 1)]}" for key, texts in found]
+            ways = [(key, texts[min(number, len(texts) - 1)]) for key, texts in found]
+            yield [f"{key}:{text}" if text.startswith("\n") else f"{key}: {text}" for key, text in ways]
 
 
 def _prompts(prompts: Gained) -> Entries:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.edits.change import Link, NewNode, as_it_is
@@ -41,12 +41,14 @@ def proposals(subject: Subject) -> Sequence[Proposal]:
     )
 
 
-def substitute(subject: Subject, node: TypedNode, spec: OperatorSpec) -> Mutation:
+def substitute(
+    subject: Subject, node: TypedNode, spec: OperatorSpec, ports: Mapping[int, str] | None = None
+) -> Mutation:
     """Put another operator in a node's place. Side inputs that it has no port for are dropped, ports that it needs are
-    fed from upstream.
+    fed from upstream. ``ports`` says which of its ports each edge feeds, by the edge's index, where that is known.
     """
     old = node.spec
-    ports = _port_map(subject, node, spec)
+    ports = _port_map(subject, node, spec) if ports is None else ports
     edges: dict[int, tuple[Link, ...]] = {}
     fed: set[str] = set()
     last: TypedEdge | None = None

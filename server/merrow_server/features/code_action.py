@@ -48,6 +48,8 @@ REPAIR_COMMAND = "merrow.repair"
 REPAIR_TITLE = "Repair this workflow"
 SUGGEST = f"{MUTATION}.suggestion"
 SUGGEST_COMMAND = "merrow.suggest"
+OF_STEPS = ("refactor.extract.operator", "refactor.rewrite.operator")
+"""The kinds of what makes operators of steps (`operator_actions`)."""
 _SUGGEST_TITLE = "Suggest improvements with the model"
 _SUGGEST_PROMPT_TITLE = "Improve this prompt with the model"
 _MORE_TITLE = "More safe mutations…"
@@ -98,6 +100,7 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
         # What repairs comes before what suppresses.
         at = next((number for number, offer in enumerate(offers) if offer.suppresses), len(offers))
         offers[at:at] = repairs
+        offers += _of_steps(document, params.range, wanted)
         # A mutation may be the fix that stands above it already.
         titles = {offer.title for offer in offers}
         offers += [offer for offer in _mutations(document, params.range, wanted) if offer.title not in titles]
@@ -214,7 +217,8 @@ def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
         return _edit_for_move(server, document, place, kind, str(data["move"]))
     others = (one for one in _others(server, document, place, []) if one.command is None and one.change is None)
     offers = _offers(document, place, [], kind.__eq__)
-    for offer in chain(others, offers, _searched(document, place, [], kind.__eq__)):
+    searched, of_steps = _searched(document, place, [], kind.__eq__), _of_steps(document, place, kind.__eq__)
+    for offer in chain(others, offers, searched, of_steps):
         if (offer.kind, offer.title) == (kind, title):
             edits = offer.edits()
             return None if edits is None else server.edit(document, edits)
@@ -266,6 +270,18 @@ def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str
         if within is not None:
             for move in mutations.offered(diagram, within, lambda operator: wanted(f"{MUTATION}.{operator}")):
                 yield _offer_of(diagram, move)
+
+
+def _of_steps(document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]) -> Iterator[_Offer]:
+    """What makes operators of the selected steps."""
+    if not any(wanted(kind) for kind in OF_STEPS):
+        return
+    from merrow_server.lsp.operator_actions import operator_actions
+
+    for diagram in document.diagrams:
+        within = diagram.range_from_lsp(place)
+        for kind, move in () if within is None else operator_actions(diagram, within, wanted):
+            yield _Offer(move.title, kind, partial(diagram.edits_to_lsp, move.edits), ready=True)
 
 
 def _more(
