@@ -170,9 +170,9 @@ lock: UPGRADE = --upgrade
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/" >&2; exit 1; }
 	@mkdir -p requirements
-	@$(COMPILE) --universal --python-version 3.11 --extra dev --extra evaluate --extra optimize --extra gepa --group build -o requirements/dev.txt
+	@$(COMPILE) --universal --python-version 3.11 --extra dev --extra evaluate --extra optimize --extra gepa --extra up --group build -o requirements/dev.txt
 	@$(COMPILE) --universal --python-version 3.11 --group build -c requirements/dev.txt -o requirements/run.txt
-	@$(COMPILE) --universal --python-version 3.11 --extra dev --extra evaluate --extra optimize --extra gepa --group build --resolution lowest-direct -o requirements/lowest.txt
+	@$(COMPILE) --universal --python-version 3.11 --extra dev --extra evaluate --extra optimize --extra gepa --extra up --group build --resolution lowest-direct -o requirements/lowest.txt
 
 format: $(DEV)
 	@$(BIN)/ruff check --fix .
