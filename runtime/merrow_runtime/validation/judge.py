@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from merrow_analysis.definitions.validators import Check
 from merrow_runtime.errors import AnswerFailure, NodeFailure, ValidatorFailure
-from merrow_runtime.operators.answers.python_code import read_code
+from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.ensembles.concurrently import concurrently
 from merrow_runtime.operators.programs.test_report import passing, report
