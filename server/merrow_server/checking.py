@@ -16,7 +16,7 @@ from merrow_analysis.text import split_lines
 from merrow_runtime.program.files import diagrams as diagrams
 from merrow_runtime.program.files import the_diagram as the_diagram
 from merrow_server.files import Target
-from merrow_server.report import FileReport, OtherFile
+from merrow_server.reports.report import FileReport, OtherFile
 from merrow_server.settings import Settings
 from merrow_server.workspace import FileProvider
 

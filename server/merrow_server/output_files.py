@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from merrow_runtime.operators.answers.files import check_folders, files_in
+from merrow_runtime.operators.formats.files import check_folders, files_in
 from merrow_runtime.program.files import reason_of
 from merrow_runtime.values import Value, as_text
 from merrow_server.errors import InputError

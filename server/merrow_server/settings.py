@@ -13,10 +13,10 @@ from merrow_analysis.rules.declared.configuration_rules import check_configurati
 from merrow_analysis.rules.registry import all_rules
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import split_lines
+from merrow_server.changes.fixing import repair
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, read_path, write
-from merrow_server.fixing import repair
-from merrow_server.report import FileReport
+from merrow_server.reports.report import FileReport
 from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, Surroundings
 
 

@@ -16,8 +16,8 @@ from merrow_optimizer.planning.reading import Bounds, Reading
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.fences import fences
-from merrow_runtime.operators.answers.planned import input_of, load_planned
+from merrow_runtime.operators.formats.fences import fences
+from merrow_runtime.operators.formats.planned import input_of, load_planned
 
 
 def read_drawing(answer: str, task: str, bounds: Bounds) -> tuple[Reading, str]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from merrow_optimizer.planning.reading import Bounds
 from merrow_optimizer.planning.task_graph import TaskGraph
-from merrow_runtime.operators.answers.fences import framed
-from merrow_runtime.operators.answers.planned import FORM
+from merrow_runtime.operators.formats.fences import framed
+from merrow_runtime.operators.formats.planned import FORM
 from merrow_runtime.requests import AnswerSchema, Message
 
 _PLANNER = """\

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.shapes import object_schema
-from merrow_runtime.operators.answers.structured import read_json
+from merrow_runtime.operators.formats.shapes import object_schema
+from merrow_runtime.operators.formats.structured import read_json
 from merrow_runtime.requests import AnswerSchema
 
 Form = Literal["moves", "graph"]

@@ -13,8 +13,8 @@ from merrow_optimizer.suggestions.answers import plain
 from merrow_optimizer.suggestions.asking import Asks
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.shapes import object_schema
-from merrow_runtime.operators.answers.structured import read_json
+from merrow_runtime.operators.formats.shapes import object_schema
+from merrow_runtime.operators.formats.structured import read_json
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
 
 CRITERIA: Mapping[str, str] = {

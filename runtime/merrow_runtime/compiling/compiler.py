@@ -36,9 +36,9 @@ _INSTEAD: Mapping[Place, Place] = {
         ("merrow_runtime.program.decision", "WRONG"),
         ("merrow_runtime.models.prices", "packaged_prices"),
         ("merrow_runtime.models.connections", "OFFLINE_HINT"),
-        ("merrow_runtime.operators.answers.planned", "read_workflow"),
-        ("merrow_runtime.operators.answers.planned", "problem_of"),
-        ("merrow_runtime.operators.answers.planned", "EMPTY"),
+        ("merrow_runtime.operators.formats.planned", "read_workflow"),
+        ("merrow_runtime.operators.formats.planned", "problem_of"),
+        ("merrow_runtime.operators.formats.planned", "EMPTY"),
         ("merrow_runtime.sandbox.process", "guest_source"),
     )
 }

@@ -33,19 +33,19 @@ def guest_source(name: str) -> str:
 
 
 def read_workflow(text: str) -> str:
-    """For `merrow_runtime.operators.answers.planned.read_workflow`: no compiled workflow asks for workflows."""
+    """For `merrow_runtime.operators.formats.planned.read_workflow`: no compiled workflow asks for workflows."""
     raise AnswerFailure(f"A workflow ({len(text)} characters) can't be read without Merrow.")
 
 
 def problem_of(text: str) -> str:
-    """For `merrow_runtime.operators.answers.planned.problem_of`."""
+    """For `merrow_runtime.operators.formats.planned.problem_of`."""
     return f"A workflow ({len(text)} characters) can't be read without Merrow."
 
 
 OFFLINE_HINT = ""
 """For `merrow_runtime.models.connections.OFFLINE_HINT`: a program has no model of its own."""
 EMPTY = ""
-"""For `merrow_runtime.operators.answers.planned.EMPTY`."""
+"""For `merrow_runtime.operators.formats.planned.EMPTY`."""
 
 
 def evaluate(expression: str, names: Any) -> object:

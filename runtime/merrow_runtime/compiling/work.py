@@ -16,9 +16,9 @@ from merrow_runtime.compiling.plain import PlainNode
 from merrow_runtime.compiling.tracing import MISSING, Lines
 from merrow_runtime.errors import NodeFailure, RunFailure, UsageFailure
 from merrow_runtime.frontier import Frontier, Start
-from merrow_runtime.operators.answers.shapes import shape_of
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import NodeDefinition, Remembered, Task
+from merrow_runtime.operators.formats.shapes import shape_of
 from merrow_runtime.operators.prompts.memory import recall
 from merrow_runtime.operators.questions import ModelOperator
 from merrow_runtime.program.definitions import Meanings, Step, Steps, digest_of, fallback_of, meanings_of, told_by

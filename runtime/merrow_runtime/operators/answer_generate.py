@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from merrow_runtime.operators.answers.structured import Field, answer_form, answer_schema, fields_reader
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, fields_reader
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import OneQuestion, Question, output_shape
 from merrow_runtime.values import Outputs

@@ -9,8 +9,8 @@ from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import OneQuestion, Question, output_shape
 from merrow_runtime.values import Outputs

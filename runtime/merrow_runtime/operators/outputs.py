@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.operators.answers.shapes import is_of, phrase, shown
 from merrow_runtime.operators.base import NodeDefinition
+from merrow_runtime.operators.formats.shapes import is_of, phrase, shown
 from merrow_runtime.operators.questions import output_shape
 from merrow_runtime.values import Value
 

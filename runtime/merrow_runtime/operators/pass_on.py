@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from merrow_analysis.definitions.types import Type, item_of
-from merrow_runtime.operators.answers.shapes import Shape
 from merrow_runtime.operators.base import Given, Task
+from merrow_runtime.operators.formats.shapes import Shape
 from merrow_runtime.operators.questions import Computation, default_port, output_shape, value_at
 from merrow_runtime.values import Outputs, Value
 

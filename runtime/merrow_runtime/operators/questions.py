@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.operators.answers.shapes import Shape, shape_of
 from merrow_runtime.operators.base import NodeDefinition, Task, Tools
+from merrow_runtime.operators.formats.shapes import Shape, shape_of
 from merrow_runtime.records import record
 from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.values import Outputs, Value, as_text

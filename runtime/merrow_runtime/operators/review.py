@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from merrow_analysis.definitions.types import BOOL
-from merrow_runtime.operators.answers.shapes import Shape
-from merrow_runtime.operators.answers.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.shapes import Shape
+from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import OneQuestion, Question, output_shape, text_at
 from merrow_runtime.values import Outputs

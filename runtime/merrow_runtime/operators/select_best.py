@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.operators.answers.shapes import shown
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.shapes import shown
 from merrow_runtime.operators.questions import Computation
 from merrow_runtime.values import Outputs, Value, part_of
 

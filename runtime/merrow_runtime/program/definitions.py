@@ -22,11 +22,11 @@ from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of, 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_runtime.errors import AnswerFailure, UsageFailure
-from merrow_runtime.operators.answers.fences import fence_around, framed
-from merrow_runtime.operators.answers.planned import EMPTY
-from merrow_runtime.operators.answers.shapes import Shape, coerce, is_of, shape_of
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
+from merrow_runtime.operators.formats.fences import fence_around, framed
+from merrow_runtime.operators.formats.planned import EMPTY
+from merrow_runtime.operators.formats.shapes import Shape, coerce, is_of, shape_of
 from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.prompts.memory import remembered
 from merrow_runtime.operators.prompts.prompting import AIMS_NOTICE, PROMPT_FORMAT, heading_text

@@ -11,7 +11,7 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_analysis.suggest import closest
 from merrow_runtime.errors import AnswerFailure, UsageFailure
-from merrow_runtime.operators.answers.shapes import coerce, is_of, shape_of
+from merrow_runtime.operators.formats.shapes import coerce, is_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.values import Value
 

@@ -11,9 +11,9 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import AnswerFailure, NodeFailure, UsageFailure
 from merrow_runtime.frontier import Frontier, Inputs, Made, Start, behind
-from merrow_runtime.operators.answers.planned import input_of, load_planned
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
+from merrow_runtime.operators.formats.planned import input_of, load_planned
 from merrow_runtime.operators.prompts.memory import recall
 from merrow_runtime.program.definitions import Step, Steps, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs

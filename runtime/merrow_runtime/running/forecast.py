@@ -21,9 +21,9 @@ from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Star
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
-from merrow_runtime.operators.answers.planned import MOST_CALLS
-from merrow_runtime.operators.answers.shapes import placeholder, shape_of
 from merrow_runtime.operators.base import Given, Remembered, Task
+from merrow_runtime.operators.formats.planned import MOST_CALLS
+from merrow_runtime.operators.formats.shapes import placeholder, shape_of
 from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.prompts.memory import summary_of, summary_question
 from merrow_runtime.operators.prompts.prompting import with_advice

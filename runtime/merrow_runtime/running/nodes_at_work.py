@@ -11,8 +11,8 @@ from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import EndpointFailure, InvalidFailure, NodeFailure, RunFailure
 from merrow_runtime.frontier import Judge, Judged, Opens, Start
-from merrow_runtime.operators.answers.shapes import is_of
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.shapes import is_of
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.program.decision import holds, score
 from merrow_runtime.program.definitions import Step, Steps, depth_of

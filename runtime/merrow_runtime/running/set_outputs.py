@@ -11,8 +11,8 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.suggest import closest
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.operators.answers.shapes import is_of, shape_of
 from merrow_runtime.operators.ask_decision import case_words
+from merrow_runtime.operators.formats.shapes import is_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import typed_value
 from merrow_runtime.running.single import visit_named

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from merrow_analysis.definitions.validators import Check
 from merrow_runtime.errors import AnswerFailure, NodeFailure, ValidatorFailure
-from merrow_runtime.operators.answers.python_code import read_code
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.ensembles.concurrently import concurrently
+from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.operators.programs.test_report import passing, report
 from merrow_runtime.operators.programs.visible_tests import single_tests
 from merrow_runtime.program.decision import holds_of_result

@@ -8,9 +8,9 @@ from dataclasses import replace
 from merrow_analysis.definitions.types import BOOL, TEXT, list_of
 from merrow_analysis.definitions.validators import Check
 from merrow_runtime.errors import AnswerFailure, NodeFailure
-from merrow_runtime.operators.answers.shapes import Shape
-from merrow_runtime.operators.answers.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.shapes import Shape
+from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.programs.visible_tests import single_tests
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections

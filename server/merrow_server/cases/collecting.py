@@ -23,7 +23,7 @@ from merrow_server.cases.files import cases_path, is_cases, workflow_name
 from merrow_server.cases.suites import Suite, errors, recorded
 from merrow_server.errors import InputError
 from merrow_server.files import WORKFLOW_ENDINGS, discover, read_path, write_bytes
-from merrow_server.report import FileReport
+from merrow_server.reports.report import FileReport
 
 FAILED = "failed-cases.json"
 """Where the cases that were not well when they were last tested are kept, in the user's state folder."""

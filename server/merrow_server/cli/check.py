@@ -19,7 +19,7 @@ from merrow_server.errors import InputError
 from merrow_server.files import CHECKED_ENDINGS, Source, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import counted, render_file, summary
-from merrow_server.report import Report
+from merrow_server.reports.report import Report
 
 if TYPE_CHECKING:
     from merrow_server.checking import Checker
@@ -139,7 +139,7 @@ class _Run:
 
     def _check(self, target: Target) -> bool:
         """Check ``target``; whether it has a diagram at all. Raises `InputError`."""
-        from merrow_server.fixing import repair
+        from merrow_server.changes.fixing import repair
 
         source = read(target)
         text = source.text

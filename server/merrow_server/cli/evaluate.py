@@ -20,7 +20,7 @@ from merrow_server.cli.options.refining import REFINE_OPTIONS
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
-from merrow_server.run_report import workflow_text
+from merrow_server.reports.run_report import workflow_text
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store

@@ -72,7 +72,7 @@ def command(
     if write_files and identifier is None:
         raise click.UsageError("--write goes with --apply ID.", ctx)
     # Here, since help and mistakes on the command line need none of it.
-    from merrow_server.mutating import apply_move, choice_for, list_moves, open_workflow, print_random
+    from merrow_server.changes.mutating import apply_move, choice_for, list_moves, open_workflow, print_random
 
     opened = open_workflow(file, config, use_files=not no_config)
     choice = choice_for(opened, max_nodes, config, use_files=not no_config)

@@ -14,7 +14,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.output import STATUS_COLOURS
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import ago
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from merrow_server.plans.report import report
 from merrow_server.plans.words import cost_sentence, plan_lines, refused_lines
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 
 
 def plan(

@@ -11,6 +11,7 @@ import click
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import split_lines
 from merrow_optimizer.repair.search import TIME_LIMIT
+from merrow_server.changes.repairing import RepairedFile, repair_file
 from merrow_server.checking import Checker
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
@@ -21,7 +22,6 @@ from merrow_server.positions import wire_range
 from merrow_server.rendering.json import diagnostic_object
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import counted, render_file
-from merrow_server.repairing import RepairedFile, repair_file
 from merrow_server.settings import Settings
 
 

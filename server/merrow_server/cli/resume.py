@@ -19,7 +19,7 @@ from merrow_server.cli.options.gates import GATE_OPTIONS, any_gate, check_gates,
 from merrow_server.cli.options.running import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo
-from merrow_server.run_report import workflow_text
+from merrow_server.reports.run_report import workflow_text
 
 if TYPE_CHECKING:
     from merrow_optimizer.evaluation.plan import Limits

@@ -15,7 +15,7 @@ from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import cost_text, run_object, workflow_text
+from merrow_server.reports.run_report import cost_text, run_object, workflow_text
 from merrow_server.times import ago, duration
 
 if TYPE_CHECKING:

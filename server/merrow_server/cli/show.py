@@ -19,7 +19,7 @@ from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import attempt_text, cost_text, revision_object, run_report, workflow_text
+from merrow_server.reports.run_report import attempt_text, cost_text, revision_object, run_report, workflow_text
 from merrow_server.times import ago, duration
 
 if TYPE_CHECKING:

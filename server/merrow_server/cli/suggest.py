@@ -87,8 +87,8 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
 async def _suggest(user: Store, file: str, given: dict[str, Any]) -> int:
     from merrow_runtime.program.loading import load
+    from merrow_server.changes.patterns import operators_of
     from merrow_server.opening import open_diagram
-    from merrow_server.patterns import operators_of
     from merrow_server.settings import Settings
     from merrow_server.suggestions.preparing import prepare
 

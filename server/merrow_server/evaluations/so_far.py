@@ -9,7 +9,7 @@ from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.summary import COUNTED
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 from merrow_server.times import duration
 
 

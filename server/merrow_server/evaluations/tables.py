@@ -9,7 +9,7 @@ from merrow_optimizer.evaluation.statistics.paired import p_text
 from merrow_server.evaluations.masking import masking_text
 from merrow_server.evaluations.report import score_text
 from merrow_server.rendering.snippet import cells, visible
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 from merrow_server.times import duration
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_server.evaluations.report import score_text
 from merrow_server.evaluations.tables import report_lines, summary_lines
 from merrow_server.rendering.snippet import visible
-from merrow_server.run_report import workflow_text
+from merrow_server.reports.run_report import workflow_text
 from merrow_server.times import ago
 
 

@@ -9,7 +9,7 @@ from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_runtime.running.forecast import Bounds
 from merrow_server.evaluations.tables import Style, bare
 from merrow_server.rendering.snippet import cells, visible
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 
 
 def plan_lines(plan: ExtractionPlan, dataset: str, part: str) -> Iterator[str]:

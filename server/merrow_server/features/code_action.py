@@ -519,7 +519,7 @@ def _repaired(document: OpenDocument, least: Applicability, code: str | None = N
     With ``code`` only those of one rule.
     """
     from merrow_analysis.check import analyse
-    from merrow_server.fixing import repair
+    from merrow_server.changes.fixing import repair
 
     context = document.context
 

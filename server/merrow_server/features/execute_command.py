@@ -21,7 +21,7 @@ from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
-    from merrow_server.fixing import Repaired
+    from merrow_server.changes.fixing import Repaired
 
 
 def register(server: MerrowServer) -> None:
@@ -73,7 +73,7 @@ async def fix_workspace(server: MerrowServer, arguments: list[Any]) -> dict[str,
 def _repaired(document: OpenDocument) -> tuple[Repaired, list[types.TextEdit]]:
     """What is safe to repair in a document, and the edits that do it."""
     from merrow_analysis.diagnostics import Applicability
-    from merrow_server.fixing import repair
+    from merrow_server.changes.fixing import repair
 
     scratch = OpenDocument(
         document.uri, document.text, language_id=document.language_id, path=document.path, context=document.context

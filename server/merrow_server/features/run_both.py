@@ -39,7 +39,7 @@ def register(server: MerrowServer) -> None:
 
 async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Run a workflow and a mutant of it on the same inputs, after saying what that may cost."""
-    from merrow_server.run_comparison import comparison, cost_of_both
+    from merrow_server.reports.run_comparison import comparison, cost_of_both
     from merrow_server.runs.orders import Order
 
     asked = asked_of(arguments)

@@ -251,7 +251,7 @@ def _end_text(ended: dict[str, Any]) -> str:
     from merrow_analysis.ide.texts.markup import shortened
     from merrow_runtime.provenance import answered_by
     from merrow_runtime.values import as_text
-    from merrow_server.run_report import cost_text
+    from merrow_server.reports.run_report import cost_text
 
     usage = ended["usage"]
     calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']} calls"

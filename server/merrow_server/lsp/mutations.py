@@ -43,8 +43,8 @@ from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, ins
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 from merrow_optimizer.mutations.wiring import outputs, source_of
+from merrow_server.changes.patterns import patterns_of
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
-from merrow_server.patterns import patterns_of
 from merrow_server.workspace import Surroundings
 
 MOST_OFFERED = 3

@@ -123,7 +123,7 @@ class RunProgress(ShownProgress):
         """Tell the client, where there is anything new."""
         if not self._node:
             return
-        from merrow_server.run_report import cost_text
+        from merrow_server.reports.run_report import cost_text
 
         done = min(len(self._done), self._total)
         cost = cost_text({"cost_usd": self._cost, "estimated": self._estimated})

@@ -57,7 +57,7 @@ class NodeResult:
     @property
     def figures(self) -> list[str]:
         """Tokens, cost, who answered, and time, as far as there are any."""
-        from merrow_server.run_report import cost_text
+        from merrow_server.reports.run_report import cost_text
 
         shown = []
         tokens = self.usage.get("prompt_tokens", 0) + self.usage.get("completion_tokens", 0)
@@ -162,7 +162,7 @@ class Results:
 def _result(event: Json) -> NodeResult:
     from merrow_runtime.provenance import answered_by
     from merrow_runtime.values import as_text
-    from merrow_server.run_report import attempt_text
+    from merrow_server.reports.run_report import attempt_text
 
     status = _STATES[event["event"]]
     text = str(event.get("error") or event.get("reason") or event.get("case") or "")

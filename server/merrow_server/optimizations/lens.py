@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_server.rendering.snippet import visible
-from merrow_server.run_report import workflow_text
+from merrow_server.reports.run_report import workflow_text
 
 
 def lens_title(found: Mapping[str, Any]) -> str:

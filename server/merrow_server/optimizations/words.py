@@ -15,7 +15,7 @@ from merrow_optimizer.search.candidates import START
 from merrow_server.evaluations.tables import Style, bare
 from merrow_server.files import MARKDOWN_SUFFIXES
 from merrow_server.rendering.snippet import cells, visible
-from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import duration
 
 if TYPE_CHECKING:

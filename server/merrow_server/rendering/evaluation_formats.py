@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 from merrow_server.evaluations.report import score_text
 from merrow_server.rendering.github import annotation
 from merrow_server.rendering.snippet import plain, visible
-from merrow_server.run_report import workflow_text
+from merrow_server.reports.run_report import workflow_text
 
 FORMATS = ("json", "csv", "junit", "github", "html", "inspect")
 WHOLE = ("html", "inspect")

@@ -15,7 +15,7 @@ from merrow_runtime.values import as_text
 from merrow_server.evaluations.report import score_text
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
 from merrow_server.rendering.snippet import plain
-from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.reports.run_report import cost_text, workflow_text
 
 STATUSES = ("failed", "wrong", "invalid", "unanswered", "right")
 _FOLDED = 120

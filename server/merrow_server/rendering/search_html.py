@@ -18,7 +18,7 @@ from merrow_server.optimizations.words import held_out_text, report_lines
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.snippet import plain
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
-from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import duration
 
 _SHOWN = 40

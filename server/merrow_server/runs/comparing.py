@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from merrow_runtime.store.database import Store
-from merrow_server.run_report import run_object, run_report
+from merrow_server.reports.run_report import run_object, run_report
 
 _SHOWN = ("status", "operator", "model", "outputs", "usage", "seconds", "error", "case")
 

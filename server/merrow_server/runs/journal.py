@@ -8,7 +8,7 @@ from typing import Any
 
 from merrow_runtime.revising.asking import snapshot_at
 from merrow_server.evaluations.journals import journal_with
-from merrow_server.run_report import run_object, run_report
+from merrow_server.reports.run_report import run_object, run_report
 from merrow_server.runs.comparing import compare_runs
 from merrow_server.runs.session import Session
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from merrow_runtime.provenance import named
 from merrow_server.rendering.snippet import visible
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 
 
 def cost_sentence(forecast: Mapping[str, Any], optimizer: str, judge: str | None, endpoint: str) -> str:

@@ -20,7 +20,7 @@ from tests.workflows import workflows as of_all_operators
 import merrow_runtime
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime import RunOptions, RunResult, UsageFailure, Workflow, check_workflow
-from merrow_runtime.operators.answers.shapes import is_of, shape_of
+from merrow_runtime.operators.formats.shapes import is_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore

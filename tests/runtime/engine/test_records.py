@@ -17,7 +17,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, flowchart, workflow
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, UsageFailure, Workflow, check_workflow
 from merrow_runtime.models.offline_answers import answer_to
-from merrow_runtime.operators.answers.shapes import is_of, shape_of
+from merrow_runtime.operators.formats.shapes import is_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore

@@ -23,7 +23,7 @@ from merrow_runtime.frontier import (
     Skip,
     Start,
 )
-from merrow_runtime.operators.answers.shapes import Shape, is_of, shape_of
+from merrow_runtime.operators.formats.shapes import Shape, is_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.values import Outputs, Value
 

@@ -6,8 +6,8 @@ from hypothesis import given as draw
 from hypothesis import strategies as st
 from tests.runtime.operators.scripted import given, node
 
-from merrow_runtime.operators.answers.fences import fences, framed
 from merrow_runtime.operators.base import Remembered, Task
+from merrow_runtime.operators.formats.fences import fences, framed
 from merrow_runtime.operators.prompts.prompting import DATA_NOTICE, compose, input_sections
 from merrow_runtime.operators.registry import operator_for
 

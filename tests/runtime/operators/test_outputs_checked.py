@@ -8,7 +8,7 @@ import pytest
 from tests.runtime.operators.scripted import OUTPUTS, node
 
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.operators.answers.shapes import placeholder
+from merrow_runtime.operators.formats.shapes import placeholder
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.questions import output_shape
 

@@ -10,7 +10,7 @@ from hypothesis import given as draw
 from hypothesis import strategies as st
 
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.python_code import read_code
+from merrow_runtime.operators.formats.python_code import read_code
 
 LINES = st.sampled_from(
     ["import math", "def solve():", "    return 1", "x = 1", "Here is the code:", "```python", "```", "~~~", "  y = (2,",

@@ -16,8 +16,8 @@ from tests.runtime.operators.scripted import ScriptedTools, given, node, outputs
 from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.types import TypeTable, item_of, list_of
 from merrow_runtime.errors import AnswerFailure, NodeFailure, UsageFailure
-from merrow_runtime.operators.answers.shapes import Shape, coerce, is_of, placeholder, schema_of, shape_of
 from merrow_runtime.operators.base import Given, NodeDefinition
+from merrow_runtime.operators.formats.shapes import Shape, coerce, is_of, placeholder, schema_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import typed_value
 from merrow_runtime.values import Value

@@ -11,8 +11,8 @@ from hypothesis import given as draw
 from hypothesis import strategies as st
 
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.shapes import Shape, is_of, schema_of, shape_of
-from merrow_runtime.operators.answers.structured import Field, answer_schema, read_fields, read_json
+from merrow_runtime.operators.formats.shapes import Shape, is_of, schema_of, shape_of
+from merrow_runtime.operators.formats.structured import Field, answer_schema, read_fields, read_json
 
 WORDS = {"Route": ("math", "code", "other")}
 TEXT, NUMBER, BOOL, ROUTE, LIST, JSON = (

@@ -14,7 +14,7 @@ from tests.runtime.planned.test_reading import HOSTILE
 import merrow_runtime
 from merrow_runtime import RunResult
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.operators.answers.planned import problem_of
+from merrow_runtime.operators.formats.planned import problem_of
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 

@@ -9,7 +9,7 @@ from tests.runtime.engine.fakes import flowchart
 from tests.runtime.planned.planning import DIAMOND, ONCE, planning, prompts, run
 
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.operators.answers.planned import LONGEST, MOST_CALLS, MOST_NODES, problem_of, read_workflow
+from merrow_runtime.operators.formats.planned import LONGEST, MOST_CALLS, MOST_NODES, problem_of, read_workflow
 
 HEAD = "flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Result]):::Interface\n"
 

@@ -33,7 +33,7 @@ from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recordings.recording import Recorder, Replay
 from merrow_runtime.telling import Telling
 from merrow_runtime.visit import Visit
-from merrow_server.run_report import run_report
+from merrow_server.reports.run_report import run_report
 
 REPLAYS = Path(__file__).parents[3] / "examples" / "replays"
 PLAIN = [path for path in sorted(REPLAYS.glob("*.jsonl")) if '"path": ' not in path.read_text(encoding="utf-8")]

@@ -14,7 +14,7 @@ from typing import Any
 from merrow_optimizer.evaluation.data.drafts import Draft, Fault
 from merrow_optimizer.evaluation.data.formats import Record
 from merrow_optimizer.evaluation.data.problems import Collector
-from merrow_runtime.operators.answers.python_code import parsed
+from merrow_runtime.operators.formats.python_code import parsed
 
 
 def humaneval_item(fields: dict[str, Any]) -> Draft:

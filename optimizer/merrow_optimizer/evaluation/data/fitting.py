@@ -9,7 +9,7 @@ from merrow_optimizer.evaluation.data.problems import DataError, DataProblem, li
 from merrow_optimizer.evaluation.data.reading import DataSet
 from merrow_optimizer.evaluation.items import Item
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.operators.answers.shapes import shape_of
+from merrow_runtime.operators.formats.shapes import shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import MissingInputs, read_inputs, type_of_input
 

@@ -13,7 +13,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, golds_of, right, text_of, wrong
 from merrow_optimizer.evaluation.metrics.worker import Worker
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
-from merrow_runtime.operators.answers.fences import fences
+from merrow_runtime.operators.formats.fences import fences
 
 _LONGEST = 1_000_000
 _TOO_LONG = "the output is longer than a million characters"

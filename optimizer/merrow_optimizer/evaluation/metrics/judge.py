@@ -11,9 +11,9 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, shown, text_of
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.fences import framed
-from merrow_runtime.operators.answers.shapes import Shape
-from merrow_runtime.operators.answers.structured import Field, answer_form, answer_schema, read_fields
+from merrow_runtime.operators.formats.fences import framed
+from merrow_runtime.operators.formats.shapes import Shape
+from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.values import as_text
 

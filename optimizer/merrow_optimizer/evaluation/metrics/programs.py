@@ -14,7 +14,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, right, shown, text_of, wrong
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.python_code import defines, parsed, read_code
+from merrow_runtime.operators.formats.python_code import defines, parsed, read_code
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxJob, SandboxRefusedError
 
 _TESTS_S = 15.0

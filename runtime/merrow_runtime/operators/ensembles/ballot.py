@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import TEXT, item_of
 from merrow_runtime.errors import AnswerFailure, NodeFailure
-from merrow_runtime.operators.answers.shapes import Shape, coerce
-from merrow_runtime.operators.answers.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.shapes import Shape, coerce
+from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
 from merrow_runtime.operators.questions import Question, default_port, output_shape
 from merrow_runtime.values import Outputs, Value, as_text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from merrow_runtime.operators.answers.answers import CODE_FORM
-from merrow_runtime.operators.answers.python_code import read_code
-from merrow_runtime.operators.answers.shapes import coerce
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.answers import CODE_FORM
+from merrow_runtime.operators.formats.python_code import read_code
+from merrow_runtime.operators.formats.shapes import coerce
 from merrow_runtime.operators.programs.entry_point import entry_point_of
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import OneQuestion, Question, default_port, output_shape

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from merrow_runtime.errors import AnswerFailure, NodeFailure
-from merrow_runtime.operators.answers.answers import CODE_FORM
-from merrow_runtime.operators.answers.python_code import parsed, read_code
-from merrow_runtime.operators.answers.shapes import coerce
 from merrow_runtime.operators.base import Task, Tools
+from merrow_runtime.operators.formats.answers import CODE_FORM
+from merrow_runtime.operators.formats.python_code import parsed, read_code
+from merrow_runtime.operators.formats.shapes import coerce
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
 from merrow_runtime.operators.questions import ModelOperator, Planned, Question, default_port, output_shape, text_at
 from merrow_runtime.values import Outputs, Value

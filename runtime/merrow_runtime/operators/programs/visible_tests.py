@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.operators.answers.python_code import parsed
 from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.formats.python_code import parsed
 from merrow_runtime.values import Value, as_text
 
 _QUOTES_ALONE = re.compile(r"""^[ \t]*(?:\"\"\"|''')[ \t]*$""", re.MULTILINE)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from merrow_analysis.definitions.templates import Template, variables
-from merrow_runtime.operators.answers.fences import fence_around, framed
 from merrow_runtime.operators.base import Given, Remembered
+from merrow_runtime.operators.formats.fences import fence_around, framed
 from merrow_runtime.operators.prompts.templating import filled
 from merrow_runtime.records import record
 from merrow_runtime.requests import Message

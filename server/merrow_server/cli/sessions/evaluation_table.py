@@ -23,7 +23,7 @@ from merrow_server.evaluations.preparing import Asked, forecast_json, prepare
 from merrow_server.evaluations.report import comparison, evaluation_object
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 
 
 @dataclass(frozen=True, slots=True)

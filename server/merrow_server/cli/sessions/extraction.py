@@ -24,7 +24,7 @@ from merrow_server.extractions.report import extraction_object
 from merrow_server.extractions.words import plan_lines, report_lines
 from merrow_server.rendering.snippet import cells, plain, visible
 from merrow_server.rendering.terminal import console, echo, emit, style
-from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import ago
 
 

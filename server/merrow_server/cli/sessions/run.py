@@ -23,7 +23,7 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.run_display import display_for
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 from merrow_server.times import duration
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
-from merrow_server.run_report import attempt_text, cost_text, judged_text
+from merrow_server.reports.run_report import attempt_text, cost_text, judged_text
 from merrow_server.times import duration
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from merrow_server.optimizations.report import SCHEMA, search_object
 from merrow_server.optimizations.words import plan_lines, report_lines
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
-from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.reports.run_report import cost_text, workflow_text
 
 Event = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ from merrow_runtime.values import as_text
 from merrow_server.cases.reports import line_of
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import style
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 from merrow_server.times import duration
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from merrow_server.files import write_bytes
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import cost_text, workflow_text
+from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import ago, duration
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from merrow_server.optimizations.report import record_lines
 from merrow_server.optimizations.words import report_lines
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.run_report import workflow_text
+from merrow_server.reports.run_report import workflow_text
 from merrow_server.times import ago
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
 from merrow_optimizer.evaluation.metrics.products.latex_source import Section, same_words, sections_of, visible_source
-from merrow_runtime.operators.answers.files import NamedFile
+from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits, environment_in
 
 _LIMITS = ProgramLimits(wall_s=60.0, cpu_s=30)

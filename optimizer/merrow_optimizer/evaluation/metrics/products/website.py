@@ -13,7 +13,7 @@ from merrow_optimizer.evaluation.metrics.products.browsing import Visit, visit
 from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
 from merrow_optimizer.evaluation.metrics.worker import Worker
 from merrow_optimizer.evaluation.scores import InvalidItemError
-from merrow_runtime.operators.answers.files import NamedFile
+from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
 from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits
 

@@ -25,7 +25,7 @@ from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_analysis.graph.records import NodeRecord
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.models.trust import workspace_values
-from merrow_runtime.operators.answers.fences import fences
+from merrow_runtime.operators.formats.fences import fences
 from merrow_runtime.workflow import Workflow, check_workflow
 
 LONGEST = 50_000

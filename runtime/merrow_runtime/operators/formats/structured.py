@@ -17,8 +17,8 @@ import json_repair
 from merrow_analysis.definitions.types import JSON
 from merrow_analysis.graph.decisions import KIND
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.fences import fences
-from merrow_runtime.operators.answers.shapes import FieldFailure, Shape, coerce, object_schema, phrase, schema_of
+from merrow_runtime.operators.formats.fences import fences
+from merrow_runtime.operators.formats.shapes import FieldFailure, Shape, coerce, object_schema, phrase, schema_of
 from merrow_runtime.requests import AnswerSchema
 from merrow_runtime.values import Value
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from merrow_runtime.errors import AnswerFailure, NodeFailure
-from merrow_runtime.operators.answers.planned import FORM, read_workflow
-from merrow_runtime.operators.answers.python_code import read_code
-from merrow_runtime.operators.answers.shapes import Shape, coerce
-from merrow_runtime.operators.answers.structured import (
+from merrow_runtime.operators.formats.planned import FORM, read_workflow
+from merrow_runtime.operators.formats.python_code import read_code
+from merrow_runtime.operators.formats.shapes import Shape, coerce
+from merrow_runtime.operators.formats.structured import (
     Field,
     answer_form,
     answer_schema,

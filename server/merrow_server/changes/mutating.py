@@ -13,12 +13,12 @@ from merrow_optimizer.mutations.base import Move, NewFile, Refused
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.moves import DEFAULT, Choice, find, moves, random_mutants
 from merrow_optimizer.mutations.subject import why_unchangeable
+from merrow_server.changes.patterns import operators_of
 from merrow_server.checking import the_diagram
 from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError
 from merrow_server.files import create, read, write
 from merrow_server.opening import Opened, open_diagram
-from merrow_server.patterns import operators_of
 from merrow_server.positions import wire_range
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.settings import Settings

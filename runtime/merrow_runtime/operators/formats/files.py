@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from merrow_runtime.operators.answers.fences import fences, framed
+from merrow_runtime.operators.formats.fences import fences, framed
 
 _GIVEN = re.compile(r"(?:file|filename|path|title|name)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|\S+)", re.IGNORECASE)
 _LANGUAGE_AND_NAME = re.compile(r"\w[\w+#-]*:(\S+)")

@@ -30,8 +30,8 @@ from merrow_analysis.definitions.types import (
 )
 from merrow_analysis.graph.decisions import FALSY, KIND, TRUTHY
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.planned import EMPTY, problem_of, read_workflow
-from merrow_runtime.operators.answers.python_code import read_code
+from merrow_runtime.operators.formats.planned import EMPTY, problem_of, read_workflow
+from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.values import VALUE, Value, as_text
 
 Kind = Literal["text", "code", "workflow", "words", "bool", "number", "json", "list", "record", "union", "any"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import Any
 
-from merrow_server.run_report import cost_text
+from merrow_server.reports.run_report import cost_text
 
 _LONGEST = 4000
 """Characters of one result that are shown."""

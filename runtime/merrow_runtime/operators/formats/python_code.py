@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.answers.fences import fences
+from merrow_runtime.operators.formats.fences import fences
 
 PYTHON_FENCES = frozenset({"python", "python3", "py", "py3"})
 

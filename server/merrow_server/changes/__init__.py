@@ -1,0 +1,1 @@
+"""Texts that are changed for people: fixes, repairs, safe mutations."""

@@ -1,0 +1,1 @@
+"""Checks and runs as plain data, for people and programs."""
