@@ -85,15 +85,16 @@ class Past:
         return taken
 
     def _of_others(self, work: Work) -> Visit | None:
-        """A visit of a node that is gone, or is something else now: of the one that was renamed first, then in the order in which
-        they stood.
+        """A visit of a node that is gone, or is something else now: of the one that was renamed first, whatever has its old id
+        now; then in the order in which they stood.
         """
         node, key = work
         if not isinstance(key, Made):
             return None
         revision, last = self.revision, len(self.places)
         was = revision.renamed.get(node)
-        others = [one for one in self._doers.get(key, ()) if one != node and revision.lets_go(one, key)]
+        doers = (one for one in self._doers.get(key, ()) if one != node)
+        others = [one for one in doers if one == was or revision.lets_go(one, key)]
         others.sort(key=lambda one: (one != was, self.places.get(one, last)))
         for other in others:
             for free in self._free_of((other, key)).values():

@@ -12,6 +12,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,8 @@ from merrow_runtime.workflow import Workflow, check_workflow, restore
 
 FIRST = 7_000
 PARTS = 6
+FOUND = (7_272, 7_559, 7_707)
+"""Runs with which more examples once found something."""
 LIVE: list[Trial] = []
 """The run that is tried now: commits of its journal are told to it."""
 
@@ -252,11 +255,9 @@ def kept_is_kept(store: Store) -> None:
         assert not again, f"revision {one.number} keeps {sorted(kept)}, and {again} are asked again"
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.thinned(2)
-def test_a_revised_run_comes_out_as_its_last_workflow_and_nothing_is_asked_twice(
-    part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def told_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run that is tried hears of each commit of its journal."""
     commit = Writer._commit
 
     def committed(self: Writer, statements: Any, patience: float) -> None:
@@ -265,14 +266,30 @@ def test_a_revised_run_comes_out_as_its_last_workflow_and_nothing_is_asked_twice
             LIVE[-1].committed(self.database)
 
     monkeypatch.setattr(Writer, "_commit", committed)
+
+
+def all_tried(seeds: Iterable[int], folder: Path) -> Counter[str]:
+    """What came of runs, in all."""
     seen: Counter[str] = Counter()
-    for seed in range(FIRST + part, FIRST + examples(180), PARTS):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
+    for seed in seeds:
+        own = folder / str(seed)
+        own.mkdir()
         try:
-            seen += tried(seed, folder)
+            seen += tried(seed, own)
         except AssertionError as wrong:
             raise AssertionError(f"run {seed}: {wrong}") from wrong
         finally:
             LIVE.clear()
-    assert seen["applied"]
+    return seen
+
+
+@pytest.mark.usefixtures("told_commits")
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.thinned(2)
+def test_a_revised_run_comes_out_as_its_last_workflow_and_nothing_is_asked_twice(part: int, tmp_path: Path) -> None:
+    assert all_tried(range(FIRST + part, FIRST + examples(180), PARTS), tmp_path)["applied"]
+
+
+@pytest.mark.usefixtures("told_commits")
+def test_what_was_found_once_is_not_found_again(tmp_path: Path) -> None:
+    assert all_tried(FOUND, tmp_path)["applied"]

@@ -160,6 +160,22 @@ def test_two_that_change_places_are_both_found_again() -> None:
     assert trial.told("node_reused") == ["A", "B"] or trial.told("node_reused") == ["B", "A"]
 
 
+@pytest.mark.parametrize("other", ["memory: all", "on_error: skip"])
+def test_one_that_takes_the_name_of_another_has_its_result_though_that_one_asks_the_same(other: str) -> None:
+    def chained(first: str, then: str) -> Workflow:
+        return workflow(custom(first, says="x"), custom("M"), custom(then, more=other, says="x"), custom("C"),
+                        f"PROBLEM -->|input| {first}", f"{first} -->|input| M", f"M -->|input| {then}",
+                        f"{then} -->|input| C", "C --> RETURN")  # fmt: skip
+
+    trial, result = revised(chained("A", "B"), [(2, chained("B", "A"))])
+    assert result.status == "finished"
+    assert trial.asked == ["do x", "do M", "do x", "do C"]
+    (applied,) = trial.store.revisions("r")
+    assert applied.adopted["kept"] == ["B"]
+    assert "B" in trial.told("node_reused")
+    assert not called(trial, "B")
+
+
 def test_no_change_is_no_event() -> None:
     trial, _ = revised(chain(), [(2, chain())])
     assert trial.states == ["unchanged"]

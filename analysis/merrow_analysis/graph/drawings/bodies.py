@@ -65,7 +65,9 @@ def members_of(bodies: Iterable[Body]) -> dict[str, Members]:
 
 
 def _outermost(outer: dict[str, str], name: str) -> str:
-    """The outermost subgraph around one. ``outer`` has one around each, and gets further ones, which saves time later."""
+    """The outermost subgraph around one. ``outer`` has one around each; it gets further ones, so that many questions take little
+    time.
+    """
     while (around := outer.get(name)) is not None:
         further = outer.get(around)
         if further is None:
