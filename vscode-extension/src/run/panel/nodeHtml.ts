@@ -1,9 +1,9 @@
 /** What a node did in a run, as HTML for the panel. Pure; every text is escaped. */
-import { attemptText, costText, figures, modelName, offlineName, secondsText } from './figures';
+import { attemptText, costText, figures, modelName, offlineName, secondsText } from '../texts/figures';
 import { escape } from './markdownHtml';
-import { answer, callTitle, entryName, givenValues, messages, originText, valueText, verdictTitle } from './pages';
-import { revisionItem } from '../revisions/words';
-import type { Call, NodeReport, Revision, RunReport, RunStatus, Usage, Values, Verdict } from './protocol';
+import { answer, callTitle, entryName, givenValues, messages, originText, valueText, verdictTitle } from '../texts/pages';
+import { revisionItem } from '../../revisions/words';
+import type { Call, NodeReport, Revision, RunReport, RunStatus, Usage, Values, Verdict } from '../protocol';
 import { valueHtml, type Text } from './valueHtml';
 
 /** The texts of the values on a page, by the keys that its buttons have. */

@@ -1,12 +1,12 @@
 /** The tree of runs as data. Pure. */
-import { evaluationItem, type EvaluationItem } from '../evaluations/words';
-import type { Evaluation } from '../evaluations/protocol';
-import type { Search } from '../searches/protocol';
-import type { RevisionItem } from '../revisions/words';
-import { searchItem, type SearchItem } from '../searches/words';
-import { ageText, costText, figures, secondsText } from './figures';
-import { shortName } from './pages';
-import type { NodeReport, RunStatus, RunSummary } from './protocol';
+import { evaluationItem, type EvaluationItem } from '../../evaluations/words';
+import type { Evaluation } from '../../evaluations/protocol';
+import type { Search } from '../../searches/protocol';
+import type { RevisionItem } from '../../revisions/words';
+import { searchItem, type SearchItem } from '../../searches/words';
+import { ageText, costText, figures, secondsText } from '../texts/figures';
+import { shortName } from '../texts/pages';
+import type { NodeReport, RunStatus, RunSummary } from '../protocol';
 
 export interface WorkflowItem {
   readonly kind: 'workflow';

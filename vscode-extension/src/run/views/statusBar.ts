@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
-import { Command } from '../contributed';
-import type { MerrowContext } from '../context';
+import { Command } from '../../contributed';
+import type { MerrowContext } from '../../context';
 import { itemText } from './itemText';
-import type { LiveRun, LiveRuns } from './live';
+import type { LiveRun, LiveRuns } from '../live';
 
 /** Milliseconds that the end of a run that went well stays in the status bar. */
 const LINGERS = 20_000;

@@ -1,6 +1,6 @@
 /** Values as HTML for the panel: Markdown rendered, JSON and code in monospace, what is long folded, each with buttons. Pure. */
 import { codeHtml, escape, markdownHtml } from './markdownHtml';
-import { valueText } from './pages';
+import { valueText } from '../texts/pages';
 
 /** A value as it is copied and opened: its text, and a file's name that says what it is. */
 export interface Text {

@@ -1,14 +1,14 @@
 import * as vscode from 'vscode';
-import { Command } from '../contributed';
-import type { EvaluationServer } from '../evaluations/server';
-import { scoreText, statusText } from '../evaluations/words';
-import { revisionItem } from '../revisions/words';
-import type { SearchServer } from '../searches/server';
-import { foundText } from '../searches/words';
-import type { LiveRuns } from './live';
-import type { RunSummary } from './protocol';
-import type { RunServer } from './server';
-import { sentence } from './rejection';
+import { Command } from '../../contributed';
+import type { EvaluationServer } from '../../evaluations/server';
+import { scoreText, statusText } from '../../evaluations/words';
+import { revisionItem } from '../../revisions/words';
+import type { SearchServer } from '../../searches/server';
+import { foundText } from '../../searches/words';
+import type { LiveRuns } from '../live';
+import type { RunSummary } from '../protocol';
+import type { RunServer } from '../server';
+import { sentence } from '../texts/rejection';
 import { evaluationTree, nodeItem, runTree, searchTree, type Item } from './treeModel';
 
 export const VIEW = 'merrow.runs';

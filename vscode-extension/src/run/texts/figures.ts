@@ -1,5 +1,5 @@
 /** Time, tokens and money in words. Pure. */
-import type { Bounds, NodeReport, Source, Usage } from './protocol';
+import type { Bounds, NodeReport, Source, Usage } from '../protocol';
 
 export const offline = 'merrow:offline';
 export const offlineName = 'embedded model (offline)';

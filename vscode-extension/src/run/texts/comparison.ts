@@ -1,7 +1,7 @@
 /** Two runs side by side. Pure. */
 import { costText, figures, secondsText, tokensText } from './figures';
 import { comparablePage, shortName, valueText } from './pages';
-import type { NodeReport, RunReport } from './protocol';
+import type { NodeReport, RunReport } from '../protocol';
 
 export type Difference = 'same' | 'other output' | 'other question' | 'other status' | 'only before' | 'only after';
 

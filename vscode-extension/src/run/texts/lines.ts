@@ -1,9 +1,9 @@
 /** Events as lines of the output channel. Pure. */
 import { attemptText, costText, endpointName, figures, judgedText, secondsText, tokensText } from './figures';
 import { valueText } from './pages';
-import { visitName } from './progress';
-import { revisionLine } from '../revisions/words';
-import type { RunEvent } from './protocol';
+import { visitName } from '../progress';
+import { revisionLine } from '../../revisions/words';
+import type { RunEvent } from '../protocol';
 
 /** What the channel says of an event; undefined for what it says nothing of. */
 export function lineOf(event: RunEvent): string | undefined {

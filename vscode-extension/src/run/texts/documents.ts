@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { compare } from './comparison';
 import { nodePage, resultPage, shortName } from './pages';
-import type { RunServer } from './server';
+import type { RunServer } from '../server';
 import { sentence } from './rejection';
 
 export const SCHEME = 'merrow-run';

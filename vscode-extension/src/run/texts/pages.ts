@@ -1,6 +1,6 @@
 /** Runs as Markdown that is read as text: results, nodes, dry runs. Pure. */
 import { attemptText, count, costRange, costText, endpointName, figures, modelName, offline, offlineName, range, secondsText, tokensText } from './figures';
-import type { Call, GivenValue, NodeReport, Plan, PlannedNode, RunReport, Values, Verdict } from './protocol';
+import type { Call, GivenValue, NodeReport, Plan, PlannedNode, RunReport, Values, Verdict } from '../protocol';
 
 const words: Readonly<Record<string, string>> = {
   finished: 'Finished',

@@ -1,5 +1,5 @@
-import { costText } from './figures';
-import type { Progress } from './progress';
+import { costText } from '../texts/figures';
+import type { Progress } from '../progress';
 
 const ICONS = { running: 'sync~spin', finished: 'check', failed: 'error', cancelled: 'debug-pause' } as const;
 const WORDS = { running: 'running', finished: 'finished', failed: 'failed', cancelled: 'stopped; it can be resumed' } as const;
