@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_server.features.code_action import as_mapping
-from merrow_server.features.run_commands import UNTRUSTED, check_runnable, tell
-from merrow_server.features.run_journal import text_in
+from merrow_server.features.commands.run_commands import UNTRUSTED, check_runnable, tell
+from merrow_server.features.commands.run_journal import text_in
 from merrow_server.lsp.cases import Located, located
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import InvalidParameters

@@ -28,8 +28,8 @@ from weakref import ref
 from lsprotocol import types
 
 from merrow_server.features.code_action import SUGGEST_COMMAND, as_mapping
-from merrow_server.features.execute_command import apply
-from merrow_server.features.run_commands import asked_of, check_trust, name_of, runnable, tell
+from merrow_server.features.commands.execute_command import apply
+from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.runs import Place, refused

@@ -17,8 +17,8 @@ from weakref import ref
 
 from lsprotocol import types
 
-from merrow_server.features.mutation_commands import move_found, workflow
-from merrow_server.features.run_commands import asked_of, name_of, runnable
+from merrow_server.features.commands.mutation_commands import move_found, workflow
+from merrow_server.features.commands.run_commands import asked_of, name_of, runnable
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.runs import Place

@@ -8,7 +8,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from merrow_analysis.ide import symbols as ide_symbols
-from merrow_server.features.document_symbol import flat_symbols
+from merrow_server.features.navigation.document_symbol import flat_symbols
 from merrow_server.lsp.documents import OpenDocument
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.sharing import closed_document, workspace_paths

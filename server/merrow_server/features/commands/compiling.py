@@ -13,8 +13,8 @@ from typing import Any
 
 from merrow_runtime.errors import RunFailure
 from merrow_server.features.code_action import as_mapping
-from merrow_server.features.execute_command import numbered, the_document
-from merrow_server.features.mutation_commands import refused
+from merrow_server.features.commands.execute_command import numbered, the_document
+from merrow_server.features.commands.mutation_commands import refused
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from merrow_server.features.evaluation_commands import TEXT, ask_to_agree, checked
-from merrow_server.features.run_commands import asked_of, check_trust, tell
+from merrow_server.features.commands.evaluation_commands import TEXT, ask_to_agree, checked
+from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.runs import Place
 from merrow_server.lsp.server import MerrowServer

@@ -25,8 +25,8 @@ from weakref import ref
 
 from lsprotocol import types
 
-from merrow_server.features.run_commands import asked_of, check_trust, name_of, runnable, tell
-from merrow_server.features.run_journal import text_in, workflow_in_journal
+from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
+from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.runs import Place, refused

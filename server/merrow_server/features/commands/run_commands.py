@@ -28,7 +28,7 @@ from weakref import ref
 from lsprotocol import types
 
 from merrow_server.features.code_action import as_mapping
-from merrow_server.features.execute_command import numbered, the_document
+from merrow_server.features.commands.execute_command import numbered, the_document
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.runs import RESUME, RUN_FROM, Place, refused

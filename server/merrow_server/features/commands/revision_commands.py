@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from merrow_analysis.ide.texts import ghosts
-from merrow_server.features.execute_command import apply, numbered
-from merrow_server.features.preview import drawn
-from merrow_server.features.run_commands import asked_of, check_trust, tell
-from merrow_server.features.run_journal import text_in, workflow_in_journal
+from merrow_server.features.commands.execute_command import apply, numbered
+from merrow_server.features.commands.preview import drawn
+from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
+from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument, path_of
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.runs import refused

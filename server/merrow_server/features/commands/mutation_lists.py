@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_server.features.code_action import MORE_COMMAND, as_mapping
-from merrow_server.features.execute_command import numbered, the_document
-from merrow_server.features.mutation_commands import TURN, apply_move, move_object, workflow
+from merrow_server.features.commands.execute_command import numbered, the_document
+from merrow_server.features.commands.mutation_commands import TURN, apply_move, move_object, workflow
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer

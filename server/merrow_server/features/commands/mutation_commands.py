@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_server.features.code_action import as_mapping
-from merrow_server.features.execute_command import apply, numbered, the_document
+from merrow_server.features.commands.execute_command import apply, numbered, the_document
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument, path_of
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from merrow_server.features.evaluation_commands import FROM_1, TEXT, ask_to_agree, checked, said_of, with_data
-from merrow_server.features.run_commands import asked_of, check_trust, tell
-from merrow_server.features.run_journal import text_in, workflow_in_journal
+from merrow_server.features.commands.evaluation_commands import FROM_1, TEXT, ask_to_agree, checked, said_of, with_data
+from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
+from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.runs import Place, refused
 from merrow_server.lsp.server import MerrowServer
