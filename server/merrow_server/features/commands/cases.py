@@ -12,12 +12,12 @@ from lsprotocol import types
 from merrow_server.features.code_action import as_mapping
 from merrow_server.features.commands.run_commands import UNTRUSTED, check_runnable, tell
 from merrow_server.features.commands.run_journal import text_in
-from merrow_server.lsp.cases import Located, located
 from merrow_server.lsp.documents import path_of
+from merrow_server.lsp.findings.cases import Located, located
 from merrow_server.lsp.protocol import InvalidParameters
-from merrow_server.lsp.runs import refused
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.workflow_texts import text_of
+from merrow_server.lsp.work.runs import refused
+from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_runtime.store.contract import RunRecord

@@ -27,7 +27,7 @@ def register(server: MerrowServer) -> None:
 
 async def compile_(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Compile a workflow as it is in the editor. Raises `FeatureError` where it can't be compiled."""
-    from merrow_server.lsp.workflow_texts import text_of
+    from merrow_server.lsp.work.workflow_texts import text_of
 
     asked = as_mapping(arguments[0]) if arguments else None
     if asked is None:

@@ -29,9 +29,9 @@ from merrow_server.features.commands.run_commands import asked_of, check_trust, 
 from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
-from merrow_server.lsp.runs import Place, refused
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.workflow_texts import text_of
+from merrow_server.lsp.work.runs import Place, refused
+from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import EvaluationOrder, WorkflowText

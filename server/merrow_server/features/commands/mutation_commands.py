@@ -43,7 +43,7 @@ async def mutate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Apply or show a random safe mutation, or the one with an id; what it is, with the seed that brings it again."""
     import secrets
 
-    from merrow_server.lsp import mutations
+    from merrow_server.lsp.offers import mutations
 
     asked = _asked(arguments)
     document = the_document(server, [asked.get("uri")])
@@ -106,7 +106,7 @@ def _word(asked: dict[str, Any], key: str) -> str | None:
 async def move_found(diagram: OpenDiagram, identifier: str) -> Move:
     """The safe move with an id. Raises `FeatureError` with the reason where there is none; edits go on meanwhile."""
     from merrow_optimizer.mutations.base import Refused
-    from merrow_server.lsp import mutations
+    from merrow_server.lsp.offers import mutations
 
     document = diagram.document
     version, last = document.version, time.monotonic()
@@ -215,7 +215,7 @@ def move_object(diagram: OpenDiagram, move: Move, effect: str | None = None) -> 
     ``created`` are the files that come with it, ``{uri, text}`` each, where there are any.
     """
     from merrow_optimizer.mutations.effects import structure
-    from merrow_server.lsp.mutations import delta_object
+    from merrow_server.lsp.offers.mutations import delta_object
 
     path = diagram.document.path
     created = [{"uri": (path.parent / file.path).as_uri(), "text": file.text} for file in move.created if path]

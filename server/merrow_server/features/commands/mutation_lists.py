@@ -28,7 +28,7 @@ from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
     from merrow_analysis.text import Range
-    from merrow_server.lsp.mutation_pages import Offer
+    from merrow_server.lsp.offers.mutation_pages import Offer
 
 _MOST_LISTED = 500
 """Moves of a list, where nothing else is asked for."""
@@ -102,7 +102,7 @@ class _Search:
 
     def __init__(self, server: MerrowServer, diagram: OpenDiagram, asked: dict[str, Any]) -> None:
         from merrow_optimizer.mutations.names import OF_ONE_PARENT
-        from merrow_server.lsp.mutation_pages import Listing, Wanted
+        from merrow_server.lsp.offers.mutation_pages import Listing, Wanted
 
         operator, words = asked.get("operator"), asked.get("search", "")
         if operator is not None and operator not in OF_ONE_PARENT:

@@ -23,8 +23,8 @@ from lsprotocol import types
 from merrow_server.features.commands.evaluation_commands import TEXT, ask_to_agree, checked
 from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
 from merrow_server.lsp.protocol import InvalidParameters
-from merrow_server.lsp.runs import Place
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.work.runs import Place
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import PlanOrder

@@ -31,7 +31,7 @@ def register(server: MerrowServer) -> None:
 
 async def repair(server: MerrowServer, arguments: list[Any]) -> dict[str, Any] | None:
     """Search for a repair, and apply or show it. Raises `FeatureError` where there is none."""
-    from merrow_server.lsp import repairs
+    from merrow_server.lsp.offers import repairs
 
     asked = as_mapping(arguments[0]) if arguments else None
     if asked is None:

@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.workflow_texts import text_of
+from merrow_server.lsp.work.workflow_texts import text_of
 
 SET_KEY, TRUST, ANSWERING, DOCTOR = "merrow/setKey", "merrow/trust", "merrow/answering", "merrow.doctor"
 

@@ -21,9 +21,9 @@ from merrow_server.features.commands.mutation_commands import move_found, workfl
 from merrow_server.features.commands.run_commands import asked_of, name_of, runnable
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
-from merrow_server.lsp.runs import Place
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.workflow_texts import text_of
+from merrow_server.lsp.work.runs import Place
+from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_optimizer.mutations.base import Move
@@ -80,7 +80,7 @@ async def _ask_to_agree(server: MerrowServer, move: Move, cost: str) -> None:
 def _mutant(diagram: OpenDiagram, number: int, move: Move) -> WorkflowText:
     """The diagram after a move, under a name of its own in the journal, for the thread of the runs."""
     from merrow_optimizer.mutations.calls.files import with_files
-    from merrow_server.lsp.mutations import choice_of
+    from merrow_server.lsp.offers.mutations import choice_of
     from merrow_server.runs.orders import EditorFiles
 
     text = text_of(diagram, number)

@@ -15,7 +15,7 @@ Each takes one object, of which all but the document's ``uri`` may be left out:
 
 A run answers ``{run, status, outputs, usage, seconds, sources, error?, finished_before?, code?, failed_node?, failed_path?,
 remedy?}``, also where it failed or was cancelled. A workflow that can't be run at all is an error with a sentence and the data
-``{code, node?, path?, remedy?}`` (`merrow_server.lsp.runs.refused`). Meanwhile each event goes out as ``merrow/runEvent``,
+``{code, node?, path?, remedy?}`` (`merrow_server.lsp.work.runs.refused`). Meanwhile each event goes out as ``merrow/runEvent``,
 ``{uri, diagram, event}``.
 """
 
@@ -31,9 +31,9 @@ from merrow_server.features.code_action import as_mapping
 from merrow_server.features.commands.execute_command import numbered, the_document
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
-from merrow_server.lsp.runs import RESUME, RUN_FROM, Place, refused
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.workflow_texts import text_of
+from merrow_server.lsp.work.runs import RESUME, RUN_FROM, Place, refused
+from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import Order

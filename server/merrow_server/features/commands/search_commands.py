@@ -28,8 +28,8 @@ from merrow_server.features.commands.evaluation_commands import FROM_1, TEXT, as
 from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
 from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
 from merrow_server.lsp.protocol import InvalidParameters
-from merrow_server.lsp.runs import Place, refused
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.work.runs import Place, refused
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import SearchOrder

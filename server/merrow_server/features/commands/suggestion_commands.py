@@ -32,10 +32,10 @@ from merrow_server.features.commands.execute_command import apply
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
-from merrow_server.lsp.runs import Place, refused
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.suggestions import Kept, Last
-from merrow_server.lsp.workflow_texts import text_of
+from merrow_server.lsp.work.runs import Place, refused
+from merrow_server.lsp.work.suggestions import Kept, Last
+from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import SuggestionOrder
@@ -95,7 +95,7 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     answer, differences = await server.suggestions.asking.carry_out(order, place, title, agree)
     if document.version != version or server.document(document.uri) is not document:
         raise _changed()
-    from merrow_server.lsp.mutations import delta_object
+    from merrow_server.lsp.offers.mutations import delta_object
 
     for one, difference in zip(answer["suggestions"], differences, strict=True):
         edits = diagram.edits_to_lsp(one["edits"])
@@ -144,7 +144,7 @@ def _asked(arguments: list[Any]) -> dict[str, Any]:
 
 
 def _order(server: MerrowServer, asked: dict[str, Any], diagram: OpenDiagram) -> SuggestionOrder:
-    from merrow_server.lsp.mutations import operators_for
+    from merrow_server.lsp.offers.mutations import operators_for
     from merrow_server.runs.orders import SuggestionOrder
 
     check_trust(server)

@@ -15,8 +15,8 @@ from lsprotocol import types
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
-from merrow_server.lsp.runs import Runs
-from merrow_server.lsp.workflow_texts import text_of
+from merrow_server.lsp.work.runs import Runs
+from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import Context, OpenDocument
+from merrow_server.lsp.findings.diagnostics import document_diagnostics
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.published import PlainDiagnostic
 

@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 
 from lsprotocol import types
 
-from merrow_server.lsp.asking import Asking
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
-from merrow_server.lsp.runs import Runs
+from merrow_server.lsp.work.asking import Asking
+from merrow_server.lsp.work.runs import Runs
 
 if TYPE_CHECKING:
     from merrow_optimizer.mutations.base import Difference

@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
-from merrow_server.lsp.run_progress import round_text
+from merrow_server.lsp.work.run_progress import round_text
 
 if TYPE_CHECKING:
     from merrow_analysis.diagnostics import Diagnostic

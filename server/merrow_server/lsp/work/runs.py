@@ -20,10 +20,10 @@ from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
-from merrow_server.lsp.run_inputs import Inputs
-from merrow_server.lsp.run_progress import CaseProgress, RunProgress
-from merrow_server.lsp.run_questions import ask_about_reuse, ask_about_revision
-from merrow_server.lsp.run_results import Results
+from merrow_server.lsp.work.run_inputs import Inputs
+from merrow_server.lsp.work.run_progress import CaseProgress, RunProgress
+from merrow_server.lsp.work.run_questions import ask_about_reuse, ask_about_revision
+from merrow_server.lsp.work.run_results import Results
 from merrow_server.runs.keys import Keys
 from merrow_server.runs.worker import Worker
 

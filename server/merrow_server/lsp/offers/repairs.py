@@ -16,7 +16,7 @@ from merrow_optimizer.mutations.base import Difference, workflow_difference
 from merrow_optimizer.repair.remedies import TIME_LIMIT, Remedy, remedies
 from merrow_optimizer.repair.search import Repair
 from merrow_server.lsp.documents import OpenDiagram
-from merrow_server.lsp.mutations import delta_object
+from merrow_server.lsp.offers.mutations import delta_object
 
 _MOST_SEARCHED = 3
 """Findings of one menu that remedies are searched for."""

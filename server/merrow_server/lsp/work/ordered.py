@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.host import Host
-from merrow_server.lsp.run_progress import ShownProgress
-from merrow_server.lsp.runs import LiveRun, Place, Runs
+from merrow_server.lsp.work.run_progress import ShownProgress
+from merrow_server.lsp.work.runs import LiveRun, Place, Runs
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import EvaluationOrder, SearchOrder

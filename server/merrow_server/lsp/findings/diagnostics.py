@@ -16,7 +16,7 @@ from lsprotocol import types
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
-from merrow_server.lsp.files_beside import findings_of_file
+from merrow_server.lsp.findings.files_beside import findings_of_file
 from merrow_server.lsp.published import PlainDiagnostic
 from merrow_server.lsp.supports import Supports
 

@@ -15,9 +15,9 @@ from merrow_analysis.rules.declared.configuration_rules import UNUSABLE_FILE
 from merrow_analysis.rules.run_rules import NODE_FAILED
 from merrow_analysis.text import Range, TextEdit
 from merrow_server.lsp.documents import OpenDiagram
-from merrow_server.lsp.missing_files import new_prompt_file, new_workflow, other_workflow
-from merrow_server.lsp.runs import RESUME, RUN_FROM, Runs
+from merrow_server.lsp.offers.missing_files import new_prompt_file, new_workflow, other_workflow
 from merrow_server.lsp.supports import Supports
+from merrow_server.lsp.work.runs import RESUME, RUN_FROM, Runs
 
 
 class OtherAction(NamedTuple):

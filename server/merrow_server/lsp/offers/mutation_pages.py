@@ -23,8 +23,8 @@ from merrow_optimizer.mutations.effects import WORDS, effect, structure
 from merrow_optimizer.mutations.moves import OPERATORS, Choice
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.subject import Subject, why_unchangeable
-from merrow_server.lsp import mutations
 from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.offers import mutations
 
 _PATTERNS_FIRST = 10
 """Uses of patterns before single moves have their turn; then all go on side by side."""
