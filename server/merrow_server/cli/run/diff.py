@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import words
+from merrow_server.cli.texts.difference import difference_lines
 from merrow_server.errors import InputError
-from merrow_server.rendering.snippet import visible
-from merrow_server.rendering.terminal import echo, emit, style
-
-if TYPE_CHECKING:
-    from merrow_runtime.revising.difference import Difference
+from merrow_server.rendering.terminal import echo, emit
 
 
 @click.command(
@@ -73,25 +68,3 @@ def command(ctx: click.Context, /, old: str, new: str, finished: str | None, out
             echo(line)
     if found.refused:
         ctx.exit(NOT_WELL)
-
-
-def difference_lines(found: Difference) -> Iterator[str]:
-    """What differs, a line for each kind of it."""
-    if found.refused:
-        for sentence in found.refused:
-            yield f"{style('refused', fg='red')}  {visible(sentence)}"
-        return
-    if found.is_empty:
-        yield "Nothing differs that a run would notice."
-    renamed = [f"{new} (was {old})" for new, old in found.renamed.items()]
-    for word, colour, names in (
-        ("kept", "green", found.kept),
-        ("reset", "yellow", found.reset),
-        ("added", "cyan", found.added),
-        ("removed", "red", found.removed),
-        ("changed", "yellow", found.changed),
-        ("renamed", "blue", renamed),
-        ("redone", "yellow", found.redone),
-    ):
-        if names:
-            yield f"{style(f'{word:8}', fg=colour)} {visible(', '.join(names))}"

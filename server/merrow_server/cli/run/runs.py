@@ -89,11 +89,11 @@ def command(
 
 def _list_others(store: Store, kind: str, limit: int, workflow: str | None, output: str) -> None:
     if kind == "evaluation":
-        from merrow_server.cli.evaluations import list_evaluations
+        from merrow_server.cli.evaluate.evaluations import list_evaluations
 
         list_evaluations(store, limit, workflow, output)
         return
-    from merrow_server.cli.optimizations import list_searches
+    from merrow_server.cli.improve.optimizations import list_searches
 
     list_searches(store, limit, workflow, output)
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from merrow_runtime.errors import UsageFailure
-from merrow_server.cli.diff import difference_lines
+from merrow_server.cli.texts.difference import difference_lines
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, style
 

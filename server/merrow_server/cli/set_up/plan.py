@@ -107,7 +107,7 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
     Answers are kept: running the same command again costs nothing, and after an interruption it asks only for what is missing.
     Every file that is written is valid and runs with `merrow run`. The exit code is 1 when no plan can be used.
     """
-    from merrow_server.cli.plan_session import plan
+    from merrow_server.cli.sessions.plan_session import plan
     from merrow_server.plans.preparing import Asked
 
     if given["output"] is not None and given["folder"] is not None:
