@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 
 from merrow_optimizer.mutations.moves import OPERATORS
 from merrow_server.lsp.documents import OpenDocument
-from merrow_server.lsp.mutation_pages import Listing, Wanted
+from merrow_server.lsp.offers.mutation_pages import Listing, Wanted
 
 _CLASSES = ("Custom", "ScEnsemble", "Decision")
 

@@ -79,10 +79,10 @@ def test_a_malformed_or_taken_rule_is_refused() -> None:
 SHOWN = {
     "analysis/merrow_analysis/suppressions.py": "how a comment is written, in the message of a rule",
     "analysis/merrow_analysis/definitions/configuration.py": "how a setting is written, in the settings' documentation",
-    "server/merrow_server/features/execute_command.py": "an example in a message",
+    "server/merrow_server/features/commands/execute_command.py": "an example in a message",
     "server/merrow_server/cli/__init__.py": "an example in the help",
-    "server/merrow_server/cli/check.py": "examples in the help",
-    "server/merrow_server/cli/explain.py": "an example in the help",
+    "server/merrow_server/cli/check/check.py": "examples in the help",
+    "server/merrow_server/cli/check/explain.py": "an example in the help",
 }
 """Files outside the rules that show codes to people, with what they are there. No file decides anything by a code."""
 

@@ -21,9 +21,10 @@ import base64, json, os, signal, sys, termios, time
 if os.fork():
     os._exit(0)  # so that it is nobody's child: tests look at theirs
 
-import merrow_server.cli.run, merrow_server.cli.test, merrow_server.cli.evaluate, merrow_server.cli.evaluations
-import merrow_server.cli.show, merrow_server.cli.resume, merrow_server.cli.mutate, merrow_server.cli.crossover
-import merrow_server.cli.check, merrow_server.cli.repair, merrow_server.evaluations.report, merrow_server.cases.suites
+import merrow_server.cli.run.run, merrow_server.cli.run.show, merrow_server.cli.run.resume
+import merrow_server.cli.evaluate.test, merrow_server.cli.evaluate.evaluate, merrow_server.cli.evaluate.evaluations
+import merrow_server.cli.improve.mutate, merrow_server.cli.improve.crossover, merrow_server.cli.improve.repair
+import merrow_server.cli.check.check, merrow_server.evaluations.report, merrow_server.cases.suites
 import merrow_optimizer.evaluation.sessions, merrow_runtime.running.api, merrow_runtime.store.database
 import merrow_runtime.models.openai_endpoint, openai, aiohttp, rich.live, rich.progress, rich.markdown
 

@@ -70,10 +70,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
     },
 }
-"""The commands by what people do with them, each with a sentence."""
+"""The commands by what people do with them, each with a sentence. A group has a room of its name, with a file a command."""
 
 COMMANDS = {name: help_ for group in GROUPS.values() for name, help_ in group.items()}
 
+_ROOMS = {name: title.lower().replace(" ", "_") for title, group in GROUPS.items() for name in group}
 _MODULES = {"import": "import_drawing"}
 """The modules of commands whose names Python keeps for itself."""
 
@@ -104,7 +105,8 @@ class Program(click.Group):
             return None
         # What a command works out it keeps to its end: the collector would only walk over it, again and again.
         gc.set_threshold(200_000, 20, 100)
-        command = importlib.import_module(f"merrow_server.cli.{_MODULES.get(cmd_name, cmd_name)}").command
+        module = f"{__name__}.{_ROOMS[cmd_name]}.{_MODULES.get(cmd_name, cmd_name)}"
+        command = importlib.import_module(module).command
         assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
         return command
 
@@ -169,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = given[: given.index("--")] if "--" in given else given
     debug = "--debug" in options
     if (asked := os.environ.get(COMPLETION)) is not None:
-        from merrow_server.cli.completion import answer
+        from merrow_server.cli.set_up.completion import answer
 
         return answer(asked)
     for stream in (sys.stdout, sys.stderr):

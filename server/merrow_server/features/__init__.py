@@ -23,8 +23,11 @@ _LAZY = "merrow_analysis.ide."
 
 
 def names() -> list[str]:
-    """The features that there are, in alphabetical order."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    """The features that there are, those in rooms as ``room.feature``, in alphabetical order."""
+    here = f"{__name__}."
+    return sorted(
+        module.name.removeprefix(here) for module in pkgutil.walk_packages(__path__, here) if not module.ispkg
+    )
 
 
 def register_all(server: MerrowServer) -> None:

@@ -23,9 +23,9 @@ from merrow_analysis.diagnostics import Applicability, Diagnostic
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.ide.actions import code_actions as ide_actions
 from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
-from merrow_server.lsp.diagnostics import SOURCE
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
-from merrow_server.lsp.files_beside import findings_of_file
+from merrow_server.lsp.findings.diagnostics import SOURCE
+from merrow_server.lsp.findings.files_beside import findings_of_file
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.server import MerrowServer
 
@@ -229,7 +229,7 @@ def _edit_for_move(
     server: MerrowServer, document: OpenDocument, place: types.Range, kind: str, identifier: str
 ) -> types.WorkspaceEdit:
     """The edit of a mutation that was offered. Raises `FeatureError` where it is not offered any more."""
-    from merrow_server.lsp import mutations
+    from merrow_server.lsp.offers import mutations
 
     operator = kind.removeprefix(f"{MUTATION}.")
     for diagram in document.diagrams:
@@ -263,7 +263,7 @@ def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str
 
     if not any(wanted(f"{MUTATION}.{operator}") for operator in OF_ONE_PARENT):
         return
-    from merrow_server.lsp import mutations
+    from merrow_server.lsp.offers import mutations
 
     for diagram in document.diagrams:
         within = diagram.range_from_lsp(place)
@@ -290,7 +290,7 @@ def _more(
     """The way to all safe mutations of what is selected, for clients that can be sent edits."""
     if not wanted(MORE) or not server.supports.apply_edit:
         return
-    from merrow_server.lsp import mutations
+    from merrow_server.lsp.offers import mutations
 
     for number, diagram in enumerate(document.diagrams, 1):
         within = diagram.range_from_lsp(place)
@@ -342,7 +342,7 @@ def _others(
     server: MerrowServer, document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic]
 ) -> Iterator[_Offer]:
     """What can be done about a finding besides its fixes: the best is the first at each."""
-    from merrow_server.lsp.other_actions import other_actions
+    from merrow_server.lsp.offers.other_actions import other_actions
 
     ours = {(one.code, *_corners(one.range)): one for one in sent if one.source == SOURCE}
     for number, diagram in enumerate(document.diagrams, 1):
@@ -434,7 +434,7 @@ def _searched(
     """What a search finds for the findings at a range whose rules have no remedy that is enough."""
     if not wanted(QUICK_FIX):
         return
-    from merrow_server.lsp import repairs
+    from merrow_server.lsp.offers import repairs
 
     ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
     for diagram in document.diagrams:

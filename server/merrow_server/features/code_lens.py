@@ -9,16 +9,16 @@ from typing import Any
 from lsprotocol import types
 
 from merrow_analysis.ide import code_lens as ide_code_lens
-from merrow_server.features.cases import TEST
 from merrow_server.features.code_action import SUGGEST_COMMAND
-from merrow_server.features.evaluation_commands import SHOW as SHOW_EVALUATION
-from merrow_server.features.run_commands import DRY_RUN, RUN
-from merrow_server.features.search_commands import SHOW_BETTER
-from merrow_server.lsp.cases import cases_beside
+from merrow_server.features.commands.cases import TEST
+from merrow_server.features.commands.evaluation_commands import SHOW as SHOW_EVALUATION
+from merrow_server.features.commands.run_commands import DRY_RUN, RUN
+from merrow_server.features.commands.search_commands import SHOW_BETTER
 from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.findings.cases import cases_beside
 from merrow_server.lsp.protocol import InvalidParameters
-from merrow_server.lsp.run_results import OFFLINE_NAME
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.work.run_results import OFFLINE_NAME
 
 SHOW_METRICS = "merrow.showMetrics"
 RUN_TITLE, DRY_RUN_TITLE = "▶ Run", "Dry run"

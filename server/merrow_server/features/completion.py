@@ -9,7 +9,8 @@ from lsprotocol import types
 from merrow_analysis.ide.completion import completion as ide_completion
 from merrow_analysis.ide.completion import paths as ide_paths
 from merrow_analysis.text import TextEdit
-from merrow_server.lsp import callers, cases
+from merrow_server.lsp import callers
+from merrow_server.lsp.findings import cases
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.server import MerrowServer
 

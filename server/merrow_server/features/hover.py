@@ -7,7 +7,7 @@ from lsprotocol import types
 from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_analysis.ide import hover as ide_hover
 from merrow_analysis.ide.texts import markup
-from merrow_server.lsp import cases
+from merrow_server.lsp.findings import cases
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.run_texts import ResultText, result_text
 from merrow_server.lsp.server import MerrowServer

@@ -32,7 +32,7 @@ class Surroundings(Protocol):
 
 
 class KnownReports(Protocol):
-    """The diagnostics that the client has, as `merrow_server.lsp.reports.Reports` remembers them."""
+    """The diagnostics that the client has, as `merrow_server.lsp.findings.reports.Reports` remembers them."""
 
     def changed(self, uri: str | None = None) -> None: ...
 

@@ -13,7 +13,7 @@ from merrow_analysis.ide.cursor import lookup
 from merrow_analysis.ide.texts import markup
 from merrow_analysis.places.box_places import range_of
 from merrow_server.lsp.documents import OpenDiagram
-from merrow_server.lsp.run_results import NodeResult
+from merrow_server.lsp.work.run_results import NodeResult
 
 if TYPE_CHECKING:
     from merrow_analysis.text import Position, Range

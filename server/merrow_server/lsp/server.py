@@ -13,21 +13,21 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import FeatureRequestError, JsonRpcException
 
-from merrow_server.lsp.asking import Asking
-from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import OpenDocument, path_of
+from merrow_server.lsp.findings.diagnostics import document_diagnostics
+from merrow_server.lsp.findings.reports import Reports
 from merrow_server.lsp.host import Host, Wire
-from merrow_server.lsp.last_found import LastFound, evaluated, searched
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
-from merrow_server.lsp.ordered import Ordered
 from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
 from merrow_server.lsp.published import with_items
-from merrow_server.lsp.reports import Reports
-from merrow_server.lsp.runs import Runs
 from merrow_server.lsp.scheduling import Scheduler
-from merrow_server.lsp.suggestions import Suggestions
 from merrow_server.lsp.supports import Supports, read_supports
+from merrow_server.lsp.work.asking import Asking
+from merrow_server.lsp.work.last_found import LastFound, evaluated, searched
+from merrow_server.lsp.work.ordered import Ordered
+from merrow_server.lsp.work.runs import Runs
+from merrow_server.lsp.work.suggestions import Suggestions
 
 if TYPE_CHECKING:
     from pygls.io_ import AsyncWriter, Writer

@@ -12,8 +12,8 @@ from tests.examples import examples
 from tests.server.lsp.test_sync_property import ALL, SETTINGS
 
 from merrow_analysis.text import Position, Range, TextEdit
-from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import OpenDocument
+from merrow_server.lsp.findings.diagnostics import document_diagnostics
 from merrow_server.lsp.published import Encoded, PlainDiagnostic, encode, with_items
 from merrow_server.lsp.supports import Supports
 from merrow_server.positions import Encoding

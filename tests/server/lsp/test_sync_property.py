@@ -9,8 +9,8 @@ from tests.examples import examples
 from tests.strategies import broken_flowcharts, flowcharts
 
 from merrow_analysis.text import split_lines
-from merrow_server.lsp.diagnostics import document_diagnostics
 from merrow_server.lsp.documents import OpenDocument
+from merrow_server.lsp.findings.diagnostics import document_diagnostics
 from merrow_server.lsp.settings import EditorSettings
 from merrow_server.lsp.supports import Supports
 from merrow_server.positions import Encoding

@@ -1,5 +1,5 @@
 /** Who answers runs, in words. Pure. */
-import { endpointName, offline, offlineName } from '../run/figures';
+import { endpointName, offline, offlineName } from '../run/texts/figures';
 
 /** The answer to `merrow/answering`. */
 export interface Answering {

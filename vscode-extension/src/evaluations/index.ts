@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
-import type { RunDocuments } from '../run/documents';
-import { ageText } from '../run/figures';
+import type { RunDocuments } from '../run/texts/documents';
+import { ageText } from '../run/texts/figures';
 import type { Target } from '../run/protocol';
-import { sentence, wasLeft } from '../run/rejection';
+import { sentence, wasLeft } from '../run/texts/rejection';
 import { nameOf } from '../run/starting';
 import { NO_WORKFLOW, targetOf } from '../run/targets';
 import { say } from '../say';

@@ -1,6 +1,6 @@
 /** The report of an evaluation as HTML. Pure; every text is escaped. */
-import { costText, endpointName, secondsText } from '../run/figures';
-import { escape } from '../run/markdownHtml';
+import { costText, endpointName, secondsText } from '../run/texts/figures';
+import { escape } from '../run/panel/markdownHtml';
 import type { Outcome, Report, Row, Verdict } from './protocol';
 import { fileName, scoreText, statusText } from './words';
 

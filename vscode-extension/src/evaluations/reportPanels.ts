@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import { page, webviewRoot } from '../preview/page';
-import { sentence } from '../run/rejection';
+import { sentence } from '../run/texts/rejection';
 import { say } from '../say';
 import type { Report, Verdict } from './protocol';
 import { reportHtml } from './reportHtml';

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Setting, defaults } from '../contributed';
 import type { MerrowContext } from '../context';
 import { canReachModels } from '../run/access';
-import { offline } from '../run/figures';
+import { offline } from '../run/texts/figures';
 import type { Target } from '../run/protocol';
 import type { RunServer } from '../run/server';
 import { nameOf } from '../run/starting';

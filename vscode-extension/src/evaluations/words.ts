@@ -1,5 +1,5 @@
 /** Evaluations in words. Pure. */
-import { ageText, costText } from '../run/figures';
+import { ageText, costText } from '../run/texts/figures';
 import type { Evaluation, EvaluationStatus } from './protocol';
 
 const STATUS: Readonly<Record<EvaluationStatus, string>> = {

@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { Command } from '../contributed';
-import { stem, type RunDocuments } from '../run/documents';
+import { stem, type RunDocuments } from '../run/texts/documents';
 import type { Target } from '../run/protocol';
-import { sentence } from '../run/rejection';
+import { sentence } from '../run/texts/rejection';
 import { nameOf } from '../run/starting';
 import { NO_WORKFLOW, targetOf } from '../run/targets';
 import { say } from '../say';

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import type { Graph } from '../preview/protocol';
 import { canReachModels } from '../run/access';
-import { sentence, wasLeft } from '../run/rejection';
+import { sentence, wasLeft } from '../run/texts/rejection';
 import { chosenModel } from '../run/server';
 import { NO_WORKFLOW, targetOf } from '../run/targets';
 import type { Proposal } from './proposal';

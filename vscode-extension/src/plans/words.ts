@@ -1,5 +1,5 @@
 /** Plans in words. Pure. */
-import { costText, count, endpointName, offline, tokensText } from '../run/figures';
+import { costText, count, endpointName, offline, tokensText } from '../run/texts/figures';
 import type { Card, Cards, Forecast, Plan, Plans, Rule } from './protocol';
 
 const RULES: readonly Rule[] = ['expected', 'paper', 'code'];

@@ -4,10 +4,10 @@ import { Setting, defaults } from '../contributed';
 import { say } from '../say';
 import { canReachModels } from './access';
 import { mayCost } from './consent';
-import type { RunDocuments } from './documents';
-import { offline } from './figures';
+import type { RunDocuments } from './texts/documents';
+import { offline } from './texts/figures';
 import type { Target } from './protocol';
-import { sentence, wasLeft } from './rejection';
+import { sentence, wasLeft } from './texts/rejection';
 import type { Runner } from './runner';
 import type { RunServer } from './server';
 

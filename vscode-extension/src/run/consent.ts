@@ -1,5 +1,5 @@
 /** Whether somebody has to agree before a run, and the words to ask with. Pure. */
-import { costRange, offline, range } from './figures';
+import { costRange, offline, range } from './texts/figures';
 import type { Plan } from './protocol';
 
 /** Whether a run may cost something: it goes to an endpoint, and is not known to be free. */

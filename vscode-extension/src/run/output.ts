@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { lineOf } from './lines';
+import { lineOf } from './texts/lines';
 import type { Happened, LiveRuns } from './live';
 import type { RunEvent } from './protocol';
 

@@ -1,7 +1,7 @@
 /** What the events of one run amount to. Pure. */
 import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
-import { attemptText, figures, isSetByPerson, judgedText, nothing, secondsText, sum } from './figures';
+import { attemptText, figures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
 import type { Difference, Revision, RunEvent, RunStatus, Usage, Values } from './protocol';
 
 interface NodeProgress {

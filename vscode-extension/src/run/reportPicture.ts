@@ -1,7 +1,7 @@
 /** A run of the journal as a preview shows it. Pure. */
 import type { BoxRun, Graph, NodeRun, RunPicture } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
-import { figures, isSetByPerson } from './figures';
+import { figures, isSetByPerson } from './texts/figures';
 import type { NodeReport, RunReport } from './protocol';
 
 const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'reused', failed: 'failed', skipped: 'skipped', unfinished: 'cancelled' };

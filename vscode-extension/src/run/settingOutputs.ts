@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { askFor } from './asking';
 import type { NodeReport } from './protocol';
-import { valueText } from './pages';
+import { valueText } from './texts/pages';
 import type { GraphNode } from './server';
 
 /** An output that a person sets: its name as the server takes it, and the value. */

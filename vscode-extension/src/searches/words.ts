@@ -1,7 +1,7 @@
 /** Searches in words. Pure. */
 import type { EvaluationStatus } from '../evaluations/protocol';
 import { fileName, statusText } from '../evaluations/words';
-import { ageText, costText } from '../run/figures';
+import { ageText, costText } from '../run/texts/figures';
 import type { Search } from './protocol';
 
 /** What a search found: by items that no choice was made with, else by its own estimate. */

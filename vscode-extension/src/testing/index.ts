@@ -3,7 +3,7 @@ import type { MerrowContext } from '../context';
 import type { Evaluation, Row } from '../evaluations/protocol';
 import type { EvaluationServer } from '../evaluations/server';
 import { fileName } from '../evaluations/words';
-import { sentence } from '../run/rejection';
+import { sentence } from '../run/texts/rejection';
 import { chosenModel } from '../run/server';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';

@@ -4,7 +4,7 @@ import { byGold, fieldsOf, hasReader, unfed } from '../../src/evaluations/fields
 import type { Evaluation, Outcome, Report, Row } from '../../src/evaluations/protocol';
 import { reportHtml } from '../../src/evaluations/reportHtml';
 import { evaluationItem, scoreText } from '../../src/evaluations/words';
-import { evaluationTree } from '../../src/run/treeModel';
+import { evaluationTree } from '../../src/run/views/treeModel';
 import { verdictOfCase, verdictOfItem, type CaseResult } from '../../src/testing/verdicts';
 
 const usage = { prompt_tokens: 10, completion_tokens: 2, calls: 1, cost_usd: 0.01 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { markdownHtml } from '../../src/run/markdownHtml';
-import { valueHtml, type Text } from '../../src/run/valueHtml';
+import { markdownHtml } from '../../src/run/panel/markdownHtml';
+import { valueHtml, type Text } from '../../src/run/panel/valueHtml';
 
 /** The tags that a page may have. */
 const TAG = /<\/?(?:p|h[3-6]|ul|ol|li|blockquote|table|thead|tbody|tr|th|td|pre|code|strong|em|br|hr|span)(?: class="(?:about|code)")?(?: tabindex="0")?>/g;

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import type { Graph } from '../../src/preview/protocol';
 import { drawingsOf } from '../../src/revisions/following';
 import { byText, differenceLines, effectText, noteOf, revisionItem } from '../../src/revisions/words';
-import { lineOf } from '../../src/run/lines';
-import { runHtml } from '../../src/run/nodeHtml';
+import { lineOf } from '../../src/run/texts/lines';
+import { runHtml } from '../../src/run/panel/nodeHtml';
 import { Progress } from '../../src/run/progress';
 import type { Revision, RunEvent } from '../../src/run/protocol';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { searchTree } from '../../src/run/treeModel';
+import { searchTree } from '../../src/run/views/treeModel';
 import type { HeldOut, Search } from '../../src/searches/protocol';
 import { asksModel, proposersFor, proposing } from '../../src/searches/proposing';
 import { foundText, searchItem } from '../../src/searches/words';

@@ -17,9 +17,9 @@ import click
 from merrow_runtime.provenance import answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
-from merrow_server.cli.agreeing import decide
 from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
+from merrow_server.cli.sessions.agreeing import decide
 from merrow_server.cli.sessions.run_display import display_for
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style

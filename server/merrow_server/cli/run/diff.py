@@ -1,0 +1,70 @@
+"""``merrow diff``: what a run keeps when its workflow becomes another one."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.given import words
+from merrow_server.cli.texts.difference import difference_lines
+from merrow_server.errors import InputError
+from merrow_server.rendering.terminal import echo, emit
+
+
+@click.command(
+    "diff",
+    cls=Command,
+    epilog="""
+    merrow diff flow.mmd better.mmd                      with all of flow.mmd finished
+    merrow diff flow.mmd better.mmd --finished DRAFT,PLAN
+    merrow diff flow.mmd better.mmd --format json
+    """,
+)
+@click.argument("old", metavar="OLD", shell_complete=words.files)
+@click.argument("new", metavar="NEW", shell_complete=words.files)
+@click.option(
+    "--finished", metavar="NODES", help="The finished nodes, with commas between; all where this is left out."
+)
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print what differs.",
+)
+@click.pass_context
+def command(ctx: click.Context, /, old: str, new: str, finished: str | None, output: str) -> None:
+    """Say what a run of the workflow OLD keeps when it continues as NEW: no model is asked.
+
+    A finished node keeps its result where it is defined as before and gets the same, from nodes that are kept, in the same
+    order. The run itself keeps more: there it counts what a node gets, not where that comes from.
+
+    The exit code is 1 when NEW can't take the place of OLD.
+    """
+    from merrow_analysis.suggest import closest
+    from merrow_runtime import load
+    from merrow_runtime.errors import UsageFailure
+    from merrow_runtime.revising.difference import Difference, difference
+
+    before = load(old)
+    done = None if finished is None else [name.strip() for name in finished.split(",") if name.strip()]
+    for name in done or ():
+        if name not in before.graph.by_id:
+            near = closest(name, before.graph.by_id)
+            raise InputError(f"{old} has no node {name}." + (f" Did you mean {near}?" if near else ""))
+    try:
+        found = difference(before, load(new), done)
+    except InputError:
+        raise
+    except UsageFailure as problem:
+        found = Difference(refused=(str(problem),))
+    if output == "json":
+        emit(json.dumps(found.to_json(), indent=2))
+    else:
+        for line in difference_lines(found):
+            echo(line)
+    if found.refused:
+        ctx.exit(NOT_WELL)

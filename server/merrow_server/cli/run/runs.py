@@ -1,0 +1,141 @@
+"""``merrow runs``: the runs in the journal."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.cli.given import words
+from merrow_server.cli.output import STATUS_COLOURS, complain
+from merrow_server.errors import InputError
+from merrow_server.rendering.snippet import cells, visible
+from merrow_server.rendering.terminal import echo, emit, style
+from merrow_server.reports.run_report import cost_text, run_object, workflow_text
+from merrow_server.times import ago, duration
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+
+
+@click.command(
+    "runs",
+    cls=Command,
+    epilog="""
+    merrow runs                         the newest runs
+    merrow runs --workflow flow.mmd     those of one workflow
+    merrow runs --prune 30              take out runs older than 30 days
+    merrow runs --delete 4f2a           take one out
+    merrow runs --kind optimization     searches, as merrow optimizations lists them
+    merrow runs --kind extraction       extractions of operators
+    """,
+)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@click.option(
+    "--kind",
+    type=click.Choice(["run", "evaluation", "optimization", "extraction"]),
+    default="run",
+    show_default=True,
+    help="What to list: runs, evaluations, searches or extractions.",
+)
+@click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only runs of this workflow.")
+@click.option(
+    "--delete",
+    "deleted",
+    metavar="RUN",
+    shell_complete=words.runs,
+    multiple=True,
+    help="Take a run out of the journal.",
+)
+@click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete runs older than this many days.")
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+def command(
+    limit: int, kind: str, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str
+) -> None:
+    """List the runs in the journal, newest first: id, status, when, how long, what it cost, who answered,
+    workflow.
+    """
+    from merrow_runtime.store.database import Store
+
+    with closing(Store.open()) as store:
+        if kind == "extraction":
+            _extractions(store, limit, workflow, deleted, prune, output)
+            return
+        if kind != "run":
+            if deleted or prune is not None:
+                raise InputError(f"--delete and --prune take out runs; take out others with: merrow {kind}s")
+            _list_others(store, kind, limit, workflow, output)
+            return
+        for run in deleted:
+            store.delete(run)
+        if prune is not None:
+            gone = store.prune(prune * 86_400, None)
+            echo(f"{gone.runs} runs and {gone.answers} kept answers were taken out.", err=True)
+        if deleted or prune is not None:
+            return
+        name = None if workflow is None else _name(workflow)
+        found = [run_object(run) for run in store.runs(limit, name, complain)]
+    if output == "json":
+        emit(json.dumps(found, indent=2))
+    elif not found:
+        echo("No runs yet; make one with: merrow run FILE", err=True)
+    else:
+        _print(found)
+
+
+def _list_others(store: Store, kind: str, limit: int, workflow: str | None, output: str) -> None:
+    if kind == "evaluation":
+        from merrow_server.cli.evaluate.evaluations import list_evaluations
+
+        list_evaluations(store, limit, workflow, output)
+        return
+    from merrow_server.cli.improve.optimizations import list_searches
+
+    list_searches(store, limit, workflow, output)
+
+
+def _extractions(
+    store: Store, limit: int, cases: str | None, deleted: tuple[str, ...], prune: float | None, output: str
+) -> None:
+    from merrow_optimizer.evaluation.sessions import delete, is_open
+    from merrow_server.cli.sessions.extraction import list_extractions
+
+    if not deleted and prune is None:
+        list_extractions(store, limit, None if cases is None else _name(cases), output)
+        return
+    for extraction in deleted:
+        delete(store, store.extractions, extraction)
+    if prune is not None:
+        old = [one.id for one in store.extractions.older_than(prune * 86_400) if not is_open(store, one.id)]
+        for extraction in old:
+            delete(store, store.extractions, extraction)
+        echo("1 extraction was deleted." if len(old) == 1 else f"{len(old)} extractions were deleted.", err=True)
+
+
+def _name(workflow: str) -> str:
+    return os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
+
+
+def _print(found: list[dict[str, Any]]) -> None:
+    rows = [
+        (
+            run["run"],
+            run["status"],
+            ago(run["started"]),
+            "" if run["seconds"] is None else duration(run["seconds"]),
+            "1 call" if run["usage"]["calls"] == 1 else f"{run['usage']['calls']} calls",
+            cost_text(run["usage"]),
+            visible(run["answered_by"]),
+            visible(workflow_text(run["workflow"])),
+        )
+        for run in found
+    ]
+    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
+        padded[1] = style(padded[1], fg=STATUS_COLOURS.get(row[1]))
+        echo("  ".join(padded).rstrip())

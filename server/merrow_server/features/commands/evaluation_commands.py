@@ -1,0 +1,262 @@
+"""Commands about evaluations: ``merrow.evaluate``, ``merrow.evaluations``, ``merrow.showEvaluation``,
+``merrow.compareEvaluations``, ``merrow.deleteEvaluation``, ``merrow.rateAnswer``; and the request ``merrow/evaluation``.
+
+``merrow.evaluate`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
+
+- ``dataset``, a file: a URI, or a path from the workflow's folder; or the name of a set that comes with
+  Merrow; ``diagram``, the number of the diagram in a Markdown file;
+- ``reader``, ``mapping`` (a field by input), ``gold``, ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
+  ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``: as the options of ``merrow evaluate``;
+- ``budget``, ``{usd, tokens, seconds}``;
+- ``resume``, an evaluation to go on with; ``uri`` and ``dataset`` are then those that it has;
+- ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
+
+It answers the evaluation as ``merrow.evaluations`` lists it, also where it was stopped or cancelled. What can't be evaluated is
+an error with a sentence and data, as for runs. Meanwhile each answer that is scored goes out in ``merrow/evaluationEvent``,
+``{uri, diagram, evaluation, done, total, text, rows}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from lsprotocol import types
+
+from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
+from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
+from merrow_server.lsp.documents import path_of
+from merrow_server.lsp.protocol import FeatureError, InvalidParameters
+from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.work.runs import Place, refused
+from merrow_server.lsp.work.workflow_texts import text_of
+
+if TYPE_CHECKING:
+    from merrow_server.runs.orders import EvaluationOrder, WorkflowText
+
+EVALUATE, EVALUATIONS, SHOW = "merrow.evaluate", "merrow.evaluations", "merrow.showEvaluation"
+COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation", "merrow/evaluation"
+RATE = "merrow.rateAnswer"
+_VERDICTS = ("good", "bad", None)
+_AGREE = "Evaluate"
+_LISTED = 50
+_MOST = 1_000
+TEXT = (str, "a text")
+FROM_1 = (int, "a whole number from 1")
+_KINDS: dict[str, tuple[type[Any], str]] = {
+    "reader": TEXT,
+    "mapping": (dict, "an object, such as {problem: question}"),
+    "gold": TEXT,
+    "part": TEXT,
+    "limit": FROM_1,
+    "items": (list, "a list of ids"),
+    "metric": TEXT,
+    "metricOptions": (dict, "an object"),
+    "repeat": FROM_1,
+    "seed": (int, "a whole number"),
+    "model": TEXT,
+    "judgeModel": TEXT,
+    "baseUrl": TEXT,
+    "concurrency": FROM_1,
+    "fresh": (bool, "true or false"),
+}
+"""What may be asked for beside the data: its type, and that in words."""
+
+
+def register(server: MerrowServer) -> None:
+    server.command(EVALUATE)(evaluate)
+    server.command(EVALUATIONS)(evaluations)
+    server.command(SHOW)(show)
+    server.command(COMPARE)(compare)
+    server.command(DELETE)(delete)
+    server.command(RATE)(rate)
+    server.feature(REPORT)(report)
+
+
+async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Evaluate a workflow as it is in the editor, or go on with an evaluation."""
+    asked = asked_of(arguments)
+    said = said_of(asked)
+    order, place, title = _resumed(server, asked, said) if "resume" in asked else _new(server, asked, said)
+    if asked.get("dryRun", False):
+        return await _dry_run(server, order)
+    if server.runs.live and any(
+        live.place.uri == place.uri is not None and live.what == "evaluation" for live in server.runs.live.values()
+    ):
+        raise refused(f"{title.removeprefix('Evaluating ')} is being evaluated already; stop that first.")
+
+    async def agree(forecast: dict[str, Any]) -> None:
+        if not asked.get("agreed", False):
+            await _ask_to_agree(server, title, forecast)
+
+    try:
+        ended = await server.evaluations.carry_out(order, place, title, agree)
+    finally:
+        server.last_evaluations.forget()
+    if not server.supports.shows_runs:
+        from merrow_server.evaluations.words import ended_text
+
+        well = ended["status"] == "finished"
+        tell(server, ended_text(ended), types.MessageType.Info if well else types.MessageType.Warning)
+    return ended
+
+
+async def evaluations(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
+    """The newest evaluations, of one document or of all."""
+    asked = asked_of(arguments)
+    limit = asked.get("limit", _LISTED)
+    if not isinstance(limit, int) or not 1 <= limit <= _MOST:
+        raise InvalidParameters(f"`limit` must be a whole number from 1 to {_MOST}.")
+    name = workflow_in_journal(server, asked, EVALUATIONS)
+    found: list[dict[str, Any]] = await server.runs.ask(lambda session: session.evaluations.list(name, limit))
+    return found
+
+
+async def report(server: MerrowServer, params: Any) -> dict[str, Any]:
+    """A whole evaluation, or one item of it with its answers."""
+    evaluation = text_in(params, "id", REPORT)
+    item = None if params.get("item") is None else text_in(params, "item", REPORT)
+    return await server.runs.ask(lambda session: session.evaluations.report(evaluation, item))
+
+
+async def show(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """A whole evaluation, and as a page in ``text``; a client that shows no runs is told how it came out."""
+    evaluation = text_in(asked_of(arguments), "id", SHOW)
+    found: dict[str, Any] = await server.runs.ask(lambda session: session.evaluations.report(evaluation, None))
+    from merrow_server.evaluations.words import ended_text, report_text
+
+    if not server.supports.shows_runs:
+        tell(server, ended_text(found), types.MessageType.Info)
+    return {**found, "text": report_text(found)}
+
+
+async def compare(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Two evaluations side by side, and as a page in ``text``."""
+    asked = asked_of(arguments)
+    first, second = text_in(asked, "a", COMPARE), text_in(asked, "b", COMPARE)
+    found: dict[str, Any] = await server.runs.ask(lambda session: session.evaluations.compare(first, second))
+    if not server.supports.shows_runs:
+        tell(server, found["text"], types.MessageType.Info)
+    return found
+
+
+async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Take an evaluation with its runs out of the journal."""
+    evaluation = text_in(asked_of(arguments), "id", DELETE)
+    deleted = await server.runs.ask(lambda session: session.evaluations.delete(evaluation))
+    server.last_evaluations.forget()
+    return {"evaluation": deleted}
+
+
+async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Keep what a person says of an answer of an evaluation: ``good``, ``bad``, or null to take it back."""
+    asked = asked_of(arguments)
+    evaluation, item = text_in(asked, "evaluation", RATE), text_in(asked, "item", RATE)
+    repeat, verdict = asked.get("repeat", 0), asked.get("verdict")
+    if type(repeat) is not int or repeat < 0:
+        raise InvalidParameters("`repeat` must be a whole number from 0.")
+    if verdict not in _VERDICTS:
+        raise InvalidParameters("`verdict` must be good, bad or null.")
+    return await server.runs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict))
+
+
+def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
+    from merrow_server.runs.orders import EvaluationOrder
+
+    text, place, name = with_data(server, asked, said)
+    return EvaluationOrder(0, text, said, asked.get("budget", {})), place, f"Evaluating {name}"
+
+
+def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[WorkflowText, Place, str]:
+    """The text of the workflow that is asked about, where it is, and its name; the data's file goes into ``said``. Raises
+    `InvalidParameters`, `FeatureError`.
+    """
+    diagram = runnable(server, asked)
+    dataset = asked.get("dataset")
+    if not isinstance(dataset, str) or not dataset:
+        raise InvalidParameters("`dataset` must be a file with data: a URI, or a path from the workflow's folder.")
+    number, text = asked["diagram"], text_of(diagram, asked["diagram"])
+    if text.file is None:
+        raise refused("Save the workflow first: its evaluations are kept by its file.", "workflow")
+    file = path_of(dataset) if dataset.startswith("file:") else text.file.parent / dataset
+    from merrow_optimizer.evaluation.data.names import is_shipped
+
+    is_name = is_shipped(dataset) and file is not None and not file.exists()
+    said["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
+    return text, Place(diagram.document.uri, number, ref(diagram)), name_of(diagram)
+
+
+def _resumed(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
+    from merrow_server.runs.orders import EvaluationOrder
+
+    check_trust(server)
+    evaluation = text_in(asked, "resume", EVALUATE)
+    order = EvaluationOrder(0, None, said, asked.get("budget", {}), evaluation)
+    return order, Place(None, 1), f"Evaluation {evaluation}"
+
+
+async def _dry_run(server: MerrowServer, order: EvaluationOrder) -> dict[str, Any]:
+    forecast = await server.evaluations.forecast(order)
+    from merrow_server.evaluations.words import cost_sentence, may_cost
+
+    sentence = cost_sentence(forecast)
+    if not server.supports.shows_runs:
+        tell(server, f"{sentence} No call was made.", types.MessageType.Info)
+    return {**forecast, "text": sentence, "mayCost": may_cost(forecast)}
+
+
+async def _ask_to_agree(server: MerrowServer, title: str, forecast: dict[str, Any]) -> None:
+    """Ask the user where it may cost something. Raises `FeatureError` where the client can't ask, or the user doesn't agree."""
+    from merrow_server.evaluations.words import cost_sentence, may_cost
+
+    if may_cost(forecast):
+        sentence = f"{title}: {cost_sentence(forecast)}"
+        await ask_to_agree(server, sentence, _AGREE, "to evaluate", "Nothing was evaluated.")
+
+
+async def ask_to_agree(server: MerrowServer, sentence: str, agree: str, wanted: str, left: str) -> None:
+    """Ask the user a question whose only answer is ``agree``. Raises `FeatureError` where the client can't ask, with what to do
+    ``wanted``, and where the user doesn't agree, with what was ``left``.
+    """
+    params = types.ShowMessageRequestParams(types.MessageType.Info, sentence, [types.MessageActionItem(agree)])
+    try:
+        answer = await server.window_show_message_request_async(params)
+    except Exception:  # noqa: BLE001 (whatever a client answers that can't ask)
+        raise refused(f"{sentence} Execute the command with `agreed: true` {wanted}.") from None
+    if answer is None or answer.title != agree:
+        raise FeatureError(left, types.LSPErrorCodes.RequestCancelled)
+
+
+def said_of(asked: dict[str, Any]) -> dict[str, Any]:
+    """What is asked for, by the names of `Asked`. Raises `InvalidParameters`."""
+    from merrow_server.runs.orders import ASKED
+
+    found = {ASKED[key]: value for key, value in checked(asked, _KINDS).items()}
+    for key in ("mapping", "items"):
+        values = list(found.get(key, {}).values()) if key == "mapping" else found.get(key, [])
+        if not all(isinstance(value, str) for value in values):
+            raise InvalidParameters(f"`{key}` must have texts.")
+    if "items" in found:
+        found["items"] = tuple(found["items"])
+    return found
+
+
+def checked(
+    asked: dict[str, Any], kinds: Mapping[str, tuple[type[Any] | tuple[type[Any], ...], str]]
+) -> dict[str, Any]:
+    """Those of the named values that are given, each of its type. Raises `InvalidParameters`."""
+    found: dict[str, Any] = {}
+    for key, (kind, words) in kinds.items():
+        value = asked.get(key)
+        if value is None:
+            continue
+        if (
+            not isinstance(value, kind)
+            or (isinstance(value, bool) and kind is not bool)
+            or (words == FROM_1[1] and value < 1)
+        ):
+            raise InvalidParameters(f"`{key}` must be {words}.")
+        found[key] = value
+    return found

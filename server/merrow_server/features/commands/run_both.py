@@ -1,0 +1,97 @@
+"""``merrow.runBoth``: a workflow as it is and after a safe mutation, run on the same inputs, side by side.
+
+It takes one object, ``{uri, diagram?, id, inputs?, model?, budget?, agreed?}``: ``id`` is that of the mutation; inputs are
+those of the last run, where no others are given. Both have the journal's cache, so what the two ask alike is asked once.
+Without ``agreed`` nothing is called yet: the answer is ``{title, plans: [now, after], cost}``, where ``cost`` says in a
+sentence what both may cost. A client that shows no runs is asked to agree by ``window/showMessageRequest``. With ``agreed``
+the answer is ``{title, runs: [now, after], text}``: the two ends as `merrow.run` has them, and a Markdown text that compares
+them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from lsprotocol import types
+
+from merrow_server.features.commands.mutation_commands import move_found, workflow
+from merrow_server.features.commands.run_commands import asked_of, name_of, runnable
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.protocol import FeatureError, InvalidParameters
+from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.work.runs import Place
+from merrow_server.lsp.work.workflow_texts import text_of
+
+if TYPE_CHECKING:
+    from merrow_optimizer.mutations.base import Move
+    from merrow_server.runs.orders import WorkflowText
+
+RUN_BOTH = "merrow.runBoth"
+_AGREE = "Run both"
+
+
+def register(server: MerrowServer) -> None:
+    server.command(RUN_BOTH)(run_both)
+
+
+async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Run a workflow and a mutant of it on the same inputs, after saying what that may cost."""
+    from merrow_server.reports.run_comparison import comparison, cost_of_both
+    from merrow_server.runs.orders import Order
+
+    asked = asked_of(arguments)
+    if asked.get("id") is None:
+        raise InvalidParameters("`id` must be that of a mutation; `merrow.mutations` lists them.")
+    number = asked["diagram"]
+    diagram = workflow(runnable(server, asked))
+    move = await move_found(diagram, asked["id"])
+    texts = (text_of(diagram, number), _mutant(diagram, number, move))
+    inputs = await server.runs.inputs.complete(diagram, number, asked.get("inputs", {}))
+    orders = [Order(0, text, inputs=inputs, model=asked.get("model"), budget=asked.get("budget", {})) for text in texts]
+    if not asked.get("agreed", False):
+        plans = await server.runs.ask(lambda session: [session.plan(order) for order in orders])
+        cost = cost_of_both(plans)
+        if server.supports.shows_runs:
+            return {"title": move.title, "plans": plans, "cost": cost}
+        await _ask_to_agree(server, move, cost)
+    server.runs.inputs.remember(diagram, number, inputs)
+    name = name_of(diagram)
+    # One after the other: what the second one asks like the first is in the cache then.
+    now = await server.runs.carry_out(
+        orders[0], Place(diagram.document.uri, number, ref(diagram)), f"Running {name} as it is"
+    )
+    after = await server.runs.carry_out(orders[1], Place(None, 1), f"Running {name} after: {move.title}")
+    return {"title": move.title, "runs": [now, after], "text": comparison(move.title, now, after)}
+
+
+async def _ask_to_agree(server: MerrowServer, move: Move, cost: str) -> None:
+    answer = await server.window_show_message_request_async(
+        types.ShowMessageRequestParams(
+            types.MessageType.Info, f"{move.title}: {cost}", [types.MessageActionItem(_AGREE)]
+        )
+    )
+    if answer is None or answer.title != _AGREE:
+        raise FeatureError("Nothing was run.", types.LSPErrorCodes.RequestCancelled)
+
+
+def _mutant(diagram: OpenDiagram, number: int, move: Move) -> WorkflowText:
+    """The diagram after a move, under a name of its own in the journal, for the thread of the runs."""
+    from merrow_optimizer.mutations.calls.files import with_files
+    from merrow_server.lsp.offers.mutations import choice_of
+    from merrow_server.runs.orders import EditorFiles
+
+    text = text_of(diagram, number)
+    created = {file.path: file.text for file in move.created}
+    mutant = move.apply(diagram.text)
+    provider = with_files(diagram.document.context.provider, created)
+    return replace(
+        text,
+        name=f"{text.name}~{move.id}",
+        text=mutant,
+        provider=None if provider is None else EditorFiles(provider, asyncio.get_running_loop()),
+        fence=None,
+        analysis=choice_of(diagram).files.open(mutant, created).analysis(),
+    )

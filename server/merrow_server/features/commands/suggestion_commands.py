@@ -1,0 +1,213 @@
+"""Commands for suggestions of a model: ``merrow.suggest`` and ``merrow.applySuggestion``.
+
+``merrow.suggest`` takes one object, of which all but ``uri`` may be left out:
+
+- ``diagram``, the number of the diagram in a Markdown file; ``version`` of the document, which must be that of the text as it is;
+- ``node``, the only node whose prompt may change; ``range``, which the suggestions should be about; ``goal``, in words;
+- ``n``, how many candidates (4, at most 16); ``optimizerModel``, ``judgeModel``, ``model``, ``baseUrl``, ``fresh``, ``seed``: as
+  the options of ``merrow suggest``; ``budget``, ``{usd, tokens, seconds}``;
+- ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost more than
+  the setting ``suggest-ask-above-usd``, or ``suggest_ask_above_usd`` of the user's own settings where that is less;
+- ``preview``: only answer. Otherwise the user is asked which one to apply, by ``window/showMessageRequest``.
+
+It answers what ``merrow suggest --format json`` prints, with ``uri``, ``diagram`` and ``version``; each of ``suggestions`` also
+has ``edits`` and ``delta`` (as in ``merrow.mutate``) and ``diagramText``. ``applied`` is the id of what was applied, or null.
+
+A lens says how many suggestions there are while the text is as it was; it has ``merrow.suggest`` with what was asked, whose
+answers are known.
+
+``merrow.applySuggestion`` takes ``{id}`` and has the client make its edits as one step, where the document is still as it was
+when it was suggested. It answers ``{id, title, uri}``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from lsprotocol import types
+
+from merrow_server.features.code_action import SUGGEST_COMMAND, as_mapping
+from merrow_server.features.commands.execute_command import apply
+from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.protocol import FeatureError, InvalidParameters
+from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.work.runs import Place, refused
+from merrow_server.lsp.work.suggestions import Kept, Last
+from merrow_server.lsp.work.workflow_texts import text_of
+
+if TYPE_CHECKING:
+    from merrow_server.runs.orders import SuggestionOrder
+
+APPLY_COMMAND = "merrow.applySuggestion"
+_AGREE = "Ask the Model"
+_MOST = 16
+_GOAL = 1_000
+_NOT_AGAIN = ("version", "dryRun", "agreed", "preview", "fresh", "budget")
+"""What is said of one question alone."""
+_NAMES = {
+    "node": "node",
+    "goal": "goal",
+    "n": "n",
+    "optimizerModel": "optimizer_model",
+    "judgeModel": "judge_model",
+    "model": "model",
+    "baseUrl": "base_url",
+    "fresh": "fresh",
+    "seed": "seed",
+}
+_KINDS: dict[str, tuple[type, str]] = {
+    "goal": (str, "a text"),
+    "n": (int, f"a whole number from 1 to {_MOST}"),
+    "optimizerModel": (str, "a text"),
+    "judgeModel": (str, "a text"),
+    "baseUrl": (str, "a text"),
+    "seed": (int, "a whole number"),
+    "version": (int, "the version of the document"),
+    "dryRun": (bool, "true or false"),
+    "preview": (bool, "true or false"),
+}
+
+
+def register(server: MerrowServer) -> None:
+    server.command(SUGGEST_COMMAND)(suggest)
+    server.command(APPLY_COMMAND)(apply_suggestion)
+
+
+async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Have a model suggest improvements of a workflow as it is in the editor."""
+    asked = _asked(arguments)
+    diagram = runnable(server, asked)
+    document, version = diagram.document, diagram.document.version
+    if asked.get("version", version) != version:
+        raise _changed()
+    order = _order(server, asked, diagram)
+    if asked.get("dryRun", False):
+        return await server.suggestions.asking.forecast(order)
+    title = f"Suggestions for {name_of(diagram)}"
+
+    async def agree(forecast: dict[str, Any]) -> None:
+        if forecast["mayCost"] and not asked.get("agreed", False):
+            await _ask_to_agree(server, title, forecast["text"])
+
+    place = Place(document.uri, asked["diagram"], ref(diagram))
+    answer, differences = await server.suggestions.asking.carry_out(order, place, title, agree)
+    if document.version != version or server.document(document.uri) is not document:
+        raise _changed()
+    from merrow_server.lsp.offers.mutations import delta_object
+
+    for one, difference in zip(answer["suggestions"], differences, strict=True):
+        edits = diagram.edits_to_lsp(one["edits"])
+        server.suggestions.keep(one["id"], Kept(document.uri, version, one["title"], one["effect"], tuple(edits)))
+        one["edits"], one["delta"] = edits, delta_object(difference)
+    if answer["suggestions"]:
+        again = {name: value for name, value in asked.items() if name not in _NOT_AGAIN}
+        server.suggestions.remember(diagram, Last(diagram.text, len(answer["suggestions"]), again))
+    answer |= {"uri": document.uri, "diagram": asked["diagram"], "version": version, "applied": None}
+    if not asked.get("preview", False):
+        answer["applied"] = await _choose(server, title, answer)
+    return answer
+
+
+async def apply_suggestion(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Apply a suggestion to the document that it was made for."""
+    given = as_mapping(arguments[0]) if arguments else None
+    name = None if given is None else given.get("id")
+    if not isinstance(name, str):
+        raise InvalidParameters(f"{APPLY_COMMAND} takes an object with the `id` of a suggestion.")
+    kept = await _applied(server, name, confirmed=True)
+    return {"id": name, "title": kept.title, "uri": kept.uri}
+
+
+async def _applied(server: MerrowServer, name: str, *, confirmed: bool) -> Kept:
+    """Apply a suggestion. ``confirmed`` says that the user has seen what it changes."""
+    kept = server.suggestions.kept(name)
+    if kept is None:
+        raise refused(f"There is no suggestion {name}; ask for suggestions again.")
+    document = server.document(kept.uri)
+    if document is None or document.version != kept.version:
+        raise _changed()
+    await apply(server, document, kept.title, list(kept.edits), confirm=None if confirmed else kept.effect)
+    return kept
+
+
+def _asked(arguments: list[Any]) -> dict[str, Any]:
+    asked = asked_of(arguments)
+    for key, (kind, words) in _KINDS.items():
+        value = asked.get(key)
+        if value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
+            raise InvalidParameters(f"`{key}` must be {words}.")
+    if not 1 <= asked.get("n", 4) <= _MOST:
+        raise InvalidParameters(f"`n` must be {_KINDS['n'][1]}.")
+    return asked
+
+
+def _order(server: MerrowServer, asked: dict[str, Any], diagram: OpenDiagram) -> SuggestionOrder:
+    from merrow_server.lsp.offers.mutations import operators_for
+    from merrow_server.runs.orders import SuggestionOrder
+
+    check_trust(server)
+    said = {name: asked[key] for key, name in _NAMES.items() if key in asked}
+    said["goal"] = said.get("goal", "")[:_GOAL]
+    said["about"] = () if asked.get("range") is None or "node" in asked else _selected(server, diagram, asked["range"])
+    said["ask_above_usd"] = float(server.surroundings.settings(diagram.document).values["suggest-ask-above-usd"])
+    text = text_of(diagram, asked["diagram"])
+    return SuggestionOrder(0, text, said, asked.get("budget", {}), operators_for(diagram))
+
+
+def _selected(server: MerrowServer, diagram: OpenDiagram, given: Any) -> tuple[str, ...]:
+    """The nodes that a range of the document means."""
+    from merrow_analysis.ide.cursor.selection import selection
+
+    try:
+        place = server.protocol.converter.structure(server.plain(given), types.Range)
+    except Exception:  # noqa: BLE001 (whatever a converter raises)
+        raise InvalidParameters("`range` must be a range, {start, end}.") from None
+    within = diagram.range_from_lsp(place)
+    if within is None:
+        return ()
+    found = selection(diagram.analysis, within).nodes
+    return tuple(node.id for node in found if node.kind not in ("input", "output"))
+
+
+async def _ask_to_agree(server: MerrowServer, title: str, cost: str) -> None:
+    """Ask the user where it may cost more than is spent unasked. Raises `FeatureError` where nobody agrees."""
+    sentence = f"{title}: {cost}"
+    params = types.ShowMessageRequestParams(types.MessageType.Info, sentence, [types.MessageActionItem(_AGREE)])
+    try:
+        answer = await server.window_show_message_request_async(params)
+    except Exception:  # noqa: BLE001 (whatever a client answers that can't ask)
+        raise refused(f"{sentence} Execute the command with `agreed: true` to ask.") from None
+    if answer is None or answer.title != _AGREE:
+        raise FeatureError("No model was asked.", types.LSPErrorCodes.RequestCancelled)
+
+
+async def _choose(server: MerrowServer, title: str, answer: dict[str, Any]) -> str | None:
+    """Ask the user which suggestion to apply, and apply it; its id, None where none is chosen."""
+    from merrow_server.suggestions.words import score_text, valid_lines
+
+    if not answer["suggestions"]:
+        tell(server, f"{title}: none passed. {valid_lines(answer['valid'])[0]}", types.MessageType.Warning)
+        return None
+    named = {
+        f"{number}. {one['title']} ({score_text(one['scores'])})": one
+        for number, one in enumerate(answer["suggestions"], 1)
+    }
+    told = " ".join(f"{number}. {one['effect']}." for number, one in enumerate(answer["suggestions"], 1))
+    params = types.ShowMessageRequestParams(
+        types.MessageType.Info, f"{title}: {told}", [types.MessageActionItem(name) for name in named]
+    )
+    try:
+        chosen = await server.window_show_message_request_async(params)
+    except Exception:  # noqa: BLE001 (a client that can't ask shows them in its own way)
+        return None
+    one = None if chosen is None else named.get(chosen.title)
+    if one is None:
+        return None
+    await _applied(server, one["id"], confirmed=False)
+    return str(one["id"])
+
+
+def _changed() -> FeatureError:
+    return FeatureError("The text changed meanwhile; ask for suggestions again.", types.LSPErrorCodes.ContentModified)

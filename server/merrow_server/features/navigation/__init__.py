@@ -1,0 +1,1 @@
+"""From one place to others: definitions, references, calls, links, outlines."""

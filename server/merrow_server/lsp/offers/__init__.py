@@ -1,0 +1,1 @@
+"""Changes that are offered where somebody looks: mutations, repairs, missing files."""

@@ -1,0 +1,164 @@
+"""Safe mutations page by page: patterns first, then single moves, each when it is its turn to be looked at.
+
+The order of what is looked at depends on the text and the selection alone, so a page can be found again by a number: how much was
+looked at before it. Nothing is kept from page to page.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+from merrow_analysis.ide.cursor.selection import Selection, selection
+from merrow_analysis.text import Range
+from merrow_optimizer.mutations import subgraph
+from merrow_optimizer.mutations.base import Move
+from merrow_optimizer.mutations.calls.moves import rewritings
+from merrow_optimizer.mutations.calls.rewriting import Rewriting
+from merrow_optimizer.mutations.change import Proposal
+from merrow_optimizer.mutations.effects import WORDS, effect, structure
+from merrow_optimizer.mutations.moves import OPERATORS, Choice
+from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.subject import Subject, why_unchangeable
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.offers import mutations
+
+_PATTERNS_FIRST = 10
+"""Uses of patterns before single moves have their turn; then all go on side by side."""
+
+_FEW_NODES = 60
+"""In a larger workflow moves between files come last where nothing is selected: each is analysed as a whole, in two files."""
+
+_One = TypeVar("_One")
+
+_IN_TWO_FILES = "calls, width and types stay"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A safe mutation, and what it changes in words."""
+
+    move: Move
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for: of a ``place`` or of all, of one ``operator`` or of all; ``words`` that a title or an effect has."""
+
+    place: Range | None = None
+    operator: str | None = None
+    words: tuple[str, ...] = ()
+    creates_files: bool = False
+
+
+class Listing:
+    """The safe mutations of a diagram, looked for one after another."""
+
+    def __init__(self, diagram: OpenDiagram, wanted: Wanted) -> None:
+        self.diagram, self.wanted = diagram, wanted
+        self.most: int | None = None
+        """How many there are at most, besides those that files are made for; None where that is not known."""
+        self._subject: Subject | None = None
+        if why_unchangeable(diagram.analysis) is None:
+            self._subject = Subject(diagram.analysis)
+        self._choice: Choice = mutations.choice_of(diagram)
+        self._files = self._choice.files
+        self._known = " ".join(self._names())
+
+    def after(self, looked_at: int) -> Iterator[Offer | None]:
+        """What comes after so many that were looked at: None for each that isn't safe, or not what is wanted."""
+        subject = self._subject
+        if subject is None:
+            return
+        for proposal in islice(self._all(subject), looked_at, None):
+            yield self._offer(subject, proposal)
+
+    def _offer(self, subject: Subject, proposal: Proposal | Rewriting) -> Offer | None:
+        change = proposal if isinstance(proposal, Rewriting) else proposal()
+        missing = self._missing(change.title)
+        if missing and not all(word in self._known for word in missing):
+            return None
+        if isinstance(change, Rewriting):
+            made = change.make(subject, self._files)
+            if not isinstance(made, Move) or (made.created and not self.wanted.creates_files):
+                return None
+            said = f"{structure(made.difference)}; {_IN_TWO_FILES}"
+        else:
+            move = self._choice.make_if_safe(change)
+            if move is None:
+                return None
+            made, said = move, effect(change)
+        missing = [word for word in missing if word not in said.casefold()]
+        return None if missing else Offer(made, said)
+
+    def _missing(self, title: str) -> list[str]:
+        """The words that a title lacks."""
+        text = title.casefold()
+        return [word for word in self.wanted.words if word not in text]
+
+    def _names(self) -> Iterator[str]:
+        """All that an effect may say, as far as that is known before it is made."""
+        yield WORDS
+        yield _IN_TWO_FILES
+        yield "0123456789"
+        if self._subject is not None:
+            typed = self._subject.typed
+            yield from (node.id.casefold() for node in typed.nodes)
+            yield from (name.casefold() for name in (*typed.types.parents, *typed.operators.names()))
+
+    def _all(self, subject: Subject) -> Iterator[Proposal | Rewriting]:
+        """Everything that might be done, patterns first."""
+        wanted, place = self.wanted, self.wanted.place
+        names = [name for name in OPERATORS if wanted.operator in (None, name)]
+        single: list[Iterable[Proposal]]
+        patterns: list[Iterable[Proposal | Rewriting]] = []
+        last: Iterable[Rewriting] = ()
+        if place is None:
+            listed = {name: _sequence(OPERATORS[name](subject)) for name in names if name != SUBGRAPH}
+            single = list(listed.values())
+            self.most = sum(map(len, listed.values()))
+            if SUBGRAPH in names:
+                groups = subgraph.groups(subject, mutations.patterns_for(self.diagram.document))
+                self.most += sum(group.most for group in groups)
+                patterns = [group.proposals for group in groups]
+                between = rewritings(subject, self._files)
+                if len(subject.typed.nodes) <= _FEW_NODES:
+                    patterns.append(between)
+                else:
+                    last = between
+        else:
+            chosen = selection(self.diagram.analysis, place)
+            if not chosen.nodes and not chosen.edges:
+                return
+            single = [mutations.proposals_of(self.diagram, name, subject, chosen) for name in names if name != SUBGRAPH]
+            if SUBGRAPH in names:
+                patterns = [
+                    mutations.proposals_of(self.diagram, SUBGRAPH, subject, chosen),
+                    self._between_files(subject, chosen),
+                ]
+        first = _in_turn(patterns)
+        yield from islice(first, _PATTERNS_FIRST)
+        yield from _in_turn([*single, first])
+        yield from last
+
+    def _between_files(self, subject: Subject, chosen: Selection) -> Iterator[Rewriting]:
+        if chosen.nodes:
+            yield from rewritings(subject, self._files, list(chosen.nodes))
+
+
+def _sequence(found: Iterable[Proposal]) -> Sequence[Proposal]:
+    return found if isinstance(found, Sequence) else list(found)
+
+
+def _in_turn(lists: Iterable[Iterable[_One]]) -> Iterator[_One]:
+    """One of each list, then the next one of each."""
+    waiting = deque(map(iter, lists))
+    while waiting:
+        one = waiting.popleft()
+        for item in islice(one, 1):
+            yield item
+            waiting.append(one)

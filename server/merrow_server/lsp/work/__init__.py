@@ -1,0 +1,1 @@
+"""What takes long and editors watch: runs, evaluations, searches, plans, suggestions."""

@@ -1,0 +1,272 @@
+"""Runs as an editor has them: ordered, watched, cancelled. What works on them is a thread that the first one starts.
+
+Nothing of the runtime is imported here: that is for the thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from weakref import ref
+
+from lsprotocol import types
+
+from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.execution import EXECUTION
+from merrow_server.lsp.host import Host
+from merrow_server.lsp.protocol import FeatureError
+from merrow_server.lsp.work.run_inputs import Inputs
+from merrow_server.lsp.work.run_progress import CaseProgress, RunProgress
+from merrow_server.lsp.work.run_questions import ask_about_reuse, ask_about_revision
+from merrow_server.lsp.work.run_results import Results
+from merrow_server.runs.keys import Keys
+from merrow_server.runs.worker import Worker
+
+if TYPE_CHECKING:
+    from merrow_server.runs.orders import CasesOrder, Order
+    from merrow_server.runs.session import Session
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+Json = dict[str, Any]
+
+RUN_EVENT = "merrow/runEvent"
+RUN_FROM, RESUME = "merrow.runFrom", "merrow.resume"
+"""Commands that continue a run."""
+_PATIENCE = 2.0
+"""Seconds that runs have to come to their end in the journal when the server ends; clients kill one that takes longer."""
+
+
+@dataclass(slots=True)
+class Place:
+    """Where a run is shown: a document, the number of the diagram in it, and the diagram itself as long as it is open."""
+
+    uri: str | None
+    number: int
+    diagram: ref[OpenDiagram] | None = None
+
+    def open_diagram(self) -> OpenDiagram | None:
+        return None if self.diagram is None else self.diagram()
+
+
+@dataclass(slots=True)
+class LiveRun:
+    """A run, an evaluation or a search (``what``) that goes on. ``run`` is its id as soon as it has begun."""
+
+    ticket: int
+    place: Place
+    run: str | None = None
+    what: Literal["run", "evaluation", "search"] = "run"
+
+
+class Runs:
+    """The runs of one server."""
+
+    def __init__(self, server: Host) -> None:
+        self._server = server
+        self._worker = Worker("merrow-runs")
+        self._session: Session | None = None
+        self._tickets = itertools.count(1)
+        self._ending = False
+        self._warned: set[str] = set()
+        self._questions: set[asyncio.Task[None]] = set()
+        self.live: dict[int, LiveRun] = {}
+        self.keys = Keys()
+        self.inputs = Inputs(server)
+        self.results = Results(server)
+        self.trusted = True
+        """Whether the user trusts the workspace; a client that has no such notion says nothing about it."""
+
+    async def carry_out(self, order: Order, place: Place, title: str) -> Json:
+        """Run to the end, tell the client of it meanwhile; how it ended. The user is asked about results of other endpoints.
+
+        The run is cancelled with the request that it answers. Raises `FeatureError` with a sentence where it can't be begun.
+        """
+        try:
+            return await self._carry_out(order, place, title)
+        except Exception as problem:
+            from merrow_runtime.provenance import ForeignResults
+
+            if not isinstance(problem, ForeignResults):
+                raise
+            found = problem
+        reuse = await ask_about_reuse(self._server, found)
+        return await self._carry_out(replace(order, reuse=reuse), place, title)
+
+    async def _carry_out(self, order: Order, place: Place, title: str) -> Json:
+        """The same unasked. Raises `ForeignResults` too."""
+        order = replace(order, ticket=self.ticket())
+        loop = asyncio.get_running_loop()
+        progress = RunProgress(self._server, title, lambda: self.cancel(order.ticket))
+        live = self.live[order.ticket] = LiveRun(order.ticket, place)
+        try:
+            await progress.begin()
+            # pygls answers a cancelled request at once and lets its command go on.
+            EXECUTION.get().on_cancel(lambda: self.cancel(order.ticket))
+
+            def begun(run: str, name: str) -> None:
+                with contextlib.suppress(RuntimeError):  # the editor's loop is closed
+                    loop.call_soon_threadsafe(self._begun, live, run, name)
+
+            def deliver(events: list[Json]) -> None:
+                self._deliver(live, progress, events)
+
+            async def work() -> Json:
+                from merrow_server.runs.channel import Channel
+
+                return await self._here().carry_out(order, begun, Channel(loop, deliver))
+
+            return await self._ask(work)
+        finally:
+            self.live.pop(order.ticket, None)
+            progress.end()
+
+    def ticket(self) -> int:
+        """The number of a new run, evaluation or search."""
+        return next(self._tickets)
+
+    async def test(self, order: CasesOrder, told: Callable[[Json], None], title: str, count: int) -> Json:
+        """Carry out cases, tell the client of them meanwhile (``told`` is called here with each); what they came to.
+
+        The test is cancelled with the request that it answers. Raises `FeatureError` where it can't be begun.
+        """
+        order = replace(order, ticket=self.ticket())
+        loop = asyncio.get_running_loop()
+        progress = CaseProgress(self._server, title, lambda: self.cancel(order.ticket), count)
+
+        def deliver(event: Json) -> None:
+            progress.tell(event)
+            told(event)
+
+        def send(event: Json) -> None:
+            with contextlib.suppress(RuntimeError):  # the editor's loop is closed
+                loop.call_soon_threadsafe(deliver, event)
+
+        try:
+            await progress.begin()
+            EXECUTION.get().on_cancel(lambda: self.cancel(order.ticket))
+            return await self._ask(lambda: self._here().test(order, send))
+        finally:
+            progress.end()
+
+    def cancel(self, ticket: int) -> None:
+        """Cancel a run, an evaluation or a search, begun or not."""
+        self._worker.call(lambda: self._here().cancel(ticket))
+
+    async def ask(self, work: Callable[[Session], _T]) -> _T:
+        """What ``work`` gives, called in the thread of the runs. Raises `FeatureError` with a sentence."""
+
+        async def called() -> _T:
+            return work(self._here())
+
+        return await self._ask(called)
+
+    async def have(self, work: Callable[[Session], Coroutine[Any, Any, _T]]) -> _T:
+        """The same for what takes its time there."""
+        return await self._ask(lambda: work(self._here()))
+
+    def warn_once(self, sentence: str) -> None:
+        """Show the user a sentence, the first time it is to be said."""
+        if sentence not in self._warned:
+            self._warned.add(sentence)
+            self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, sentence))
+
+    async def stop(self) -> None:
+        """Cancel all runs and wait for their end, though not forever."""
+        self._ending = True
+        if self._worker.is_started:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(asyncio.wrap_future(self._worker.submit(self._close)), _PATIENCE)
+
+    def end(self) -> None:
+        """The same where no event loop runs any more; after it there is no thread."""
+        self._ending = True
+        if self._worker.is_started:
+            with contextlib.suppress(Exception):
+                self._worker.submit(self._close).result(_PATIENCE)
+            self._worker.stop(_PATIENCE)
+
+    async def _close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    def _here(self) -> Session:
+        """The session; for the thread of the runs only."""
+        if self._session is None:
+            from merrow_server.runs.session import Session
+
+            self._session = Session(self.keys)
+        return self._session
+
+    async def _ask(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        if self._ending:
+            raise refused("The language server is ending.")
+        future = self._worker.submit(work)
+        try:
+            return await asyncio.wrap_future(future)
+        except Exception as problem:
+            from merrow_runtime.errors import RunFailure
+            from merrow_runtime.provenance import ForeignResults
+
+            if isinstance(problem, ForeignResults):
+                raise
+            if isinstance(problem, RunFailure):
+                raise FeatureError(str(problem), types.LSPErrorCodes.RequestFailed, problem.fields()) from None
+            raise
+
+    def _begun(self, live: LiveRun, run: str, name: str) -> None:
+        live.run = run
+        if live.place.uri is None:
+            live.place = self.place_of(name)
+        diagram = live.place.open_diagram()
+        if diagram is not None:
+            self.results.begin(diagram, run)
+
+    def place_of(self, name: str) -> Place:
+        """Where the workflow with this name in the journal is open."""
+        from merrow_server.runs.journal import place_of
+
+        where = place_of(name)
+        uri, number = where["uri"], where["diagram"]
+        diagrams = self._server.diagrams(uri) if uri is not None else []
+        document = self._server.document(uri) if uri is not None else None
+        diagram = ref(diagrams[number - 1]) if 1 <= number <= len(diagrams) else None
+        return Place(uri if document is None else document.uri, number, diagram)
+
+    async def _decided(self, event: Json) -> None:
+        """Have the user decide on a revision that waits for that; who doesn't answer can still decide by a command."""
+        agreed = await ask_about_revision(self._server, event)
+        if agreed is not None:
+            with contextlib.suppress(FeatureError):  # The run has ended meanwhile.
+                await self.ask(lambda session: session.decide(event["run"], event["revision"], apply=agreed))
+
+    def _deliver(self, live: LiveRun, progress: RunProgress, events: list[Json]) -> None:
+        """Events of a run: to the client, and to what is shown in the text."""
+        place = live.place
+        for event in events:
+            self._server.protocol.send_plain(RUN_EVENT, {"uri": place.uri, "diagram": place.number, "event": event})
+            progress.take(event)
+            if event["event"] == "revision_waiting" and not self._server.supports.shows_runs:
+                question = asyncio.get_running_loop().create_task(self._decided(event))
+                self._questions.add(question)
+                question.add_done_callback(self._questions.discard)
+        progress.show()
+        diagram = place.open_diagram()
+        if diagram is not None:
+            self.results.take(diagram, events)
+
+
+def refused(sentence: str, code: str = "usage", remedy: str | None = None) -> FeatureError:
+    """An answer that says in one sentence why something isn't done.
+
+    Its data, ``{code, remedy?}``, is for programs: the kind of failure, and what the user can do about it (``key``, ``packages``:
+    supply them; ``problems``: look at the errors of the text; ``trust``: trust the workspace).
+    """
+    data = {"code": code} if remedy is None else {"code": code, "remedy": remedy}
+    return FeatureError(sentence, types.LSPErrorCodes.RequestFailed, data)

@@ -1,0 +1,204 @@
+import * as vscode from 'vscode';
+import { Command } from '../../contributed';
+import type { EvaluationServer } from '../../evaluations/server';
+import { scoreText, statusText } from '../../evaluations/words';
+import { revisionItem } from '../../revisions/words';
+import type { SearchServer } from '../../searches/server';
+import { foundText } from '../../searches/words';
+import type { LiveRuns } from '../live';
+import type { RunSummary } from '../protocol';
+import type { RunServer } from '../server';
+import { sentence } from '../texts/rejection';
+import { evaluationTree, nodeItem, runTree, searchTree, type Item } from './treeModel';
+
+export const VIEW = 'merrow.runs';
+/** Runs that the tree has. */
+const MOST = 300;
+/** Milliseconds in which changes are put together. */
+const PAUSE = 300;
+const MINUTE = 60_000;
+
+/** The runs of the journal by workflow, each with its nodes. */
+export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  readonly view: vscode.TreeView<Item>;
+  private readonly disposables: { dispose(): unknown }[];
+  private timer: NodeJS.Timeout | undefined;
+  private readonly clock: NodeJS.Timeout;
+  private stale = false;
+  /** The newest list, for choosing a run without the tree. */
+  private listed: readonly RunSummary[] = [];
+
+  constructor(
+    private readonly server: RunServer,
+    private readonly evaluations: EvaluationServer,
+    private readonly searches: SearchServer,
+    live: LiveRuns,
+    private readonly active: () => boolean,
+  ) {
+    this.view = vscode.window.createTreeView(VIEW, { treeDataProvider: this, canSelectMany: true, showCollapseAll: true });
+    this.disposables = [
+      this.changed,
+      this.view,
+      live.onDidHappen(({ event }) => {
+        if (event.node === null) this.soon();
+      }),
+      evaluations.onDidChange(() => { this.soon(); }),
+      searches.onDidChange(() => { this.soon(); }),
+      this.view.onDidChangeVisibility(({ visible }) => {
+        if (visible && this.stale) this.refresh();
+      }),
+    ];
+    // Ages are told in minutes.
+    this.clock = setInterval(() => { this.soon(); }, MINUTE);
+  }
+
+  refresh(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.stale = !this.view.visible;
+    if (this.view.visible) this.changed.fire(undefined);
+  }
+
+  soon(): void {
+    this.timer ??= setTimeout(() => { this.refresh(); }, PAUSE);
+  }
+
+  /** The runs of the journal, the newest first. Rejects with a sentence. */
+  async list(): Promise<readonly RunSummary[]> {
+    return (this.listed = await this.server.runs(MOST));
+  }
+
+  async getChildren(item?: Item): Promise<Item[]> {
+    if (item === undefined) return this.roots();
+    if (item.kind === 'workflow') return [...item.runs];
+    if (item.kind === 'evaluations') return [...item.evaluations];
+    if (item.kind === 'searches') return [...item.searches];
+    if (item.kind === 'node' || item.kind === 'revision' || item.kind === 'evaluation' || item.kind === 'search') return [];
+    const { run } = item.summary;
+    const { nodes, revisions = [] } = await this.server.show(run);
+    return [...revisions.map((one) => revisionItem(run, one)), ...nodes.map((node) => nodeItem(run, node))];
+  }
+
+  getTreeItem(item: Item): vscode.TreeItem {
+    switch (item.kind) {
+      case 'workflow': {
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.Expanded);
+        shown.id = item.workflow;
+        shown.description = item.description;
+        shown.tooltip = item.workflow;
+        shown.iconPath = new vscode.ThemeIcon('type-hierarchy-sub');
+        shown.contextValue = 'workflow';
+        return shown;
+      }
+      case 'run': {
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.Collapsed);
+        shown.id = item.summary.run;
+        shown.description = item.description;
+        shown.tooltip = tooltip(item.summary);
+        shown.iconPath = icon(item.icon);
+        shown.accessibilityInformation = { label: item.spoken };
+        shown.contextValue = item.context;
+        shown.command = { command: 'merrow.openRun', title: 'Open Result', arguments: [item] };
+        return shown;
+      }
+      case 'evaluations': {
+        const shown = new vscode.TreeItem('Evaluations', vscode.TreeItemCollapsibleState.Collapsed);
+        shown.id = 'evaluations';
+        shown.iconPath = new vscode.ThemeIcon('graph');
+        shown.contextValue = 'evaluations';
+        return shown;
+      }
+      case 'evaluation': {
+        const { evaluation } = item;
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
+        shown.id = `evaluation ${evaluation.evaluation}`;
+        shown.description = item.description;
+        shown.tooltip = [`Evaluation ${evaluation.evaluation}: ${statusText(evaluation.status)}`, scoreText(evaluation), `${evaluation.dataset} (part ${evaluation.part})`, `metric ${evaluation.metric}`, evaluation.error ?? ''].join('\n').trimEnd();
+        shown.iconPath = icon(item.icon);
+        shown.accessibilityInformation = { label: item.spoken };
+        shown.contextValue = item.context;
+        shown.command = { command: Command.openEvaluation, title: 'Open Report', arguments: [item] };
+        return shown;
+      }
+      case 'searches': {
+        const shown = new vscode.TreeItem('Searches', vscode.TreeItemCollapsibleState.Collapsed);
+        shown.id = 'searches';
+        shown.iconPath = new vscode.ThemeIcon('rocket');
+        shown.contextValue = 'searches';
+        return shown;
+      }
+      case 'search': {
+        const { search } = item;
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
+        shown.id = `search ${search.search}`;
+        shown.description = item.description;
+        shown.tooltip = [`Search ${search.search}: ${statusText(search.status)}`, foundText(search), `${search.candidates} candidates, ${search.answers} answers, strategy ${search.strategy}`, search.dataset, search.error ?? ''].join('\n').trimEnd();
+        shown.iconPath = icon(item.icon);
+        shown.accessibilityInformation = { label: item.spoken };
+        shown.contextValue = item.context;
+        shown.command = { command: Command.openSearch, title: 'Open Report', arguments: [item] };
+        return shown;
+      }
+      case 'revision': {
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
+        shown.id = `${item.run} revision ${item.revision.revision}`;
+        shown.description = item.description;
+        shown.tooltip = item.tooltip;
+        shown.iconPath = icon(item.icon);
+        shown.accessibilityInformation = { label: `${item.label}, ${item.description}` };
+        shown.contextValue = item.context;
+        shown.command = { command: Command.showRevision, title: 'Show Difference', arguments: [item] };
+        return shown;
+      }
+      case 'node': {
+        const shown = new vscode.TreeItem(item.node, vscode.TreeItemCollapsibleState.None);
+        shown.id = `${item.run}/${item.node}`;
+        shown.description = item.description;
+        shown.iconPath = icon(item.icon);
+        shown.contextValue = 'node';
+        shown.command = { command: 'merrow.openRun', title: 'Open', arguments: [item] };
+        return shown;
+      }
+    }
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    clearInterval(this.clock);
+    for (const part of this.disposables) part.dispose();
+  }
+
+  private async roots(): Promise<Item[]> {
+    this.view.message = '';
+    // Whoever has no workflow open does not start the server by looking at the explorer.
+    if (!this.active()) return [];
+    try {
+      const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+      const now = Date.now() / 1000;
+      const [runs, evaluations, searches] = await Promise.all([this.list(), this.evaluations.list(MOST), this.searches.list(MOST)]);
+      return [...evaluationTree(evaluations, now), ...searchTree(searches, now), ...runTree(runs, folders, now)];
+    } catch (problem) {
+      this.view.message = sentence(problem);
+      return [];
+    }
+  }
+
+  /** A run by its id in the newest list. */
+  known(run: string): RunSummary | undefined {
+    return this.listed.find((one) => one.run === run);
+  }
+}
+
+function icon({ name, color }: { readonly name: string; readonly color?: string }): vscode.ThemeIcon {
+  return new vscode.ThemeIcon(name, color === undefined ? undefined : new vscode.ThemeColor(color));
+}
+
+function tooltip(run: RunSummary): string {
+  const begun = new Date(run.started * 1000).toLocaleString();
+  const lines = [`Run ${run.run}`, begun];
+  if (run.parent !== null) lines.push(`took results over from ${run.parent}`);
+  if (run.error !== null) lines.push(run.error);
+  return lines.join('\n');
+}
