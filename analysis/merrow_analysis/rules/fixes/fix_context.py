@@ -248,12 +248,12 @@ class FixContext:
         return True
 
     def _claimed(self, group: str) -> set[str]:
-        """The nodes of a subgraph and of those in it."""
-        groups = self.graph.flow.subgraphs
-        found = set(groups[group].nodes)
-        for name in groups[group].nodes:
-            if name in groups:
-                found |= self._claimed(name)
+        """The nodes of a subgraph and of those in it, whose ids are among them."""
+        groups, found, waiting = self.graph.flow.subgraphs, set[str](), [group]
+        while waiting:
+            inside = groups[waiting.pop()].nodes
+            waiting += [name for name in inside if name in groups and name not in found]
+            found.update(inside)
         return found
 
 
