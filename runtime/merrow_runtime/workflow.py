@@ -252,6 +252,7 @@ def _runnable(analysis: Analysis, name: str, fence: Fence | None) -> TypedGraph:
 def _errors(name: str, errors: list[Diagnostic], fence: Fence | None) -> str:
     first = errors[0]
     start = first.range.start if fence is None else fence.to_host(first.range.start)
-    count = "an error" if len(errors) == 1 else f"{len(errors)} errors"
-    others = "" if len(errors) == 1 else ", the first"
-    return f"{name} has {count} and is not run{others} on line {start.line + 1}: {first.message} ({first.code})"
+    line, found = f"on line {start.line + 1}", f"{first.message} ({first.code})"
+    if len(errors) == 1:
+        return f"{name} has an error {line} and is not run: {found}"
+    return f"{name} has {len(errors)} errors and is not run. The first is {line}: {found}"

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from merrow_server.errors import RunFailure
+from merrow_server.rendering.text import counted
 
 _PACKAGES = ("openai", "aiohttp", "pygls", "lark")
 
@@ -65,7 +66,7 @@ def _journal() -> dict[str, Any]:
             size = path.stat().st_size
     except RunFailure as problem:
         return _part([(False, str(problem)), (None, f"journal: {path}")], path=str(path))
-    return _part([(True, f"{path}: {count} runs, {size / 1e6:.1f} MB")], path=str(path))
+    return _part([(True, f"{path}: {counted(count, 'run')}, {size / 1e6:.1f} MB")], path=str(path))
 
 
 def _endpoint(base_url: str | None) -> dict[str, Any]:

@@ -305,7 +305,7 @@ def test_the_same_command_again_asks_nothing_and_fresh_asks_again(capsys: Captur
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "say the task"),
+        ([], "Say the task"),
         (["@missing.txt"], "missing.txt"),
         (["x", "-o", "a", "--all", "b"], "can't be used together"),
         (["x", "--roles", ","], "name at least one role"),

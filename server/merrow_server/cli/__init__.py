@@ -82,6 +82,21 @@ _MODULES = {"import": "import_drawing"}
 class Command(click.Command):
     """A command whose ``epilog`` is its examples, printed as they are written."""
 
+    allow_extra_args = True
+    """They are refused below, in better words."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as problem:
+            problem.ctx = problem.ctx or ctx
+            raise
+        if rest and not ctx.resilient_parsing:
+            from merrow_server.cli.misuse import too_many
+
+            raise click.UsageError(too_many(ctx), ctx)
+        return rest
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_examples(self.epilog, formatter)
 
@@ -115,11 +130,9 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            from merrow_analysis.suggest import closest
+            from merrow_server.cli.misuse import unknown_command
 
-            near = closest(name, COMMANDS)
-            hint = f" Did you mean {near}?" if near else ""
-            raise click.UsageError(f"There is no command {name}.{hint}", ctx)
+            raise click.UsageError(unknown_command(name, args[1:], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -206,7 +219,7 @@ def _run(arguments: list[str]) -> int:
         return MISUSED
     except click.UsageError as problem:
         path = problem.ctx.command_path if problem.ctx else "merrow"
-        return _complain(f"{_sentence(problem.format_message())} See {path} --help.")
+        return _complain(f"{_sentence(_misuse(problem))} See {path} --help.")
     except click.ClickException as problem:
         return _complain(_sentence(problem.format_message()))
     except click.Abort:
@@ -214,6 +227,19 @@ def _run(arguments: list[str]) -> int:
     except RunFailure as problem:
         return _complain(str(problem))
     return OK
+
+
+def _misuse(problem: click.UsageError) -> str:
+    """What is wrong with a command line, and what to type."""
+    from merrow_server.cli import misuse
+
+    if isinstance(problem, click.NoSuchOption):
+        return misuse.unknown_option(problem)
+    if isinstance(problem, click.MissingParameter):
+        return misuse.missing(problem)
+    if isinstance(problem, click.BadParameter):
+        return misuse.ill_formed(problem)
+    return problem.format_message()
 
 
 def _sentence(text: str) -> str:

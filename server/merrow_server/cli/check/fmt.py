@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from merrow_analysis.formatting import FormatOptions, format_edits
@@ -12,7 +14,7 @@ from merrow_server.cli.options.common import paths_argument, stdin_filename_opti
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, discover, read, write, write_stdout
-from merrow_server.rendering.terminal import echo
+from merrow_server.rendering.terminal import echo, style
 from merrow_server.rendering.text import counted
 
 _DEFAULTS = FormatOptions()
@@ -82,6 +84,8 @@ def command(
     if changed and (dry or found.targets[0].path is not None):
         would = "would be" if dry else "were" if len(changed) > 1 else "was"
         echo(f"{counted(len(changed), 'file')} {would} reformatted.", err=diff)
+    elif not changed and not problems and sys.stdout.isatty() and all(target.path for target in found.targets):
+        echo(f"{style('Nothing to change', fg='green')}: {counted(len(found.targets), 'file')}.")
     if problems:
         ctx.exit(MISUSED)
     if changed and dry:

@@ -85,7 +85,7 @@ async def _plan(
 def _shown() -> Iterator[Told]:
     """How far it is, in one line on a terminal."""
     with status_line() as say:
-        yield lambda what, done, most: say(f"{what} ({done + 1} of {most} steps)")
+        yield lambda what, done, most: say(f"{what} ({min(done + 1, most)} of {most} steps)")
 
 
 def _report(prepared: Prepared, outcome: Outcome, *, output: Path | None, folder: Path | None, as_json: bool) -> int:

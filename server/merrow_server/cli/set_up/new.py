@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import click
@@ -75,8 +76,9 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
     if problem is not None:
         complain(problem)
         ctx.exit(MISUSED)
+    said = shlex.quote(str(path))
     echo(f"{path} is written: {known[template].title}.")
-    echo(f"Next: merrow check {path}, then merrow run {path} --dry-run")
+    echo(f"Next: merrow check {said}, then merrow run {said} --dry-run")
     ctx.exit(OK)
 
 
@@ -89,6 +91,8 @@ def _written(path: Path, text: str) -> str | None:
             file.write(text)
     except FileExistsError:
         return f"{path} is there already; choose another name."
+    except FileNotFoundError:
+        return f"{path} can't be written: the folder {path.parent} does not exist. Make it first."
     except (OSError, ValueError) as error:
         reason = reason_of(error) if isinstance(error, OSError) else "a name can't have that character"
         return f"{path} can't be written: {reason}."

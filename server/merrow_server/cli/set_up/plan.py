@@ -119,7 +119,7 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
         raise click.UsageError("--from reads plans from a file, so no model is asked for --form mermaid.", ctx)
     said = _said(task)
     if not said and given["source"] is None:
-        raise click.UsageError('say the task: merrow plan "TASK", or merrow plan @FILE', ctx)
+        raise click.UsageError('Say the task: merrow plan "TASK", or merrow plan @FILE', ctx)
     ctx.exit(
         plan(
             Asked(
