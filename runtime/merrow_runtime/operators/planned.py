@@ -175,6 +175,8 @@ def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
     for validator in analysis.settings.validators.values():
         if any(check.kind == "schema" for check in validator.checks):
             yield f"`schema` of the validator {validator.name} is not for it to say; leave it out."
+        if any(check.model is not None for check in validator.checks):
+            yield f"`model` of the validator {validator.name} is not for it to say; leave it out."
     for node in graph.nodes:
         parameters = node.resolution.parameters
         for key in parameters.keys() & _OUT_OF_REACH:

@@ -102,13 +102,17 @@ def planned_questions(
             if check.generate:
                 written += 1
                 name = "tests" if written == 1 else f"tests {written}"
-                yield replace(tests_question(task, inputs, check, name).planned(0 if earlier else 1), judges=True)
+                yield replace(
+                    tests_question(task, inputs, check, name).planned(0 if earlier else 1),
+                    judges=True,
+                    model=check.model,
+                )
         elif check.kind == "rubric":
             steps += 1
             name = "validate" if steps == 1 else f"validate {steps}"
             asked = rubric_question(task, inputs, check, outputs, name)
             least = 0 if earlier else check.votes
-            yield replace(asked.planned(least, check.votes * validation.attempts), judges=True)
+            yield replace(asked.planned(least, check.votes * validation.attempts), judges=True, model=check.model)
         earlier = True
 
 
