@@ -73,7 +73,7 @@ async def test_nothing_outside_the_workspace_is_read(tmp_path: Path, path: str) 
     ],
 )
 async def test_a_file_without_a_check_is_found_before_the_run(tmp_path: Path, text: str, why: str) -> None:
-    with pytest.raises(UsageFailure, match="checks.py can't be the check of a validator: ") as refused:
+    with pytest.raises(UsageFailure, match=r"checks\.py can't be the check of a validator: ") as refused:
         load(flow_at(tmp_path, text=text))
     assert why in str(refused.value)
 
@@ -112,9 +112,9 @@ async def test_a_resumed_run_judges_by_the_file_as_it_was(tmp_path: Path) -> Non
 
 def test_a_planned_workflow_and_a_text_alone_read_no_file(tmp_path: Path) -> None:
     text = FLOW.format(path="checks.py").replace("  model: m\n", "")
-    with pytest.raises(AnswerFailure, match=r"a planned workflow can name no file, and this names checks.py"):
+    with pytest.raises(AnswerFailure, match=r"a planned workflow can name no file, and this names checks\.py"):
         load_planned(text)
-    with pytest.raises(UsageFailure, match="Validator v: checks.py can't be read here"):
+    with pytest.raises(UsageFailure, match=r"Validator v: checks\.py can't be read here"):
         merrow_runtime.dry_run(check_workflow(text), {})
 
 
