@@ -3,7 +3,7 @@
 An endpoint on loopback answers after times that are drawn by a seed, some plans only after a repair. All plans are asked for at
 once, so the aim for five of them is 1.2 times the slowest one. The program is started as a person starts it, so its start counts.
 
-    python -m benchmarks.planning [--plans 5] [--rounds 5] [--seconds 10] [--judge]
+    python -m benchmarks.planning [--plans 5] [--rounds 5] [--seconds 10] [--least 0.3] [--judge]
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ _REPAIRED = 0.4
 class Answers:
     """What the endpoint answers, and how long the calls of each plan took together; the judge's call is that of plan 0."""
 
-    def __init__(self, seed: int, seconds: float) -> None:
+    def __init__(self, seed: int, seconds: float, least: float) -> None:
         self._random = random.Random(seed)  # noqa: S311 (no secret)
         self._seconds = seconds
+        self._least = least
         self._lock = threading.Lock()
         self._begun = 0
         self.took: dict[int, float] = {}
@@ -39,7 +40,7 @@ class Answers:
     def answer(self, messages: list[dict[str, str]]) -> tuple[str, float]:
         """The answer to a question, and the seconds after which it is given."""
         with self._lock:
-            delay = self._random.uniform(0.3, 1.0) * self._seconds
+            delay = self._random.uniform(self._least, 1.0) * self._seconds
             if "plans of it" in messages[0]["content"]:
                 number, text = 0, json.dumps({"requirements": [{"requirement": "all", "met_by": []}]})
             elif len(messages) == 2:
@@ -104,11 +105,13 @@ def serve(answers: Answers) -> ThreadingHTTPServer:
     return server
 
 
-def measure(plans: int, seed: int, seconds: float, compiled: str, *, judge: bool) -> tuple[float, float, float]:
+def measure(
+    plans: int, seed: int, seconds: float, least: float, compiled: str, *, judge: bool
+) -> tuple[float, float, float]:
     """The seconds that the program took, those of a processor in it, and those of the slowest plan's calls (and the judge's where
     there is one). ``compiled`` is a folder for compiled modules, as installed ones have them.
     """
-    answers = Answers(seed, seconds)
+    answers = Answers(seed, seconds, least)
     server = serve(answers)
     with tempfile.TemporaryDirectory() as folder:
         places = {f"MERROW_{name}_DIR": str(Path(folder, name)) for name in ("STATE", "CONFIG")}
@@ -152,17 +155,18 @@ def main() -> None:
     parser.add_argument("--plans", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--seconds", type=float, default=10.0, help="the longest call; calls take 0.3 to 1 times as long"
+        "--seconds", type=float, default=10.0, help="the longest call; calls take LEAST to 1 times as long"
     )
+    parser.add_argument("--least", type=float, default=0.3, help="1 for calls that all take the same time")
     parser.add_argument(
         "--judge", action="store_true", help="ask the judge, too, whose call counts to what is waited for"
     )
     given = parser.parse_args()
     ratios, alone = [], []
     with tempfile.TemporaryDirectory() as compiled:
-        measure(1, 0, 0.0, compiled, judge=given.judge)
+        measure(1, 0, 0.0, 1.0, compiled, judge=given.judge)
         for seed in range(given.rounds):
-            took, used, waited = measure(given.plans, seed, given.seconds, compiled, judge=given.judge)
+            took, used, waited = measure(given.plans, seed, given.seconds, given.least, compiled, judge=given.judge)
             ratios.append(took / waited)
             alone.append((waited + used) / waited)
             print(

@@ -13,6 +13,7 @@ from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.collector import collection_paused
 from merrow_analysis.consequences import explained_by_syntax, unexplained
 from merrow_analysis.definitions.callees import Callees
+from merrow_analysis.definitions.check_files import with_check_files
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
@@ -210,6 +211,7 @@ class Analyser:
         front = text.front
         own = read_settings(front[0].body, front[0].indent) if front is not None else NO_SETTINGS
         settings, problems = with_libraries(own, self.provider, self.config.libraries)
+        settings, unusable = with_check_files(settings, self.provider)
         analysis.settings, text.settings = settings, own
         if not typed.is_workflow(analysis.flow, settings, self.as_workflow):
             self._typed = None
@@ -217,7 +219,7 @@ class Analyser:
         workflow, holds = self._type(analysis.flow, settings, self._callees())
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
-        text.graph, text.problems = workflow, (*problems, *book.problems)
+        text.graph, text.problems = workflow, (*problems, *unusable, *book.problems)
         context = text.workflow = GraphContext(workflow, text.diagram.header, front, own, book, text.diagram)
         return [*without_fixes(check_text(text, reading=False)), *self._kept.renewed(context, holds)]
 

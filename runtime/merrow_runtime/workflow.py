@@ -9,6 +9,7 @@ from typing import Any
 
 from merrow_analysis.called_files import Beside, CalledFiles, beside
 from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.definitions.check_files import with_check_files
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import collect_prompts
@@ -223,10 +224,16 @@ def _as_it_was(analysis: Analysis, provider: Provider | None, config: Config) ->
         return None
     settings = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
     settings, problems = with_libraries(settings, provider, config.libraries)
+    settings, unusable = with_check_files(settings, provider)
     called = graph.core.language.callees
     if isinstance(called, CalledFiles) and (provider is None or not called.reads.same_in(provider)):
         return None
-    if problems or settings is not analysis.settings or collect_prompts(settings, provider) != analysis.prompts:
+    if (
+        problems
+        or unusable
+        or settings is not analysis.settings
+        or collect_prompts(settings, provider) != analysis.prompts
+    ):
         return None
     chart = graph.flow
     flow = Flow(chart.chart, chart.scenery, chart.moved, chart.last_block)

@@ -34,8 +34,8 @@ CHECK_KEYS: Mapping[str, Fragment] = {
     "python": {
         "type": "string",
         "minLength": 1,
-        "description": "Python that defines `check(output, inputs)`, which returns true, or the reason why not. It runs in the "
-        "sandbox.",
+        "description": "Python that defines `check(output, inputs)`, which returns true, or the reason why not; or the path of "
+        "a file with it, such as `checks.py`. It runs in the sandbox.",
     },
     "tests": {
         **_TEXTS,
@@ -63,6 +63,11 @@ CHECK_KEYS: Mapping[str, Fragment] = {
         "maximum": MOST_VOTES,
         "default": 1,
         "description": "How often the model judges by the rubric; more than half of the votes must pass.",
+    },
+    "model": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The model that judges by the rubric or writes the tests; without it, the node's own.",
     },
 }
 """Keys of a check of a validator."""

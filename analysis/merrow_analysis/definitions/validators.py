@@ -24,8 +24,13 @@ NAMES = ("output", "outputs", "inputs")
 
 DEFAULT_ATTEMPTS = int(VALIDATION_KEYS["attempts"]["default"])
 
-_BELONGS: Mapping[str, CheckKind] = {"generate": "tests", "entry_point": "tests", "votes": "rubric"}
-"""Keys that only go with checks of a kind."""
+_BELONGS: Mapping[str, tuple[str, ...]] = {
+    "generate": ("tests",),
+    "entry_point": ("tests",),
+    "votes": ("rubric",),
+    "model": ("rubric", "generate"),
+}
+"""Keys that only go with checks of a kind, or beside another key."""
 
 _LONGEST = 10_000
 _PATTERNS: Mapping[str, type] = {"pattern": str, "patternProperties": dict}
@@ -34,7 +39,8 @@ _PATTERNS: Mapping[str, type] = {"pattern": str, "patternProperties": dict}
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check. ``said`` is what its kind says: an expression, a pattern, a JSON Schema, Python, tests, a rubric. ``generate``
-    is how many tests a model writes, ``votes`` how often it judges.
+    is how many tests a model writes, ``votes`` how often it judges, ``model`` which one does; None for the node's own. ``file``
+    is where Python is that is not in the workflow; while that has not been read, ``said`` is None.
     """
 
     kind: CheckKind
@@ -42,13 +48,16 @@ class Check:
     entry_point: str = ""
     generate: int = 0
     votes: int = 1
+    model: str | None = None
+    file: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The check as it is written, but for its order."""
         shown: dict[str, Any] = {} if self.kind == "tests" and not self.said else {self.kind: self.said}
         if self.kind == "tests":
             shown |= {"entry_point": self.entry_point} | ({"generate": self.generate} if self.generate else {})
-        return shown | ({"votes": self.votes} if self.votes > 1 else {})
+        shown |= {"votes": self.votes} if self.votes > 1 else {}
+        return shown if self.model is None else {**shown, "model": self.model}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,15 @@ def problems_of(body: object) -> Iterator[Problem]:
             yield from _problems(one, place)
 
 
+def paths_of_files(said: Mapping[str, Any], wanted: str | None = None) -> Iterator[Path]:
+    """Where validators, as they are written, name files with Python: all, or that one."""
+    for name, body in said.items():
+        for number, one in enumerate(body) if isinstance(body, list) else [(None, body)]:
+            file = file_of(one.get("python")) if isinstance(one, dict) else None
+            if file is not None and wanted in (None, file):
+                yield (name, "python") if number is None else (name, number, "python")
+
+
 def names_in(value: object) -> list[str]:
     """The validators that a ``validate:`` names."""
     several = value if isinstance(value, list) else [value]
@@ -118,7 +136,10 @@ def _check(said: Mapping[str, Any]) -> Check | None:
     if kind == "tests":
         value = () if value is None else (value,) if isinstance(value, str) else tuple(value)
     generate, votes = (said.get(key) for key in ("generate", "votes"))
-    return Check(kind, value, str(said.get("entry_point") or ""), int(generate or 0), int(votes or 1))
+    model = said.get("model") if "rubric" in said or "generate" in said else None
+    file = None if kind != "python" else file_of(value)
+    said_here = None if file is not None else value
+    return Check(kind, said_here, str(said.get("entry_point") or ""), int(generate or 0), int(votes or 1), model, file)
 
 
 def _problems(said: dict[str, Any], place: Path) -> Iterator[Problem]:
@@ -133,8 +154,9 @@ def _problems(said: dict[str, Any], place: Path) -> Iterator[Problem]:
         return
     kind = kinds[0]
     for key in said:
-        if key in _BELONGS and _BELONGS[key] != kind:
-            idle = f"`{key}` changes nothing at `{kind}`; it goes with `{_BELONGS[key]}`."
+        goes_with = _BELONGS.get(key)
+        if goes_with is not None and kind not in goes_with and not any(one in said for one in goes_with):
+            idle = f"`{key}` changes nothing at `{kind}`; it goes with {_listed(goes_with)}."
             yield Problem((*place, key), idle, "superfluous")
     # Values of a wrong kind are reported where all of the front matter is checked.
     good = {key: value for key, value in said.items() if key in CHECK_KEYS and not violations(CHECK_KEYS[key], value)}
@@ -200,7 +222,14 @@ def _schema(schema: dict[str, Any]) -> str | None:
     return None
 
 
-def _python(code: str) -> str | None:
+def file_of(said: object) -> str | None:
+    """The path that a `python:` names; None where it is Python itself, which can't define a function without a colon."""
+    path = said.strip() if isinstance(said, str) else ""
+    return path if path.endswith(".py") and "\n" not in path and ":" not in path else None
+
+
+def problem_of_code(code: str) -> str | None:
+    """Why Python can't be a check, as the end of a sentence; None where it can."""
     tree = _parsed(code)
     if tree is None:
         return "this is not valid Python; it must define `check(output, inputs)`."
@@ -214,6 +243,11 @@ def _python(code: str) -> str | None:
     if missing or needed > 2 or (len(given) < 2 and arguments.vararg is None):
         return "`check` must take two arguments: `check(output, inputs)`."
     return None
+
+
+def _python(said: str) -> str | None:
+    # A file is read and looked at where there is one to read.
+    return None if file_of(said) is not None else problem_of_code(said)
 
 
 _FAULTS: Mapping[str, Any] = {"if": _expression, "regex": _regex, "schema": _schema, "python": _python}
@@ -231,7 +265,7 @@ def _parsed(code: str) -> ast.Module | None:
 
 def _listed(words: tuple[str, ...]) -> str:
     quoted = [f"`{word}`" for word in words]
-    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
 
 
 def _short(text: str) -> str:
@@ -245,8 +279,10 @@ def told(check: Check) -> str:
     if check.kind == "tests":
         count = len(cast("tuple[str, ...]", said))
         written = [f"{count} test{'' if count == 1 else 's'}"] if count else []
-        made = [f"{check.generate} that a model writes"] if check.generate else []
+        made = [f"{check.generate} that {check.model or 'a model'} writes"] if check.generate else []
         return f"{' and '.join(written + made) or 'no tests'} of `{check.entry_point}`"
     votes = f", {check.votes} votes" if check.votes > 1 else ""
-    text = "a JSON Schema" if check.kind == "schema" else "check(output, inputs)" if check.kind == "python" else said
-    return f"{check.kind}: {_short(str(text))}{votes}"
+    by = "" if check.model is None else f", judged by {check.model}"
+    code = "check(output, inputs)" if check.file is None else f"check(output, inputs) of {check.file}"
+    text = "a JSON Schema" if check.kind == "schema" else code if check.kind == "python" else said
+    return f"{check.kind}: {_short(str(text))}{votes}{by}"

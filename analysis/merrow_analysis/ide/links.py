@@ -1,13 +1,17 @@
-"""What in a file can be followed by a click: addresses of ``click`` lines, prompt files, libraries and called files."""
+"""What in a file can be followed by a click: addresses of ``click`` lines, prompt files, libraries, files of checks and called
+files.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.settings import read_settings
+from merrow_analysis.definitions.validators import paths_of_files
 from merrow_analysis.places.call_places import calls_of
 from merrow_analysis.places.front_names import scalar_span
 from merrow_analysis.syntax.tree import Click
@@ -63,6 +67,11 @@ def _files(analysis: Analysis) -> Iterator[Link]:
         named.append((own.prompt_file, "Open the prompts", ("prompts",)))
     for number, library in enumerate(own.libraries):
         named.append((library, "Open the library", ("libraries", number)))
+    for path_of in paths_of_files(own.validators_said):
+        check: Any = own.validators_said
+        for key in path_of:
+            check = check[key]
+        named.append((check.strip(), "Open the check", ("validators", *path_of)))
     for path, tooltip, keys in named:
         places = own.document.places("workflow", *keys) or own.document.places("workflow", *keys[:1])
         if places is None:

@@ -94,8 +94,8 @@ class Plan:
     @cached_property
     def model(self) -> str:
         """The models that are asked, by their names."""
-        named = {step.definition.model for one in self.workflow.reached() for step in self._steps_of(one).values()}
-        return ", ".join(sorted(named))
+        steps = (step for one in self.workflow.reached() for step in self._steps_of(one).values())
+        return ", ".join(sorted(set[str]().union(*(step.models for step in steps))))
 
     @cached_property
     def varies(self) -> bool:
@@ -158,8 +158,9 @@ def _check_budget(plan: Plan) -> None:
     if limits.usd is not None:
         for one in plan.workflow.reached():
             for step in make_steps(one, plan.options).values():
-                if step.called is None and price_at(plan.chosen.endpoint, step.definition.model) is None:
-                    raise UsageFailure(str(unpriced_failure(step.definition.model, plan.chosen.endpoint.origin)))
+                for model in () if step.called is not None else sorted(step.models):
+                    if price_at(plan.chosen.endpoint, model) is None:
+                        raise UsageFailure(str(unpriced_failure(model, plan.chosen.endpoint.origin)))
     if limits.seconds is not None and limits.seconds <= 0:
         raise UsageFailure("A budget of 0 seconds is not enough for one item.")
     if limits.usd is None and limits.tokens is None:

@@ -9,12 +9,17 @@ from merrow_optimizer.planning.forms import id_of
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
 from merrow_optimizer.planning.model import Asks
 from merrow_optimizer.planning.questions import COVERAGE, MOST_REQUIREMENTS, coverage_messages
+from merrow_optimizer.planning.reading import LONGEST, as_text
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelRequest
 
 BEHIND = 2
 """A plan that misses so many requirements more than the best one is put behind those that don't."""
+
+
+_LONGEST = 200
+"""Characters of a requirement that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,11 @@ async def judge(task: str, plans: Sequence[TaskGraph], name: str, model: Asks) -
 
 
 def read_coverage(text: str, plans: Sequence[TaskGraph]) -> Coverage | None:
-    """A judge's answer; None where it names no requirement. Tasks and plans that there are not don't count."""
+    """A judge's answer; None where it names no requirement, or is too long to be one. Tasks and plans that there are not don't
+    count.
+    """
+    if len(text) > LONGEST:
+        return None
     for one in json_objects(text):
         said = one.value.get("requirements") if isinstance(one, JsonObject) else None
         if isinstance(said, list):
@@ -58,11 +67,18 @@ def read_coverage(text: str, plans: Sequence[TaskGraph]) -> Coverage | None:
     return None
 
 
+def _named(said: object) -> str | None:
+    """A requirement as it is shown: one line that is not long."""
+    name = id_of(said)
+    line = "" if name is None else " ".join(as_text(name).split())
+    return None if not line else line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
 def _coverage(said: Sequence[object], plans: Sequence[TaskGraph]) -> Coverage | None:
     met: list[dict[str, tuple[str, ...]]] = [{} for _ in plans]
     names: dict[str, None] = {}
     for one in said:
-        name = id_of(one.get("requirement")) if isinstance(one, dict) else None
+        name = _named(one.get("requirement")) if isinstance(one, dict) else None
         if not isinstance(one, dict) or name is None:
             continue
         names.setdefault(name)

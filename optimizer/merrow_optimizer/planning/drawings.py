@@ -12,12 +12,15 @@ from merrow_analysis.graph.instructions import agent_of, prompt_of
 from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.text import apply_edits
-from merrow_optimizer.planning.reading import Bounds, Reading
+from merrow_optimizer.planning.reading import Bounds, Reading, as_text
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.fences import fences
-from merrow_runtime.operators.formats.planned import input_of, load_planned
+from merrow_runtime.operators.formats.planned import input_of, load_planned, oversized
+
+_MOST_ERRORS = 30
+"""Errors of a text that is repaired."""
 
 
 def read_drawing(answer: str, task: str, bounds: Bounds) -> tuple[Reading, str]:
@@ -28,7 +31,10 @@ def read_drawing(answer: str, task: str, bounds: Bounds) -> tuple[Reading, str]:
     block = next((one for one in blocks if one.language == "mermaid"), blocks[0] if blocks else None)
     if block is not None and not block.closed:
         return Reading(None, problems=("The answer is cut off: its fenced block is not closed.",)), ""
-    text = (answer if block is None else block.text).strip() + "\n"
+    text = as_text(answer if block is None else block.text) + "\n"
+    large = tuple(oversized(text))
+    if large:  # A repair would take long, and could not make it small.
+        return Reading(None, problems=large), ""
     notes: tuple[str, ...] = ()
     try:
         load_planned(text)
@@ -84,8 +90,12 @@ def _agent_name(analysis: Analysis, node: str) -> str | None:
 
 
 def _repaired(text: str) -> tuple[str, tuple[str, ...]] | None:
-    """A text that can be run after the smallest repair of it, with what was repaired; None where it can't."""
+    """A text that can be run after the smallest repair of it, with what was repaired; None where it can't, or where so much is
+    wrong that looking for one would take longer than asking again.
+    """
     whole = _declared(text)
+    if len(analyse(whole, as_workflow=True).errors) > _MOST_ERRORS:
+        return None
     done = repair(whole)
     if not done.is_valid or not _keeps_all(whole, done.text):
         return None

@@ -19,7 +19,11 @@ LONGEST = 1_000_000
 """Characters of an answer."""
 
 _LONGEST_NAME = 60
-_NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+LONGEST_TEXTS = 100_000
+"""Characters of the objectives, forms and prompts of a plan together."""
+
+_NOT_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+"""Also what makes text look otherwise than it is: marks that turn the direction of others around."""
 _MOST_TOLD = 12
 
 
@@ -88,6 +92,10 @@ def _checked(raw: RawPlan, repeated: Sequence[str], bounds: Bounds) -> Reading:
     if len(raw.tasks) > bounds.max_nodes:
         problems.append(f"It has {len(raw.tasks)} tasks; write at most {bounds.max_nodes}.")
         return Reading(None, (), tuple(problems))
+    length = sum(map(len, _texts(raw)))
+    if length > LONGEST_TEXTS:
+        problems.append(f"Its texts have {length:,} characters together; write at most {LONGEST_TEXTS:,}.")
+        return Reading(None, (), tuple(problems[:_MOST_TOLD]))
     problems += _wrong_tasks(raw.tasks)
     known = {task.id: number for number, task in enumerate(raw.tasks) if task.id is not None}
     agents = _agents(raw, notes)
@@ -111,6 +119,14 @@ def _checked(raw: RawPlan, repeated: Sequence[str], bounds: Bounds) -> Reading:
     )
     doing = {task.agent for task in tasks}
     return Reading(TaskGraph(tasks, tuple(agent for key, agent in agents.items() if key in doing)), tuple(notes))
+
+
+def _texts(raw: RawPlan) -> Iterator[str]:
+    """All texts of a plan that are written into its file."""
+    said = [task.said for task in raw.tasks] + [agent for _, agent in raw.agents or ()]
+    for one in said:
+        for key in ("objective", "output_format", "role", "prompt"):
+            yield _text(one.get(key))
 
 
 def _wrong_tasks(tasks: Sequence[RawTask]) -> Iterator[str]:
@@ -219,9 +235,12 @@ def _cycles(tasks: Sequence[RawTask], after: Sequence[set[int]]) -> Iterator[str
 
 
 def _text(value: object) -> str:
-    """A text as files and prompts can hold it, without blanks around it; empty for anything else."""
-    if not isinstance(value, str):
-        return ""
+    """What `as_text` makes of a text; empty for anything else."""
+    return as_text(value) if isinstance(value, str) else ""
+
+
+def as_text(value: str) -> str:
+    """A text as files and prompts can hold it, without blanks around it."""
     return _NOT_TEXT.sub(" ", value.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 

@@ -113,8 +113,9 @@ class NodeTools:
         *,
         schema: AnswerSchema | None = None,
         temperature: float | None = None,
+        model: str | None = None,
     ) -> T:
-        """See `merrow_runtime.operators.base.Tools.ask`."""
+        """See `merrow_runtime.operators.base.Tools.ask`; ``model`` is another one than the node's, which a validator names."""
         gate = self._effects.gate
         gate.under_way += 1
         try:
@@ -122,9 +123,10 @@ class NodeTools:
             self.asked = True
             sent = (*messages, *self._history)
             failure: AnswerFailure | None = None
+            asked_of = node.model if model is None else model
             for attempt in range(ATTEMPTS):
                 request = ModelRequest(
-                    node.model,
+                    asked_of,
                     sent,
                     node.temperature if temperature is None else temperature,
                     None if self._judges else node.max_tokens,
@@ -146,7 +148,7 @@ class NodeTools:
                 said = (Message("assistant", reply.text),) if reply.text.strip() else ()
                 sent = (*sent, *said, Message("user", failure.advice or f"That can't be used: {failure} Answer again."))
             endpoint = self._effects.endpoint
-            where = named(endpoint) if endpoint in (OFFLINE_ORIGIN, REPLAY_ORIGIN) else f"{node.model} at {endpoint}"
+            where = named(endpoint) if endpoint in (OFFLINE_ORIGIN, REPLAY_ORIGIN) else f"{asked_of} at {endpoint}"
             raise NodeFailure.of(node.id, f"{where} gave no usable answer in {ATTEMPTS} attempts. {failure}")
         finally:
             gate.under_way -= 1

@@ -30,6 +30,8 @@ class Planned:
     most: int = 1
     judges: bool = False
     """Whether a validator asks it, which the node's `max_tokens` does not limit."""
+    model: str | None = None
+    """Which model it is asked, where that is not the node's."""
 
 
 @record(frozen=True, slots=True)

@@ -72,6 +72,11 @@ class Step:
     """How its result is validated. It is no part of its key: a result that is kept is judged again."""
 
     @property
+    def models(self) -> set[str]:
+        """The models that are asked for it: its own, and those that its validators name."""
+        return {self.definition.model} | (set() if self.validation is None else self.validation.models)
+
+    @property
     def is_call(self) -> bool:
         """Whether it runs another workflow."""
         spec = self.node.spec

@@ -24,9 +24,16 @@ class Validation:
     on_invalid: str
     digest: str
 
+    @property
+    def models(self) -> set[str]:
+        """The models that its checks name."""
+        return {check.model for _, check in self.checks if check.model is not None}
+
 
 def resolve_validation(node: TypedNode, settings: WorkflowSettings) -> Validation | None:
-    """How a node's result is validated; None where it is not. Raises `UsageFailure` for a JSON Schema that is not one."""
+    """How a node's result is validated; None where it is not. Raises `UsageFailure` for a JSON Schema that is not one, and for
+    a file with Python where files of workflows can't be read.
+    """
     found = validation_of(node, settings)
     if found is None:
         return None
@@ -36,6 +43,10 @@ def resolve_validation(node: TypedNode, settings: WorkflowSettings) -> Validatio
     for name, check in checks:
         if check.kind == "schema":
             _check_schema(name, check.said)
+        if check.kind == "python" and check.said is None:
+            raise UsageFailure(
+                f"Validator {name}: {check.file} can't be read here; write its Python into the workflow."
+            )
     said = [[name, check.to_json()] for name, check in checks]
     try:
         text = canonical([said, found.attempts, found.on_invalid])

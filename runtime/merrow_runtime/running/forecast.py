@@ -100,6 +100,7 @@ class PlannedNode:
             "questions": [
                 {
                     "step": question.step,
+                    **({} if question.model is None else {"model": question.model}),
                     "messages": [{"role": one.role, "content": one.content} for one in question.messages],
                     "least": question.least,
                     "most": question.most,
@@ -429,15 +430,16 @@ _OPEN = _Cost((0.0, 0.0, 0.0), (inf, inf, inf), priced=True)
 def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpoint: Endpoint) -> _Cost:
     step = steps[graph.by_id[node.node].index]
     definition = step.definition
-    price: Price | None = price_at(endpoint, definition.model)
+    priced = True
     least = [0.0, 0.0, 0.0]
     most = [0.0, 0.0, 0.0]
     for question in node.questions:
         times = node.samples if question.step != "memory" else 1
         limit = None if question.judges else definition.max_tokens
-        request = ModelRequest(
-            definition.model, question.messages, definition.temperature, limit, schema=question.schema
-        )
+        model = definition.model if question.model is None else question.model
+        price: Price | None = price_at(endpoint, model)
+        priced = priced and price is not None
+        request = ModelRequest(model, question.messages, definition.temperature, limit, schema=question.schema)
         longest = estimate_call(request, price)
         prompt = prompt_tokens(request)
         shortest_cost = 0.0 if price is None else price.cost(Usage(prompt, 0, 1))
@@ -448,7 +450,6 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
             sums[0] += count * times
             sums[1] += count * times * tokens
             sums[2] += count * times * cost
-    priced = price is not None or not node.questions
     return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), priced)
 
 

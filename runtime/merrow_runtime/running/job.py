@@ -163,8 +163,8 @@ class Job:
         priced = [self.limits, *loop_budgets.values()]
         if all(limits.usd is None for limits in priced) or not self.asks:
             return
-        for step in (step for steps in by_place.values() for step in steps.values() if step.called is None):
-            model = step.definition.model
+        asked = (step for steps in by_place.values() for step in steps.values() if step.called is None)
+        for model in (model for step in asked for model in sorted(step.models)):
             if price_at(endpoint, model) is None:
                 raise UsageFailure(str(unpriced_failure(model, endpoint.origin)))
 

@@ -94,7 +94,7 @@ def _unfinished(result: SandboxResult, check: Check) -> str:
     if result.outcome == "timeout":
         if check.kind == "regex":
             return f"the search for `{check.said}` did not end within {SECONDS:g} s; write a pattern that repeats less."
-        return f"`check` did not end within {SECONDS:g} s."
+        return f"{_name(check)} did not end within {SECONDS:g} s."
     return f"it could not be run: {result.error or result.outcome}"
 
 
@@ -102,4 +102,8 @@ def _raised(check: Check, why: str) -> str:
     if check.kind == "regex":
         return f"the search for `{check.said}` {why}."
     hint = "" if why.startswith("raised") else "; it must return true, or the reason why not"
-    return f"`check` {why}{hint}."
+    return f"{_name(check)} {why}{hint}."
+
+
+def _name(check: Check) -> str:
+    return "`check`" if check.file is None else f"`check` of {check.file}"

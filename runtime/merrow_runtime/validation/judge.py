@@ -41,6 +41,7 @@ class JudgeTools(Protocol):
         *,
         schema: AnswerSchema | None = None,
         temperature: float | None = None,
+        model: str | None = None,
     ) -> T: ...
 
     async def check(self, step: str, code: str, call: str, arguments: Sequence[Value], seconds: float) -> SandboxResult:
@@ -139,7 +140,9 @@ class Judge:
             if check.generate:
                 asked = "tests" if not self._generated else f"tests {len(self._generated) + 1}"
                 question = tests_question(self._task, self._inputs, check, asked)
-                asking = first.ask(question.step, question.messages, question.read, schema=question.schema)
+                asking = first.ask(
+                    question.step, question.messages, question.read, schema=question.schema, model=check.model
+                )
                 tests += await self._asked(name, asking)
             self._generated[number] = tests
         if not tests:
@@ -159,7 +162,10 @@ class Judge:
         one = rubric_question(self._task, self._inputs, check, outputs, step)
         steps = [step] if check.votes == 1 else [f"{step} vote {number}" for number in range(1, check.votes + 1)]
         temperature = vote_temperature(check)
-        asked = (tools.ask(vote, one.messages, one.read, schema=one.schema, temperature=temperature) for vote in steps)
+        asked = (
+            tools.ask(vote, one.messages, one.read, schema=one.schema, temperature=temperature, model=check.model)
+            for vote in steps
+        )
         votes = await self._asked(name, concurrently(asked))
         against = [vote for vote in votes if not vote.passed]
         if 2 * len(against) < len(votes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -25,6 +26,12 @@ TESTS = "merrow_tests"
 
 _TEXT = Shape("text", TEXT)
 _TEXTS = Shape("list", list_of(TEXT), item=_TEXT)
+
+_PASSES = re.compile(
+    r"""(?:["'<]pass["'>]|^[ \t>*#_-]*pass[ \t*_]*)\s*[:=]?[ \t*_]*["']?(true|false|yes|no)\b""",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Where a text says whether a result passes, in whatever form verdicts are read in."""
 
 _RUBRIC = """\
 You are given what a step of a workflow was asked, what it was given, and its result. Judge the result by the rubric below, \
@@ -102,13 +109,17 @@ def planned_questions(
             if check.generate:
                 written += 1
                 name = "tests" if written == 1 else f"tests {written}"
-                yield replace(tests_question(task, inputs, check, name).planned(0 if earlier else 1), judges=True)
+                yield replace(
+                    tests_question(task, inputs, check, name).planned(0 if earlier else 1),
+                    judges=True,
+                    model=check.model,
+                )
         elif check.kind == "rubric":
             steps += 1
             name = "validate" if steps == 1 else f"validate {steps}"
             asked = rubric_question(task, inputs, check, outputs, name)
             least = 0 if earlier else check.votes
-            yield replace(asked.planned(least, check.votes * validation.attempts), judges=True)
+            yield replace(asked.planned(least, check.votes * validation.attempts), judges=True, model=check.model)
         earlier = True
 
 
@@ -131,6 +142,11 @@ def _asked(task: Task, inputs: Mapping[str, Value]) -> list[Section]:
 
 
 def _read_verdict(text: str) -> Verdict:
+    """The one verdict of an answer: a judge may quote a verdict that the result itself holds."""
+    said = {one.casefold() in ("true", "yes") for one in _PASSES.findall(text)}
+    if len(said) > 1:
+        message = "The answer has several verdicts, which differ."
+        raise AnswerFailure(message, advice=f"{message} Answer with one alone, and quote none.")
     try:
         found = read_fields(text, _VERDICT_FIELDS)
     except AnswerFailure as problem:

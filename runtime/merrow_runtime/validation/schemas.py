@@ -25,8 +25,8 @@ def problem_by(schema: Mapping[str, Any], value: Value) -> str | None:
 
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError) as problem:
+            value = _loaded(value)
+        except _NotJsonError as problem:
             return f"It is not JSON: {problem}."
     _LEFT.set([_MOST_STEPS])
     # An empty registry: a schema in a workflow must not make this program fetch addresses.
@@ -42,6 +42,26 @@ def problem_by(schema: Mapping[str, Any], value: Value) -> str | None:
     place = "/".join(str(part) for part in found.absolute_path)
     message = found.message if len(found.message) <= _SHOWN else f"{found.message[: _SHOWN - 1]}…"
     return f"By the schema{f', at {place}' if place else ''}: {message}."
+
+
+class _NotJsonError(Exception):
+    """Why a text is no JSON, as the end of a sentence."""
+
+
+def _loaded(text: str) -> Value:
+    try:
+        value: Value = json.loads(text, parse_constant=_refuse)
+    except json.JSONDecodeError as problem:
+        raise _NotJsonError(str(problem)) from None
+    except RecursionError:
+        raise _NotJsonError("it nests too deep") from None
+    except ValueError:
+        raise _NotJsonError("a number in it is too long") from None
+    return value
+
+
+def _refuse(name: str) -> Value:
+    raise _NotJsonError(f"JSON has no {name}")
 
 
 _LEFT: ContextVar[list[int]] = ContextVar("_LEFT")

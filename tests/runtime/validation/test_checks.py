@@ -48,6 +48,9 @@ async def broken(check: Any, answer: str = "abc", **model: Any) -> str:
         ({"schema": PERSON}, '{"age": "3"}', "By the schema, at age: '3' is not of type 'integer'."),
         ({"schema": PERSON}, "{}", "By the schema: 'age' is a required property."),
         ({"schema": PERSON}, "old", "It is not JSON: Expecting value: line 1 column 1 (char 0)."),
+        ({"schema": {"type": "number"}}, "NaN", "It is not JSON: JSON has no NaN."),
+        ({"schema": {"type": "number"}}, "9" * 9_999, "It is not JSON: a number in it is too long."),
+        ({"schema": PERSON}, "[" * 99_999, "It is not JSON: it nests too deep."),
         ({"python": PYTHON + "return output == 'abc' and inputs['input'] == 'x'"}, "abc", None),
         ({"python": PYTHON + "return True if len(output) > 3 else f'{len(output)} is short'"}, "abc", "3 is short"),
         ({"python": PYTHON + "return False"}, "abc", "`check(output, inputs)` says no."),
@@ -165,6 +168,22 @@ async def test_an_endpoint_that_is_down_is_no_fault_of_the_validator() -> None:
 )
 async def test_a_verdict_is_read_as_any_answer(said: str, passed: bool) -> None:
     assert (await reasons({"rubric": "Good."}, "abc", verdicts=[said]) == []) is passed
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'It says {"pass": true, "reasons": [], "feedback": ""}. Mine: {"pass": false, "reasons": ["No."], "feedback": ""}',
+        '{"pass": false, "pass": true, "reasons": ["No."], "feedback": ""}',
+        "<pass>true</pass><reasons>[]</reasons><feedback></feedback>\npass: false",
+    ],
+)
+async def test_a_verdict_that_a_judge_quotes_does_not_count(said: str) -> None:
+    """Such as one that the result itself holds."""
+    model = Model(["abc"], [said, verdict(False, "No.")])
+    result = await run(judged({"rubric": "Good."}, ONCE), model)
+    assert validation(result) == (1, False, [["No."]])
+    assert "several verdicts" in model.questions("merrow_verdict")[1].messages[-1].content
 
 
 async def test_a_result_can_not_pass_for_the_rubric() -> None:

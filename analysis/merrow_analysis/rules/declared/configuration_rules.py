@@ -9,6 +9,7 @@ from merrow_analysis.definitions.configuration import Config, ConfigProblem
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.definitions.validation import Path
+from merrow_analysis.definitions.validators import paths_of_files
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.front_entries import Front, write_value
 from merrow_analysis.rules.context import TextContext
@@ -25,7 +26,11 @@ MACHINE_SETTING = _FAMILY.rule(
     fix="sometimes",
 )
 UNUSABLE_FILE = _FAMILY.rule(
-    "MW502", "unusable-file", "A prompt file or an operator library can't be used.", Severity.ERROR, fix="sometimes"
+    "MW502",
+    "unusable-file",
+    "A prompt file, an operator library or the file of a check can't be used.",
+    Severity.ERROR,
+    fix="sometimes",
 )
 BAD_CONFIGURATION = _FAMILY.rule(
     "MW520",
@@ -75,6 +80,9 @@ def _path(settings: WorkflowSettings, name: str) -> Path | None:
     """Where the front matter names a file."""
     if settings.prompt_file == name:
         return "workflow", "prompts"
+    check = next(paths_of_files(settings.validators_said, name), None)
+    if check is not None:
+        return "workflow", "validators", *check
     if name not in settings.libraries:
         return None
     item: Path = ("workflow", "libraries", settings.libraries.index(name))
@@ -87,8 +95,9 @@ def _other_file(problem: ResourceProblem, front: Front, path: Path) -> Iterator[
         return
     folder, _, name = problem.path.rpartition("/")
     stem, dot, ending = name.rpartition(".")
+    endings = (ending,) if ending == "py" else (ending, "yaml", "yml")
     stems = (stem, stem.removesuffix("s"), f"{stem}s", stem.lower()) if dot else (name,)
-    for other in dict.fromkeys(f"{one}.{last}" for one in stems for last in (ending, "yaml", "yml")):
+    for other in dict.fromkeys(f"{one}.{last}" for one in stems for last in endings):
         near = f"{folder}/{other}" if folder else other
         edit = write_value(front, path, near) if near != problem.path and problem.files.exists(near) else None
         if edit is not None:

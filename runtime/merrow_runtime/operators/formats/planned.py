@@ -104,9 +104,7 @@ def load_planned(text: str) -> Workflow:
     """The workflow that a text is. Raises `AnswerFailure` with all that is wrong with it."""
     if not text.strip():
         raise AnswerFailure("It is empty.")
-    if len(text) > LONGEST:
-        raise AnswerFailure(f"It has {len(text):,} characters; at most {LONGEST:,} are read.")
-    found = list(_oversized(text))
+    found = list(oversized(text))
     if found:
         raise AnswerFailure("\n".join(found))
     files = _NoFiles()
@@ -135,8 +133,11 @@ def _inputs(graph: TypedGraph) -> list[TypedNode]:
     return [node for node in inputs if "default" not in node.resolution.parameters] or inputs
 
 
-def _oversized(text: str) -> Iterator[str]:
+def oversized(text: str) -> Iterator[str]:
     """What is too large to be looked at more closely: while a text is checked, the run waits."""
+    if len(text) > LONGEST:
+        yield f"It has {len(text):,} characters; at most {LONGEST:,} are read."
+        return
     if text.count("&") > _MOST_JOINED:
         yield f"It has more than {_MOST_JOINED} `&`; draw fewer arrows."
         return
@@ -175,6 +176,8 @@ def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
     for validator in analysis.settings.validators.values():
         if any(check.kind == "schema" for check in validator.checks):
             yield f"`schema` of the validator {validator.name} is not for it to say; leave it out."
+        if any(check.model is not None for check in validator.checks):
+            yield f"`model` of the validator {validator.name} is not for it to say; leave it out."
     for node in graph.nodes:
         parameters = node.resolution.parameters
         for key in parameters.keys() & _OUT_OF_REACH:
