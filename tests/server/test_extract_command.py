@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,8 +15,6 @@ from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, ser
 from tests.server.program import Outcome, merrow
 from tests.shared import SHARED
 
-KILLS = min(50, int(os.environ.get("MERROW_KILLS", "3")))
-posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 needs_data = pytest.mark.skipif(
     not (SHARED / "datasets").is_dir(), reason="the data sets are not beside the repository"
 )
@@ -98,52 +90,6 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     Path("math_validate.jsonl").write_text("\n".join(reversed(lines)), encoding="utf-8")
     assert extract("--replay", "answers.jsonl", out="other").code == 0
     assert written("other") == written("replayed")
-
-
-@posix
-@pytest.mark.thinned(4, "killed anywhere")
-def test_killed_anywhere_it_comes_to_the_same(server: OpenAIServer, tmp_path: Path) -> None:
-    """``MERROW_KILLS`` says how often, up to 50 times. A call in flight may be made again, no other."""
-    done = extract(out="whole")
-    assert done.code == 0, done.err
-    wanted = written("whole")
-    calls = Counter(json.dumps(one.body, sort_keys=True) for one in server.requests)
-    chance = random.Random(7)
-    os.environ["MERROW_STATE_DIR"] = str(tmp_path / "killed")
-    for _ in range(KILLS):
-        server.requests.clear()
-        Path("out").mkdir(exist_ok=True)
-        command = [
-            sys.executable,
-            "-m",
-            "merrow_server",
-            "extract",
-            "math_validate.jsonl",
-            *MODELS,
-            "-o",
-            "out/operators.yaml",
-        ]
-        after = chance.randrange(1, sum(calls.values()))
-        _killed(command, server, after)
-        begun = merrow("runs", "--kind", "extraction", "--format", "json").json[0]
-        resumed = merrow("resume", begun["extraction"])
-        assert resumed.code == 0, resumed.err
-        assert written("out") == wanted
-        twice = Counter(json.dumps(one.body, sort_keys=True) for one in server.requests) - calls
-        assert sum(twice.values()) <= 64, twice  # at most those in flight
-        merrow("runs", "--kind", "extraction", "--delete", begun["extraction"])
-        for file in (tmp_path / "killed").rglob("*"):
-            if file.is_file():
-                file.unlink()
-
-
-def _killed(command: list[str], server: OpenAIServer, after: int) -> None:
-    """Start it and kill it once the endpoint has been asked so often."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while process.poll() is None and len(server.requests) < after:
-        time.sleep(0.002)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
 
 
 def test_what_a_budget_does_not_cover_is_refused_before_the_first_call(server: OpenAIServer) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,6 +25,8 @@ LONGEST_ANSWER = 4_000
 """Tokens that an answer may have."""
 _SHOWN = 6_000
 """Characters of a refused answer that the model is shown again."""
+_HALF = re.compile(r"[\ud800-\udfff]")
+"""What no file can have in it."""
 T = TypeVar("T")
 
 
@@ -153,6 +156,8 @@ def _object(reply: ModelReply) -> Mapping[str, Any]:
         if isinstance(one, JsonObject):
             if one.repeated:
                 raise Refused([f"The answer has the key {one.repeated[0]!r} twice in one object."])
+            if _HALF.search(json.dumps(one.value, ensure_ascii=False)):
+                raise Refused(["The answer has half of a character (a lone surrogate); write whole characters."])
             return one.value
         unreadable = unreadable or one
     if unreadable is None:

@@ -78,7 +78,7 @@ def read_prompt(said: object, whose: str) -> str:
     text = said.strip()
     if len(text) > LONGEST_PROMPT:
         raise Refused([f"`prompt` of {whose} has {len(text):,} characters; write at most {LONGEST_PROMPT:,}."])
-    return text.encode("utf-8", "replace").decode()
+    return text
 
 
 def read_name(said: object) -> str:

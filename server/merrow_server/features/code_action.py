@@ -276,7 +276,7 @@ def _of_steps(document: OpenDocument, place: types.Range, wanted: Callable[[str]
     """What makes operators of the selected steps."""
     if not any(wanted(kind) for kind in OF_STEPS):
         return
-    from merrow_server.lsp.operator_actions import operator_actions
+    from merrow_server.lsp.offers.operator_actions import operator_actions
 
     for diagram in document.diagrams:
         within = diagram.range_from_lsp(place)

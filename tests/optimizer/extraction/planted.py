@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -172,14 +173,16 @@ class World:
     def _number(self, steps: Sequence[Mapping[str, str]]) -> int:
         """The operator that most of these steps are."""
         numbers = [int(found[0]) for one in steps if (found := re.findall(r"<(\d+)>", one["does"]))]
-        return max(numbers, key=lambda one: (numbers.count(one), -one))
+        return max(numbers, key=lambda one: (numbers.count(one), -one), default=0)
 
     def _kept(self, messages: Sequence[Mapping[str, Any]], shown: Mapping[str, Any]) -> dict[str, Any]:
         """Nothing is put together: operators are planted so that each is needed."""
         operators = shown["The operators"]
         for message in messages[2:]:
             if message["role"] == "assistant":
-                operators = json.loads(message["content"]).get("operators", operators)
+                with suppress(ValueError, RecursionError, AttributeError):  # an answer that could not be used
+                    said = json.loads(message["content"]).get("operators")
+                    operators = said if said and all(isinstance(one, dict) for one in said) else operators
         return identity([one["name"] for one in operators])
 
     def _aggregated(self, operators: Sequence[Mapping[str, Any]], chance: Random) -> dict[str, Any]:

@@ -136,6 +136,28 @@ def test_a_stage_that_is_never_answered(stage: str, tmp_path: Path) -> None:
         assert read_library(done.library, "operators.yaml").problem is None
 
 
+@pytest.mark.parametrize("stage", ["initial", "groups", "deepening", "wording"])
+def test_half_a_character_comes_into_no_file(stage: str, tmp_path: Path) -> None:
+    """A lone surrogate, wherever a text may be: the answer goes back, and all can be written."""
+
+    def change(asked: str, _: Random, said: Any) -> Any:
+        if asked != stage:
+            return said
+        if stage == "initial":
+            said["steps"][0]["does"] += "\ud800"
+        elif stage == "deepening":
+            said["mapping"][0]["reason"] = "\udfff"
+        else:
+            said["prompt"] += "\ud800"
+        return said
+
+    done = extract(tmp_path, World(1, operators=3, cases=3, change=change), paths=1, steps=1)
+    assert done.report["why_nothing"] is None
+    assert sum(one["valid_after_repair"] for one in done.report["answers"].values()) > 0
+    for text in (json.dumps(done.report, ensure_ascii=False), done.library, *done.files.values()):
+        assert text.encode()
+
+
 def test_what_repeats_a_case_is_refused_everywhere(tmp_path: Path) -> None:
     """Words of a case or its answer in any prompt: every one goes back."""
 

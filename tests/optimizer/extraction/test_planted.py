@@ -55,8 +55,9 @@ def test_all_kinds_known_every_planted_signature_is_found() -> None:
         assert grouped(world) == planted(world), seed
 
 
-def test_a_fifth_of_the_kinds_weakened_nearly_every_world_is_found() -> None:
-    found = [grouped(world) == planted(world) for world in (world_of(seed, 0.2) for seed in SEEDS)]
+@pytest.mark.parametrize("weak", [0.2, 0.4])
+def test_some_kinds_weakened_nearly_every_world_is_found(weak: float) -> None:
+    found = [grouped(world) == planted(world) for world in (world_of(seed, weak) for seed in SEEDS)]
     assert sum(found) >= 0.95 * len(found), [seed for seed, one in zip(SEEDS, found, strict=True) if not one]
 
 

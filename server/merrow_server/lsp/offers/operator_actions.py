@@ -11,7 +11,7 @@ from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 from merrow_optimizer.step_operators.rewritings import declarations, uses
 from merrow_server.lsp.documents import OpenDiagram
-from merrow_server.lsp.mutations import choice_of
+from merrow_server.lsp.offers.mutations import choice_of
 
 NAME_STEP = "refactor.extract.operator"
 USE_OPERATOR = "refactor.rewrite.operator"
