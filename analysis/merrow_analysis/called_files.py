@@ -352,7 +352,7 @@ class CalledFiles:
     def _find_meaning(self, name: str) -> _Meaning:
         graph = _typed(self.reads.read(name), Beside(self.reads, name), self.config, _From(self, name))
         assert graph is not None  # noqa: S101 (its outline has no problem)
-        given: list[tuple[str, Type]] = [(node.id, _output_type(node, graph.types)) for node in graph.outputs]
+        given: list[tuple[str, Type]] = [(node.id, output_type(node, graph.types)) for node in graph.outputs]
         always = [
             path
             for node in graph.nodes
@@ -430,7 +430,7 @@ def _has_default(node: TypedNode) -> bool:
     return default is not None and default.value is not None
 
 
-def _output_type(node: TypedNode, types: TypeTable) -> Type:
+def output_type(node: TypedNode, types: TypeTable) -> Type:
     """The type of what reaches an output."""
     if node.resolution.declared is not None:
         return node.resolution.declared

@@ -37,6 +37,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "revise": "Have a run continue as another workflow, with what still holds.",
         "diff": "Say what a run keeps when its workflow becomes another one.",
         "cancel": "End a run, an evaluation, a search or an extraction that another process works on.",
+        "up": "Serve a workflow on this machine: HTTP, and a tool of the Model Context Protocol.",
         "costs": "Say what calls to models cost, by day, workflow or model.",
     },
     "Improve": {

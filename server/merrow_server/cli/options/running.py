@@ -1,4 +1,4 @@
-"""Options that ``merrow run`` and ``merrow resume`` share."""
+"""Options of commands that run workflows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from merrow_server.cli.given import words
 
-RUN_OPTIONS = (
+ASKING_OPTIONS = (
     click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model."),
     click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time."),
     click.option(
@@ -19,6 +19,23 @@ RUN_OPTIONS = (
         "--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop once this many tokens are used."
     ),
     click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds."),
+)
+"""Who is asked, and how much."""
+
+SANDBOX_OPTIONS = (
+    click.option(
+        "--sandbox",
+        metavar="MEANS",
+        help="Sandbox for generated code (merrow doctor lists them). Default: the strongest one available.",
+    ),
+    click.option(
+        "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can hold it."
+    ),
+)
+"""Where generated code runs."""
+
+RUN_OPTIONS = (
+    *ASKING_OPTIONS,
     click.option(
         "--record", metavar="F", shell_complete=words.files, help="Write all calls to this file, to replay them."
     ),
@@ -33,16 +50,10 @@ RUN_OPTIONS = (
         type=click.Choice(["same", "any"]),
         help="Results of another endpoint than the one that answers now: run them again (same), or keep them (any).",
     ),
-    click.option(
-        "--sandbox",
-        metavar="MEANS",
-        help="Sandbox for generated code (merrow doctor lists them). Default: the strongest one available.",
-    ),
-    click.option(
-        "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can hold it."
-    ),
+    *SANDBOX_OPTIONS,
     click.option("--json", "as_json", is_flag=True, help="Print one event a line."),
 )
+"""What ``merrow run`` and ``merrow resume`` share."""
 
 
 def process_options(given: dict[str, Any]) -> dict[str, Any]:
@@ -50,9 +61,9 @@ def process_options(given: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {
         name: given[name]
         for name in ("base_url", "concurrency", "budget_usd", "budget_tokens", "budget_seconds", "reuse", "sandbox")
-        if given[name] is not None
+        if given.get(name) is not None
     }
-    fields.update({name: Path(given[name]) for name in ("record", "replay") if given[name] is not None})
+    fields.update({name: Path(given[name]) for name in ("record", "replay") if given.get(name) is not None})
     if given["allow_unsafe_code"]:
         fields["allow_unsafe"] = True
     return fields

@@ -18,7 +18,7 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
         yield from _node(number, node)
     yield ""
     yield f"endpoint: {forecast.endpoint}"
-    cost = _cost(forecast.cost_usd, is_open=any(node.why_open is not None for node in forecast.nodes))
+    cost = cost_text(forecast.cost_usd, is_open=any(node.why_open is not None for node in forecast.nodes))
     yield f"calls: {bounds_text(forecast.calls)}; tokens: {bounds_text(forecast.tokens, about=True)}; cost: {cost}"
     if any(node.times is not None for node in forecast.nodes):
         yield "Of each Loop the first turn is shown, of each Map one item; later turns also have what `again` edges bring."
@@ -53,7 +53,8 @@ def bounds_text(bounds: Bounds, *, about: bool = False) -> str:
     return ("about " if about else "") + (least if least == most else f"{least} to {most}")
 
 
-def _cost(bounds: Bounds, *, is_open: bool) -> str:
+def cost_text(bounds: Bounds, *, is_open: bool) -> str:
+    """What a run may cost; ``is_open`` says that a workflow is planned while it runs."""
     if bounds.most is None and is_open:
         return "unknown, for a workflow is not planned yet"
     if bounds.most is None:

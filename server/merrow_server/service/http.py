@@ -1,0 +1,227 @@
+"""The doors of a served workflow: HTTP with JSON and server-sent events, and the Model Context Protocol, behind one token."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from mcp import types
+from mcp.server.lowlevel import Server
+from starlette.datastructures import Headers
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from merrow_runtime.events import LAST, Event
+from merrow_runtime.running.run import Run, RunResult
+from merrow_server.service.interface import inputs_schema, name_of, openapi, outputs_schema, title_of
+from merrow_server.service.runs import RefusedError, ServedRuns, of_result
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+LARGEST_BODY = 10_000_000
+"""Bytes of a request."""
+_QUIET = 10.0
+"""Seconds after which a stream of events says that it is still there."""
+_STATUS = {"finished": 200, "failed": 500, "cancelled": 503}
+_EVENTS = "text/event-stream"
+_SERVES = ("127.0.0.1", "localhost")
+
+
+def application(runs: ServedRuns, token: str, address: str) -> ASGIApp:
+    """The service at ``address``; each request must bring the token."""
+    doors = _Doors(runs, address)
+    routes = [
+        Route("/openapi.json", doors.openapi, methods=["GET"]),
+        Route("/runs", doors.begin, methods=["POST"]),
+        Route("/runs/{run}", doors.run, methods=["GET", "DELETE"]),
+        Route("/runs/{run}/events", doors.events, methods=["GET"]),
+    ]
+    tool = _Tool(runs)
+    server: Server[dict[str, Any]] = Server(
+        "merrow", instructions=title_of(runs.workflow), on_list_tools=tool.list, on_call_tool=tool.call
+    )
+    app = server.streamable_http_app(
+        stateless_http=True, max_request_body_size=LARGEST_BODY, custom_starlette_routes=routes
+    )
+    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(404, _nothing_there)
+    app.add_exception_handler(405, _nothing_there)
+    app.add_exception_handler(Exception, _fault)
+    return TrustedHostMiddleware(_Guard(app, token), allowed_hosts=list(_SERVES), www_redirect=False)
+
+
+class _Guard:
+    """Lets only those pass who have the token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
+        if scope["type"] == "http":
+            kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+            fits = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), self._token)
+            if kind.lower() != "bearer" or not fits:
+                app = _json(
+                    {"error": "Send the token that merrow up printed: Authorization: Bearer TOKEN"},
+                    401,
+                    {"WWW-Authenticate": "Bearer"},
+                )
+        await app(scope, receive, send)
+
+
+class _Doors:
+    def __init__(self, runs: ServedRuns, address: str) -> None:
+        self._runs, self._address = runs, address
+
+    async def openapi(self, request: Request) -> Response:
+        """What the service takes and gives."""
+        del request
+        return _json(openapi(self._runs.workflow, self._address))
+
+    async def begin(self, request: Request) -> Response:
+        """Begin a run; its result, or with the headers that ask for it its events, or its id alone."""
+        inputs = await _inputs(request)
+        run = self._runs.begin(inputs, request.headers.get("idempotency-key"))
+        where = {"Location": f"/runs/{run.id}"}
+        if _EVENTS in request.headers.get("accept", ""):
+            return StreamingResponse(_told(run, 0), media_type=_EVENTS, headers=where)
+        if "respond-async" in request.headers.get("prefer", ""):
+            return _json(self._runs.record(run.id), 202, where)
+        result = await run.result()
+        return _json(of_result(result), _STATUS[result.status], where)
+
+    async def run(self, request: Request) -> Response:
+        """A run as it is now; with DELETE it is stopped first."""
+        id_ = request.path_params["run"]
+        return _json(await self._runs.stop(id_) if request.method == "DELETE" else self._runs.record(id_))
+
+    async def events(self, request: Request) -> Response:
+        """The events of a run from the beginning, or after the one that the client had last."""
+        run = self._runs.told(request.path_params["run"])
+        last = request.headers.get("last-event-id", "0")
+        return StreamingResponse(_told(run, int(last) if last.isdecimal() else 0), media_type=_EVENTS)
+
+
+async def _inputs(request: Request) -> dict[str, Any]:
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > LARGEST_BODY:
+            raise RefusedError(413, f"The request is too large: at most {LARGEST_BODY // 1_000_000} MB are read.")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise RefusedError(400, 'The request must be a JSON object with the inputs, as {"PROBLEM": "..."}.')
+    return found
+
+
+async def _told(run: Run, after: int) -> AsyncIterator[str]:
+    """The events of a run as server-sent events."""
+    reading = aiter(run.events())
+    waiting: asyncio.Task[Event] | None = None
+    try:
+        while True:
+            waiting = waiting or asyncio.ensure_future(anext(reading))
+            done, _ = await asyncio.wait([waiting], timeout=_QUIET)
+            if not done:
+                yield ": still there\n\n"
+                continue
+            event, waiting = waiting.result(), None
+            if event.number > after:
+                yield f"id: {event.number}\nevent: {event.event}\ndata: {json.dumps(event.to_json())}\n\n"
+            if event.event in LAST:
+                return
+    finally:
+        if waiting is not None:
+            waiting.cancel()
+
+
+class _Tool:
+    """The workflow as the one tool of a server of the Model Context Protocol."""
+
+    def __init__(self, runs: ServedRuns) -> None:
+        self._runs = runs
+        workflow = runs.workflow
+        self._tool = types.Tool(
+            name=name_of(workflow),
+            description=title_of(workflow),
+            input_schema=inputs_schema(workflow),
+            output_schema=outputs_schema(workflow),
+        )
+
+    async def list(
+        self, context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        """The tool."""
+        del context, params
+        return types.ListToolsResult(tools=[self._tool])
+
+    async def call(
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        """A run of the workflow; each node that ends is told as progress. A call that is cancelled stops its run."""
+        if params.name != self._tool.name:
+            return _wrong(f"There is no tool {params.name}; the one here is {self._tool.name}.")
+        try:
+            run = self._runs.begin(params.arguments or {})
+        except RefusedError as problem:
+            return _wrong(str(problem))
+        try:
+            result = await self._followed(context, run)
+        except asyncio.CancelledError:
+            run.cancel()
+            raise
+        if result.status != "finished":
+            how = result.error or "It was stopped."
+            return _wrong(f"{how} What is finished is kept: merrow resume {result.run}")
+        text = json.dumps(dict(result.outputs), ensure_ascii=True)
+        return types.CallToolResult(
+            content=[types.TextContent(text=text)],
+            structured_content=dict(result.outputs),
+            _meta={"run": result.run, "usage": result.usage.to_json()},
+        )
+
+    async def _followed(self, context: ServerRequestContext[Any], run: Run) -> RunResult:
+        number = 0
+        async for event in run.events():
+            if event.event in ("node_finished", "node_reused"):
+                number += 1
+                await context.session.report_progress(number, None, event.node)
+        return await run.result()
+
+
+def _wrong(sentence: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=sentence)], is_error=True)
+
+
+def _json(shown: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    # Escaped, so that any text a model gave can be sent, half characters included.
+    return Response(json.dumps(shown) + "\n", status, headers, "application/json")
+
+
+async def _refused(request: Request, problem: Exception) -> Response:
+    del request
+    status = problem.status if isinstance(problem, RefusedError) else 400
+    return _json({"error": str(problem)}, status, {"Retry-After": "5"} if status in (429, 503) else None)
+
+
+async def _nothing_there(request: Request, problem: Exception) -> Response:
+    return _json(
+        {"error": f"There is no {request.method} {request.url.path} here; /openapi.json says what there is."},
+        getattr(problem, "status_code", 404),
+    )
+
+
+async def _fault(request: Request, problem: Exception) -> Response:
+    del request
+    return _json({"error": f"Merrow failed: {type(problem).__name__}: {problem}"}, 500)

@@ -1,0 +1,206 @@
+"""The runs of a served workflow: begun once for each request, within the limits, and brought to an end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from merrow_optimizer.revising.model import ModelReviser
+from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
+from merrow_runtime.options import RunOptions
+from merrow_runtime.program.inputs import MissingInputs, read_inputs
+from merrow_runtime.running.api import resume, start
+from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.run import Run, RunResult
+from merrow_runtime.store.contract import RunRecord
+from merrow_runtime.store.database import Store
+from merrow_runtime.values import Value, canonical
+from merrow_runtime.workflow import Workflow
+
+LONGEST_KEY = 200
+"""Characters of a key by which a request is known again."""
+_REMEMBERED = 200
+"""Runs that ended and of which events are still told."""
+
+
+class RefusedError(Exception):
+    """A request is not carried out: the sentence, and ``status``, the code by which HTTP says so."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class ServedRuns:
+    """The runs of one workflow. Belongs to the thread and event loop that opened ``store``; that and the endpoint of ``chosen``
+    stay the caller's.
+
+    ``most`` runs go on at the same time. Once the runs have cost ``usd`` US dollars, no further one begins.
+    """
+
+    def __init__(
+        self, workflow: Workflow, options: RunOptions, chosen: Chosen, store: Store, *, most: int, usd: float
+    ) -> None:
+        self.workflow = workflow
+        self._options = replace(
+            options, concurrency=chosen.concurrency, default_model=options.default_model or chosen.model, stream=True
+        )
+        self._chosen, self._store = chosen, store
+        self._most, self._usd = most, usd
+        self._spent = 0.0
+        self._going: dict[str, tuple[Run, asyncio.Task[None]]] = {}
+        self._ended: OrderedDict[str, Run] = OrderedDict()
+        self._closed = False
+
+    @property
+    def going(self) -> list[str]:
+        """The ids of the runs that go on."""
+        return list(self._going)
+
+    def begin(self, given: Mapping[str, Value], key: str | None = None) -> Run:
+        """A run with these inputs. With a ``key`` that came before, the run that it began then: joined, told again, or continued
+        where it stopped before its end. Raises `RefusedError`.
+        """
+        try:
+            inputs = read_inputs(self.workflow.graph, given)
+        except MissingInputs as problem:
+            first = problem.missing[0]
+            raise RefusedError(422, f"The input {first.id} has no value; it is of type {first.type}.") from None
+        except UsageFailure as problem:
+            raise RefusedError(422, str(problem)) from None
+        name = None if key is None else self._name_of(key)
+        try:
+            earlier = None if name is None or self._store.status(name) is None else self._store.run(name)
+            if earlier is not None and canonical(dict(earlier.snapshot.get("inputs", {}))) != canonical(inputs):
+                raise RefusedError(409, "This Idempotency-Key was used for other inputs; use a new one.")
+            if name is not None and name in self._going:
+                return self._going[name][0]
+            if earlier is None or earlier.status != "finished":
+                self._check_free()
+            before = 0.0 if earlier is None else earlier.usage.cost_usd or 0.0
+            return self._watched(self._begun(name, inputs, is_known=earlier is not None), before)
+        except StoreFailure as problem:
+            raise RefusedError(409 if name is not None else 500, str(problem)) from None
+        except UsageFailure as problem:
+            raise RefusedError(409, str(problem)) from None
+        except RunFailure as problem:  # the user's own limits of this day or month
+            raise RefusedError(402, str(problem)) from None
+
+    def _begun(self, name: str | None, inputs: Mapping[str, Value], *, is_known: bool) -> Run:
+        endpoint, store = self._chosen.endpoint, self._store
+        if name is not None and is_known:
+            return resume(name, options=self._options, endpoint=endpoint, store=store, reviser=ModelReviser())
+        return start(
+            self.workflow,
+            inputs,
+            options=self._options,
+            endpoint=endpoint,
+            store=store,
+            run_id=name,
+            reviser=ModelReviser(),
+        )
+
+    def _check_free(self) -> None:
+        if self._closed:
+            raise RefusedError(503, "The service is being stopped; ask again when it is up.")
+        if self._spent >= self._usd:
+            raise RefusedError(
+                402,
+                f"The runs of this service have cost ${self._spent:.4f}, and it may spend ${self._usd:g}: start it again,"
+                " with a higher --total-usd if need be.",
+            )
+        if len(self._going) >= self._most:
+            raise RefusedError(429, f"{self._most} runs are under way; ask again when one has ended.")
+
+    def _name_of(self, key: str) -> str:
+        """The id of the run of a key: another one for another workflow, or another version of it."""
+        if not 0 < len(key) <= LONGEST_KEY:
+            raise RefusedError(400, f"An Idempotency-Key has 1 to {LONGEST_KEY} characters.")
+        said = canonical([self.workflow.name, self.workflow.snapshot(), key])
+        return "up-" + hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    def _watched(self, run: Run, before: float) -> Run:
+        self._ended.pop(run.id, None)
+        self._going[run.id] = run, asyncio.create_task(self._settled(run, before))
+        return run
+
+    async def _settled(self, run: Run, before: float) -> None:
+        """Count what a run has cost, at its end; ``before`` is what an earlier part of it did."""
+        try:
+            result = await run.result()
+            self._spent += max(0.0, (result.usage.cost_usd or 0.0) - before)
+        except Exception:  # noqa: BLE001, S110 (whoever waits for the result is told)
+            pass
+        finally:
+            del self._going[run.id]
+            self._ended[run.id] = run
+            while len(self._ended) > _REMEMBERED:
+                self._ended.popitem(last=False)
+
+    def told(self, id_: str) -> Run:
+        """A run that began since the service is up, for its events. Raises `RefusedError`."""
+        going = self._going.get(id_)
+        run = self._ended.get(id_) if going is None else going[0]
+        if run is None:
+            raise RefusedError(
+                404, f"The service has begun no run {id_} since it is up; see it with: merrow show {id_}"
+            )
+        return run
+
+    def record(self, id_: str) -> dict[str, Any]:
+        """A run of this workflow as the journal has it now. Raises `RefusedError`."""
+        try:
+            found = self._store.run(id_) if self._store.status(id_) is not None else None
+        except (StoreFailure, UsageFailure) as problem:
+            raise RefusedError(500, str(problem)) from None
+        if found is None or found.workflow != self.workflow.name:
+            raise RefusedError(404, f"There is no run {id_} of this workflow.")
+        return recorded(found)
+
+    async def stop(self, id_: str) -> dict[str, Any]:
+        """Stop a run; how it ended. Raises `RefusedError`."""
+        self.record(id_)
+        if id_ in self._going:
+            run = self._going[id_][0]
+            run.cancel()
+            return of_result(await run.result())
+        return self.record(id_)
+
+    def close(self) -> None:
+        """Begin no further run."""
+        self._closed = True
+
+    def cancel(self) -> None:
+        """Stop all runs that go on; what they have finished is kept."""
+        for run, _ in self._going.values():
+            run.cancel()
+
+    async def ended(self) -> None:
+        """Wait until no run goes on."""
+        while self._going:
+            with contextlib.suppress(Exception):
+                await asyncio.gather(*(task for _, task in self._going.values()))
+
+
+def of_result(result: RunResult) -> dict[str, Any]:
+    """How a run ended, as a client is told."""
+    return {"run": result.run, "status": result.status, **result.to_json()}
+
+
+def recorded(run: RunRecord) -> dict[str, Any]:
+    """A run of the journal, as a client is told."""
+    shown: dict[str, Any] = {
+        "run": run.id,
+        "status": run.status,
+        "outputs": dict(run.outputs or {}),
+        "usage": run.usage.to_json(),
+        "seconds": run.seconds,
+    }
+    if run.error is not None:
+        shown["error"] = run.error
+    return shown if run.failure is None else {**shown, **run.failure.to_json()}
