@@ -183,8 +183,8 @@ _SAMPLE = 20
 """Items that are unfolded for a forecast; the others are taken to be like these."""
 
 
-_JUDGED = Bounds(1, 2)
-"""Calls of a metric that asks a model, for an answer."""
+JUDGED_MOST = 2
+"""Calls at most of a metric that asks a model, for an answer; one at least."""
 
 
 def forecast(plan: Plan, known: Known) -> Forecast:
@@ -212,7 +212,7 @@ def forecast(plan: Plan, known: Known) -> Forecast:
             return Bounds(least, most)
         return Bounds(least + more.least, None if most is None or more.most is None else most + more.most)
 
-    judging = None if plan.asking is None else Bounds(_JUDGED.least * judged, (_JUDGED.most or 0) * judged)
+    judging = None if plan.asking is None else Bounds(judged, JUDGED_MOST * judged)
     return Forecast(
         len(plan.items),
         plan.repeats,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
@@ -18,12 +18,27 @@ class OverallBudget(BudgetFailure):
     """The budget of the evaluation or the search, not that of one run, is used up."""
 
 
+class Most(NamedTuple):
+    """The most that something has used, of money (US dollars) and of tokens."""
+
+    usd: float = 0.0
+    tokens: float = 0.0
+
+    def or_of(self, usage: Usage, calls: int = 1) -> Most:
+        """With this usage in it, that of so many calls."""
+        return Most(max(self.usd, (usage.cost_usd or 0.0) / calls), max(self.tokens, usage.tokens / calls))
+
+
 class BudgetedEndpoint:
-    """An endpoint whose calls share one budget, whatever run they belong to. All else is that of the endpoint itself."""
+    """An endpoint whose calls share one budget, whatever run they belong to. All else is that of the endpoint itself.
+
+    ``dearest`` has the most money and tokens that one call has used, ``may_use`` the most that one was taken to use.
+    """
 
     def __init__(self, endpoint: Endpoint, budget: Budget) -> None:
         self._endpoint = endpoint
         self._budget = budget
+        self.dearest = self.may_use = Most()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._endpoint, name)
@@ -40,6 +55,7 @@ class BudgetedEndpoint:
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer, within the budget. Raises `OverallBudget`, `EndpointFailure`."""
         reservation = self._budget.reserve(estimate_call(request, self.price(request.model)))
+        self.may_use = self.may_use.or_of(reservation.estimate)
         try:
             await reservation.__aenter__()
         except BudgetFailure as failure:
@@ -47,6 +63,7 @@ class BudgetedEndpoint:
         try:
             reply = await self._endpoint.complete(request, on_text)
             reservation.settle(reply.usage)
+            self.dearest = self.dearest.or_of(reply.usage)
         except EndpointFailure as failure:
             if failure.usage is not None or failure.paid:
                 reservation.settle(failure.usage or reservation.estimate)

@@ -11,7 +11,7 @@ from merrow_optimizer.evaluation.endings import Fatal
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.evaluation.spending import BudgetedEndpoint
+from merrow_optimizer.evaluation.spending import BudgetedEndpoint, Most
 from merrow_optimizer.evaluation.stopping import Stopping
 from merrow_optimizer.evaluation.summary import COUNTED
 from merrow_optimizer.optimization.plan import SearchPlan
@@ -61,10 +61,14 @@ class Answers:
         )
         self.asked = 0
         base = plan.base
-        self.budget = Budget(base.limits.usd, base.limits.tokens, spent=self.paid)
+        self.budget = Budget(base.limits.usd, base.limits.tokens, spent=self.paid, strict=True)
         self._endpoint: Endpoint = base.chosen.endpoint
+        self._bounded: BudgetedEndpoint | None = None
         if base.limits.usd is not None or base.limits.tokens is not None:
-            self._endpoint = BudgetedEndpoint(self._endpoint, self.budget)
+            self._endpoint = self._bounded = BudgetedEndpoint(self._endpoint, self.budget)
+            for one in trials:
+                if one.score.usage.calls:
+                    self._bounded.dearest = self._bounded.dearest.or_of(one.score.usage, one.score.usage.calls)
         if base.asking is not None:
             base.asking.begin(self._endpoint, base.concurrency, user.cache)
         self._of_candidate: dict[int, Answering] = {}
@@ -80,6 +84,16 @@ class Answers:
     def bound(self, usd: float | None, tokens: int | None) -> None:
         """From here on so much may be used in all."""
         self.budget.bound(usd, tokens)
+
+    @property
+    def dearest(self) -> Most:
+        """The most that one call of an answer has used; of calls that were made earlier, on average in an answer."""
+        return Most() if self._bounded is None else self._bounded.dearest
+
+    @property
+    def may_use(self) -> Most:
+        """The most that one call of an answer was taken to use, here."""
+        return Most() if self._bounded is None else self._bounded.may_use
 
     def begin_again(self) -> None:
         """What follows is judged for itself: whether it is cut, and whether so many come to nothing that all stop."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from merrow_optimizer.evaluation.plan import JUDGED_MOST
+from merrow_optimizer.evaluation.spending import Most
 from merrow_optimizer.optimization.answers import Answers
 from merrow_optimizer.optimization.costs import Costs
 from merrow_optimizer.optimization.plan import ROUNDS, SearchPlan
@@ -27,11 +29,12 @@ class Reserve:
         if limits.usd is None and limits.tokens is None:
             return None
         spent, calls = self._answers.paid, self._reserved_calls(drafts)
-        usd = None if limits.usd is None else limits.usd - calls * self._usd_per_call()
-        tokens = None if limits.tokens is None else int(limits.tokens - calls * self._tokens_per_call())
+        call, last = self._call, self._last_call
+        usd = None if limits.usd is None else limits.usd - calls * call.usd - last.usd
+        tokens = None if limits.tokens is None else int(limits.tokens - calls * call.tokens - last.tokens)
         self._answers.bound(usd, tokens)
-        no_money = usd is not None and (spent.cost_usd or 0.0) >= usd
-        return self.used_up if no_money or (tokens is not None and spent.tokens >= tokens) else None
+        no_money = usd is not None and (spent.cost_usd or 0.0) + last.usd > usd
+        return self.used_up if no_money or (tokens is not None and spent.tokens + last.tokens > tokens) else None
 
     def release(self) -> None:
         """Let the held-out items have what is reserved for them."""
@@ -81,17 +84,19 @@ class Reserve:
         return None if limit is None else limit - self._elapsed - (time.monotonic() - self._began)
 
     def _reserved_calls(self, drafts: Sequence[Draft]) -> float:
-        """How many calls reading the held-out items may take: of the start and of the dearest candidate."""
-        calls = [self._costs.calls(self._costs.of(draft)) for draft in drafts]
-        return len(self._plan.split.held_out) * (calls[START] + max(calls))
+        """How many calls reading the held-out items may take: of the start and of the candidate with the most."""
+        calls = [self._costs.most_calls(self._costs.of(draft)) for draft in drafts]
+        judged = 0 if self._plan.base.asking is None else 2 * JUDGED_MOST
+        return len(self._plan.split.held_out) * (calls[START] + max(calls) + judged)
 
-    def _usd_per_call(self) -> float:
-        """As it was measured, else by a dry run."""
-        spent, item = self._answers.spent, self._plan.forecast
-        return (
-            (spent.cost_usd or 0.0) / spent.calls if spent.calls else item.cost_usd.least / max(1.0, item.calls.least)
-        )
+    @property
+    def _call(self) -> Most:
+        """What a call is taken to use: as much as the dearest one so far, before the first one what a dry run says at least."""
+        dearest, item = self._answers.dearest, self._plan.forecast
+        calls = max(1.0, item.calls.least)
+        return dearest if dearest.tokens else Most(item.cost_usd.least / calls, item.tokens.least / calls)
 
-    def _tokens_per_call(self) -> float:
-        spent, item = self._answers.spent, self._plan.forecast
-        return spent.tokens / spent.calls if spent.calls else item.tokens.least / max(1.0, item.calls.least)
+    @property
+    def _last_call(self) -> Most:
+        """What has to be left for a call to begin, however little it uses then."""
+        return self._answers.may_use if self._plan.split.held_out else Most()

@@ -22,6 +22,7 @@ from merrow_optimizer.suggestions.prompt import Failure, Try
 from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal, Proposals
 from merrow_optimizer.suggestions.session import Tally
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
+from merrow_runtime.models.budget import NotEnoughLeft
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN
 from merrow_runtime.usage import NOTHING, Usage
@@ -117,6 +118,8 @@ class Consulting:
                 self._answers.proposing += used
         except (AnswerFailure, BudgetFailure, EndpointFailure) as problem:
             failure = str(problem)
+            if isinstance(problem, NotEnoughLeft) and self._proposing.only:
+                self._answers.is_cut = True  # Nothing else makes candidates.
         except asyncio.CancelledError:
             if used != NOTHING:
                 said = _said(before, None, used, None if known is None else known["failure"])

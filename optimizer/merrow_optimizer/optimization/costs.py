@@ -36,9 +36,9 @@ class Costs:
         """One figure for the cost in US dollars; None where a price is not known."""
         return middle(forecast.cost_usd)
 
-    def calls(self, forecast: Forecast) -> float:
-        """One figure for the calls."""
-        return middle(forecast.calls) or forecast.calls.least
+    def most_calls(self, forecast: Forecast) -> float:
+        """The calls at most; the least where the most is not known."""
+        return forecast.calls.least if forecast.calls.most is None else forecast.calls.most
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,6 +223,9 @@ class Searcher:
         for one in new:
             self._rounds.write(one, None, 0)
             self._tell("candidate", **shown(one))
+        if new:
+            # One that asks more often takes more at the end, so less is left for its own answers.
+            self._reserve.why_over(self._search.history.drafts)
         return draw
 
     async def _consult(self) -> bool:
@@ -250,7 +253,7 @@ class Searcher:
             await asyncio.gather(asking, stop, return_exceptions=True)
         if self._over is not None or self._answers.stopped_by is not None:
             return False
-        why = self._reserve.why_over(search.history.drafts)
+        why = self._reserve.used_up if self._answers.is_cut else self._reserve.why_over(search.history.drafts)
         if why is not None:
             self._end(why)
             return False

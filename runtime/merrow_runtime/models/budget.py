@@ -12,14 +12,19 @@ from merrow_runtime.errors import BudgetFailure
 from merrow_runtime.usage import NOTHING, Usage
 
 
+class NotEnoughLeft(BudgetFailure):
+    """What is left of a strict budget is less than the next call may use."""
+
+
 class Budget:
     """Limits of money (US dollars), tokens and time (seconds since it was made); None is without a limit.
 
     A reservation that fits beside what is settled and what others hold starts at once. One that doesn't waits until
     others have settled; alone, it starts while the settled sum is below every limit, since an estimate is no more than
-    that: a run goes over its budget by what its last call used at most. Nothing starts once the settled sum has reached
-    a limit or the time is over. Reservations start in the order in which they came. ``spent`` and ``elapsed`` are what an
-    earlier part of the run used. For the tasks of one event loop.
+    that: a run goes over its budget by what its last call used at most. A ``strict`` budget refuses it, so that it is kept where
+    no call uses more than it reserves. Nothing starts once the settled sum has reached a limit or the time is over. Reservations
+    start in the order in which they came. ``spent`` and ``elapsed`` are what an earlier part of the run used. For the tasks of
+    one event loop.
     """
 
     def __init__(
@@ -29,7 +34,10 @@ class Budget:
         seconds: float | None = None,
         spent: Usage = NOTHING,
         elapsed: float = 0.0,
+        *,
+        strict: bool = False,
     ) -> None:
+        self._strict = strict
         self._usd = usd
         self._tokens = tokens
         self._seconds = seconds
@@ -105,7 +113,7 @@ class Budget:
             del self._waiting[waiting]
 
     def _fits(self, estimate: Usage) -> bool:
-        if not self._held:
+        if not self._held and not self._strict:
             return True
         if self._tokens is not None:
             held = sum(usage.tokens for usage in self._held.values())
@@ -129,6 +137,13 @@ class Budget:
             return BudgetFailure(
                 f"The budget of {self._tokens} tokens is used up ({self._settled.tokens} used): resume the run with a"
                 " higher one (--budget-tokens)."
+            )
+        if not self._held and not self._fits(estimate):
+            limits = [] if self._usd is None else [f"{self._usd:g} US dollars"]
+            limits += [] if self._tokens is None else [f"{self._tokens} tokens"]
+            return NotEnoughLeft(
+                f"The budget of {' and '.join(limits)} is used up but for less than another call may use: resume the run with a"
+                f" higher one ({'--budget-tokens' if self._usd is None else '--budget-usd'})."
             )
         return self._too_late() if self.remaining_seconds == 0 else None
 
