@@ -87,7 +87,7 @@ def _ports(node: TypedNode, types: TypeTable) -> list[str]:
 
 def expected_success(rate: float, nodes: int, redone: float = 0) -> float:
     """The probability that none of so many nodes passes on a masked result, where each is made again up to ``redone`` times until
-    one is not masked: ``(1 - rate ** (redone + 1)) ** nodes``.
+    one is not masked, ``(1 - rate ** (redone + 1)) ** nodes``; 1 where that is without end.
     """
-    left = 0.0 if math.isinf(redone) and rate < 1 else rate if not redone else rate ** (redone + 1)
-    return (1.0 - left) ** nodes
+    left = 0.0 if math.isinf(redone) else rate ** (redone + 1)
+    return float((1 - left) ** nodes)

@@ -22,7 +22,7 @@ from merrow_runtime.revising.reviser import CannotReviseError, Changes, Reviser
 from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.run import Execution, with_members
-from merrow_runtime.running.scheduler import Scheduler
+from merrow_runtime.running.scheduler import Scheduler, ends_run
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.store.rows import text_of
@@ -221,10 +221,13 @@ class Revisions:
             )
         except CannotReviseError as cannot:
             problem = str(cannot)
-        except StoreFailure as failure:
-            self.scheduler.fail(failure)
-            problem = failure.sentence
         except RunFailure as failure:
+            if ends_run(failure):
+                # It stays open: a resume asks again.
+                self._thinking = None
+                self.scheduler.fail(failure.at(REVISER, ""))
+                self._go_on()
+                return
             problem = failure.sentence
         self._thinking = None
         self._put(_Waiting(record, asyncio.get_running_loop().create_future(), changes, problem))
@@ -257,9 +260,13 @@ class Revisions:
             self.scheduler.fail(failure)
         finally:
             self._work = None
-            refine = self.refine
-            if self._thinking is None or refine is None or refine.strategy == "overlap":
-                self.scheduler.go_on()
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin what has waited, unless something is to wait still."""
+        refine = self.refine
+        if self._work is None and (self._thinking is None or refine is None or refine.strategy == "overlap"):
+            self.scheduler.go_on()
 
     async def _try(self, one: _Waiting) -> RevisionRecord:
         record = one.record
