@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_analysis.called_files import output_type
 from merrow_analysis.definitions.types import Type
-from merrow_runtime.operators.shapes import schema_of, shape_of
+from merrow_runtime.operators.formats.shapes import schema_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import type_of_input
 from merrow_runtime.workflow import Workflow

@@ -17,7 +17,7 @@ from typing import Any
 import uvicorn
 
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.operators.shapes import placeholder, shape_of
+from merrow_runtime.operators.formats.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import type_of_input
