@@ -14,8 +14,8 @@ from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TypeTable
 from merrow_analysis.edits.change import as_it_is
 from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.nodes import TypedEdge
+from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.graph.placing.placement import PortFeed
-from merrow_analysis.graph.placing.ports import is_odd_result
 from merrow_analysis.rules.drawn.syntax_rules import MOST_EDGES
 from merrow_analysis.rules.prompt_rules import template_problems
 from merrow_analysis.rules.registry import Flags, find_rule, flags_of
