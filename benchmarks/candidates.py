@@ -19,7 +19,7 @@ from benchmarks.warm import edge_edits, label_edits
 from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.text import split_lines
 from merrow_optimizer.mutations.moves import identity
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 CANDIDATES = 1000
 VERSIONS = 1000
@@ -29,8 +29,8 @@ SIZES = (20, 200)
 def candidate_milliseconds(nodes: int, seed: int = 1) -> float:
     """CPU milliseconds of one of `CANDIDATES` candidates of a workflow."""
     random = Random(seed)  # noqa: S311 - no secret
-    subject = Subject(analyse(workflow(nodes)))
-    listings = [subject.remembered(proposals) for proposals in FOUR.values()]
+    original = Original(analyse(workflow(nodes)))
+    listings = [original.remembered(proposals) for proposals in FOUR.values()]
     listings = [listing for listing in listings if listing]
     gc.collect()
     gc.freeze()

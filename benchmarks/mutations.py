@@ -25,7 +25,7 @@ from merrow_optimizer.mutations import addition, deletion, rewiring, substitutio
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import Choice, Lineage, draw_from
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBSTITUTION
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 _FOUR = {SUBSTITUTION: substitution, ADDITION: addition, REWIRING: rewiring, DELETION: deletion}
 FOUR = {name: module.proposals for name, module in _FOUR.items()}
@@ -109,10 +109,10 @@ def _advance(analyser: Analyser, edits: Sequence[TextEdit]) -> None:
 def safe_siblings(text: str, seconds: float, seed: int) -> float:
     """CPU milliseconds of a safe mutant of one workflow: drawing and writing it. Its validity needs no check."""
     random = Random(seed)  # noqa: S311 - no secret
-    subject, choice, made = Subject(analyse(text)), Choice(FOUR, max_nodes=10_000), 0
+    original, choice, made = Original(analyse(text)), Choice(FOUR, max_nodes=10_000), 0
     begun = time.process_time()
     while time.process_time() - begun < seconds:
-        move = draw_from(subject, random, choice)
+        move = draw_from(original, random, choice)
         if move is None:
             raise ValueError("no safe move")
         move.apply(text)
@@ -133,15 +133,15 @@ def safe_chain(text: str, seconds: float, seed: int) -> float:
     return 1000 * spent / made
 
 
-def _blind_change(subject: Subject, random: Random) -> tuple[tuple[TextEdit, ...], tuple[TextEdit, ...]]:
+def _blind_change(original: Original, random: Random) -> tuple[tuple[TextEdit, ...], tuple[TextEdit, ...]]:
     """The edits of a blind mutant, and those that take them back."""
     while True:
-        proposals = subject.remembered(FOUR[list(FOUR)[random.randrange(len(FOUR))]])
+        proposals = original.remembered(FOUR[list(FOUR)[random.randrange(len(FOUR))]])
         if not proposals:
             continue
         change: Mutation = proposals[random.randrange(len(proposals))]()
         try:
-            _, edits, reverse = edits_both_ways(subject.manuscript.places, write(subject.manuscript, change))
+            _, edits, reverse = edits_both_ways(original.workflow_text.places, write(original.workflow_text, change))
         except (CannotWriteError, ValueError):
             continue
         return edits, reverse
@@ -150,13 +150,13 @@ def _blind_change(subject: Subject, random: Random) -> tuple[tuple[TextEdit, ...
 def blind_siblings(text: str, seconds: float, seed: int) -> tuple[float, float]:
     """CPU milliseconds of a blind mutant of one workflow with its check, and the share that is valid."""
     random = Random(seed)  # noqa: S311 - no secret
-    subject, checker = Subject(analyse(text)), Analyser(text)
+    original, checker = Original(analyse(text)), Analyser(text)
     checker.analysis()
     made, valid = 0, 0
     back: tuple[TextEdit, ...] = ()
     begun = time.process_time()
     while time.process_time() - begun < seconds:
-        edits, reverse = _blind_change(subject, random)
+        edits, reverse = _blind_change(original, random)
         # The checker goes back and forth in one go: what it reads is the next mutant alone.
         _advance(checker, back)
         _advance(checker, edits)
@@ -172,10 +172,10 @@ def blind_chain(text: str, seconds: float, seed: int) -> tuple[float, float]:
     spent, made, valid = 0.0, 0, 0
     while spent < seconds:
         analyser = Analyser(text)
-        subject = Subject(analyser.analysis())
+        original = Original(analyser.analysis())
         begun = time.process_time()
         for _ in range(_CHAIN):
-            edits, reverse = _blind_change(subject, random)
+            edits, reverse = _blind_change(original, random)
             _advance(analyser, edits)
             analysis = analyser.analysis()
             if analysis.is_valid:
@@ -183,7 +183,7 @@ def blind_chain(text: str, seconds: float, seed: int) -> tuple[float, float]:
             else:
                 _advance(analyser, reverse)
                 analysis = analyser.analysis()
-            subject = Subject(analysis)
+            original = Original(analysis)
         spent += time.process_time() - begun
         made += _CHAIN
     return 1000 * spent / made, valid / made

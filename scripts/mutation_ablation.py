@@ -23,15 +23,15 @@ from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, changes, make
 from merrow_optimizer.mutations.names import OF_ONE_PARENT
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import ALL, Precondition
-from merrow_optimizer.mutations.subject import Subject
 
 NAMES = OF_ONE_PARENT
 
 
-def proposed(subject: Subject, name: str, most: int, random: Random) -> list[Mutation]:
+def proposed(original: Original, name: str, most: int, random: Random) -> list[Mutation]:
     """Some of the changes that an operator proposes, drawn evenly."""
-    found = list(changes(subject, Choice({name: OPERATORS[name]})))
+    found = list(changes(original, Choice({name: OPERATORS[name]})))
     return found if len(found) <= most else random.sample(found, most)
 
 
@@ -49,9 +49,9 @@ def ablation(texts: list[tuple[str, str]], most: int) -> Iterator[str]:
         warned = 0
         for _, text in texts:
             analysis = analyse(text)
-            subject = Subject(analysis)
+            original = Original(analysis)
             for name in NAMES:
-                for change in proposed(subject, name, most, random):
+                for change in proposed(original, name, most, random):
                     move = make(change, preconditions)
                     if not isinstance(move, Move):
                         continue
@@ -92,10 +92,10 @@ def malformed() -> Iterator[str]:
             yield f"| {entry['defect']} |" + " – |" * len(NAMES) + " 0 |"
             continue
         before = _errors(analysis)
-        subject, cells, false = Subject(analysis), [], 0
+        original, cells, false = Original(analysis), [], 0
         for name in NAMES:
             accepted = rejected = 0
-            for change in changes(subject, Choice({name: OPERATORS[name]})):
+            for change in changes(original, Choice({name: OPERATORS[name]})):
                 move = make(change)
                 if not isinstance(move, Move):
                     rejected += 1

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
-from benchmarks.search.proposals import Blind, Judged, Proposals, Unchecked
+from benchmarks.search.proposals import Blind, JudgedProposals, Proposals, Unchecked
 from benchmarks.search.world import Rules, World
 from merrow_optimizer.search.candidates import START, Draft, Place
 from merrow_optimizer.search.engine import Search, Strategy
@@ -63,7 +63,7 @@ class Oracle:
 Make = Callable[[World], Strategy]
 
 
-def _published(repeats: int, proposals: Callable[[World], Proposals] = Judged) -> Make:
+def _published(repeats: int, proposals: Callable[[World], Proposals] = JudgedProposals) -> Make:
     return lambda world: Evolve(proposals(world), EvolveSettings(repeats=repeats, convergence=None))
 
 

@@ -127,11 +127,11 @@ def _worded(draft: Draft, wordings: dict[str, int]) -> Draft:
     return replace(draft, text=draft.text + WORDED + said, key=f"{draft.key} {said}", features=tuple(features))
 
 
-class Judged(Proposals):
+class JudgedProposals(Proposals):
     """The published proposer: of four children the one that a judge likes best, who has not run them."""
 
     def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
-        drafts = [super(Judged, self).child(number, parent, chance, operator) for _ in range(4)]
+        drafts = [super(JudgedProposals, self).child(number, parent, chance, operator) for _ in range(4)]
         return max((draft for draft in drafts if draft is not None), key=self.world.judged, default=None)
 
 

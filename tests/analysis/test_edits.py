@@ -16,8 +16,8 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is, label_of
 from merrow_analysis.edits.delta import graph_after
-from merrow_analysis.edits.manuscript import Manuscript
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
+from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.instructions import role_of
@@ -119,9 +119,9 @@ def picture(graph: TypedGraph) -> dict[str, object]:
 def written(analysis: Analysis, change: GraphChange) -> tuple[str, tuple[TextEdit, ...], str] | None:
     """The text and edits that make a change, and what undoing them gives; None where it can't be written."""
     assert analysis.typed is not None
-    manuscript = Manuscript(analysis.diagram, analysis.typed)
+    workflow_text = WorkflowText(analysis.diagram, analysis.typed)
     try:
-        text, edits, back = edits_both_ways(manuscript.places, write(manuscript, change))
+        text, edits, back = edits_both_ways(workflow_text.places, write(workflow_text, change))
     except CannotWriteError:
         return None
     return text, edits, apply_edits(text, back)

@@ -14,11 +14,11 @@ from merrow_analysis.edits.change import GraphChange, Link, as_it_is
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 ROOT = Path(__file__).parents[2]
 CORPUS = SHARED / "corpus"
-Seed = Callable[[str, Subject, Random], str | None]
+Seed = Callable[[str, Original, Random], str | None]
 
 
 def valid_workflows() -> dict[str, str]:
@@ -50,7 +50,7 @@ def seeded(text: str, kind: str, random: Random) -> str | None:
     """``text`` with a defect of a kind; None where it has no place for it."""
     analysis = analyse(text)
     try:
-        return KINDS[kind](text, Subject(analysis), random)
+        return KINDS[kind](text, Original(analysis), random)
     except ValueError:  # no workflow any more, or a change that can't be written
         return None
 
@@ -71,15 +71,15 @@ def several(
             number -= 1
 
 
-def _written(subject: Subject, change: GraphChange) -> str:
-    manuscript = subject.manuscript
-    return edits_both_ways(manuscript.places, write(manuscript, change))[0]
+def _written(original: Original, change: GraphChange) -> str:
+    workflow_text = original.workflow_text
+    return edits_both_ways(workflow_text.places, write(workflow_text, change))[0]
 
 
-def _without(subject: Subject, edges: list[TypedEdge]) -> str | None:
+def _without(original: Original, edges: list[TypedEdge]) -> str | None:
     if not edges:
         return None
-    return _written(subject, GraphChange(edges={edge.flow.index: () for edge in edges}))
+    return _written(original, GraphChange(edges={edge.flow.index: () for edge in edges}))
 
 
 def _one(things: list, random: Random):  # type: ignore[no-untyped-def,type-arg]
@@ -94,29 +94,29 @@ def _works(graph: TypedGraph) -> list[TypedNode]:
     return [node for node in graph.nodes if node.kind == "operator"]
 
 
-def _missing_problem(text: str, subject: Subject, random: Random) -> str | None:
-    return _renamed(text, "PROBLEM", "START") if "PROBLEM" in subject.flow.nodes else None
+def _missing_problem(text: str, original: Original, random: Random) -> str | None:
+    return _renamed(text, "PROBLEM", "START") if "PROBLEM" in original.flow.nodes else None
 
 
-def _missing_return(text: str, subject: Subject, random: Random) -> str | None:
-    node = subject.typed.by_id.get("RETURN")
+def _missing_return(text: str, original: Original, random: Random) -> str | None:
+    node = original.typed.by_id.get("RETURN")
     if node is None:
         return None
     edges = {edge.flow.index: () for edge in node.incoming}
-    return _written(subject, GraphChange(removed=frozenset({"RETURN"}), edges=edges))
+    return _written(original, GraphChange(removed=frozenset({"RETURN"}), edges=edges))
 
 
-def _unreachable_node(text: str, subject: Subject, random: Random) -> str | None:
-    node = _one([node for node in _works(subject.typed) if node.incoming and node.outgoing], random)
-    return None if node is None else _without(subject, node.incoming)
+def _unreachable_node(text: str, original: Original, random: Random) -> str | None:
+    node = _one([node for node in _works(original.typed) if node.incoming and node.outgoing], random)
+    return None if node is None else _without(original, node.incoming)
 
 
-def _dead_end(text: str, subject: Subject, random: Random) -> str | None:
-    node = _one([node for node in _works(subject.typed) if node.incoming and node.outgoing], random)
-    return None if node is None else _without(subject, node.outgoing)
+def _dead_end(text: str, original: Original, random: Random) -> str | None:
+    node = _one([node for node in _works(original.typed) if node.incoming and node.outgoing], random)
+    return None if node is None else _without(original, node.outgoing)
 
 
-def _isolated_node(text: str, subject: Subject, random: Random) -> str | None:
+def _isolated_node(text: str, original: Original, random: Random) -> str | None:
     return _with_line(text, '    SPARE["Custom<br/>(role: spare)"]')
 
 
@@ -125,7 +125,7 @@ def _with_line(text: str, line: str) -> str:
     return re.sub(r"(?m)^((?:flowchart|graph)\b[^\n]*\n)", lambda found: found[1] + line + "\n", text, count=1)
 
 
-def _wrong_interface_class(text: str, subject: Subject, random: Random) -> str | None:
+def _wrong_interface_class(text: str, original: Original, random: Random) -> str | None:
     return _changed(text, r"\bPROBLEM\b[^\n;]*:::Interface|class PROBLEM Interface", "Interface", "CustomOp")
 
 
@@ -134,7 +134,7 @@ def _changed(text: str, pattern: str, old: str, new: str) -> str | None:
     return None if after == text else after
 
 
-def _wrong_operator_class(text: str, subject: Subject, random: Random) -> str | None:
+def _wrong_operator_class(text: str, original: Original, random: Random) -> str | None:
     names = re.findall(r"class (\w+) CustomOp|(\w+)\[\"Custom<br/>[^\n]*:::CustomOp", text)
     name = _one([one or other for one, other in names], random)
     if name is None:
@@ -142,7 +142,7 @@ def _wrong_operator_class(text: str, subject: Subject, random: Random) -> str | 
     return _changed(text, rf"class {name} CustomOp|\b{name}\[[^\n]*:::CustomOp", "CustomOp", "ProgrammerOp")
 
 
-def _class_typo(text: str, subject: Subject, random: Random) -> str | None:
+def _class_typo(text: str, original: Original, random: Random) -> str | None:
     name = _one(sorted(set(re.findall(r"\b\w+Op\b", text))), random)
     if name is None:
         return None
@@ -150,106 +150,106 @@ def _class_typo(text: str, subject: Subject, random: Random) -> str | None:
     return _renamed(text, name, name[:at] + name[at + 1 :])
 
 
-def _undeclared_class(text: str, subject: Subject, random: Random) -> str | None:
+def _undeclared_class(text: str, original: Original, random: Random) -> str | None:
     line = _one(re.findall(r"(?m)^[ \t]*classDef [^\n]*\n", text), random)
     return None if line is None else text.replace(line, "", 1)
 
 
-def _unknown_operator(text: str, subject: Subject, random: Random) -> str | None:
-    node = _one([node for node in _works(subject.typed) if node.operator == "Custom"], random)
+def _unknown_operator(text: str, original: Original, random: Random) -> str | None:
+    node = _one([node for node in _works(original.typed) if node.operator == "Custom"], random)
     if node is None:
         return None
     after = _changed(text, rf"\b{node.id}\[\"Custom<br/>[^\n]*", "Custom", "Debate")
     return after and re.sub(rf"class {node.id} CustomOp", f"class {node.id} DebateOp", after)
 
 
-def _ensemble_single_input(text: str, subject: Subject, random: Random) -> str | None:
-    node = _one([node for node in _works(subject.typed) if node.spec is not None and node.spec.is_ensemble], random)
+def _ensemble_single_input(text: str, original: Original, random: Random) -> str | None:
+    node = _one([node for node in _works(original.typed) if node.spec is not None and node.spec.is_ensemble], random)
     if node is None:
         return None
     voices = [edge for edge in node.incoming if edge.port == node.spec.inputs[0].name]
-    return _without(subject, voices[1:])
+    return _without(original, voices[1:])
 
 
-def _labelled(subject: Subject) -> list[TypedEdge]:
+def _labelled(original: Original) -> list[TypedEdge]:
     return [
         edge
-        for edge in subject.typed.edges
+        for edge in original.typed.edges
         if edge.flow.arrow.label is not None and edge.word is None and edge.source.kind != "decision" and edge.port
     ]
 
 
-def _label(subject: Subject, edge: TypedEdge, label: str | None) -> str:
+def _label(original: Original, edge: TypedEdge, label: str | None) -> str:
     link = Link(edge.source.id, edge.target.id, label, kept=True)
-    return _written(subject, GraphChange(edges={edge.flow.index: (link,)}))
+    return _written(original, GraphChange(edges={edge.flow.index: (link,)}))
 
 
-def _missing_port_label(text: str, subject: Subject, random: Random) -> str | None:
-    edge = _one([edge for edge in _labelled(subject) if not edge.inferred], random)
-    return None if edge is None else _label(subject, edge, None)
+def _missing_port_label(text: str, original: Original, random: Random) -> str | None:
+    edge = _one([edge for edge in _labelled(original) if not edge.inferred], random)
+    return None if edge is None else _label(original, edge, None)
 
 
-def _unknown_port(text: str, subject: Subject, random: Random) -> str | None:
-    edge = _one([edge for edge in _labelled(subject) if edge.target.kind == "operator"], random)
-    return None if edge is None else _label(subject, edge, "answer")
+def _unknown_port(text: str, original: Original, random: Random) -> str | None:
+    edge = _one([edge for edge in _labelled(original) if edge.target.kind == "operator"], random)
+    return None if edge is None else _label(original, edge, "answer")
 
 
-def _missing_required_input(text: str, subject: Subject, random: Random) -> str | None:
+def _missing_required_input(text: str, original: Original, random: Random) -> str | None:
     edge = _one(
-        [edge for edge in subject.typed.edges if edge.port in edge.target.placement.required and edge.word is None],
+        [edge for edge in original.typed.edges if edge.port in edge.target.placement.required and edge.word is None],
         random,
     )
-    return None if edge is None else _without(subject, [edge])
+    return None if edge is None else _without(original, [edge])
 
 
-def _type_mismatch(text: str, subject: Subject, random: Random) -> str | None:
-    edge = _one([edge for edge in subject.typed.edges if edge.port in ("solution", "problem", "entry_point")], random)
+def _type_mismatch(text: str, original: Original, random: Random) -> str | None:
+    edge = _one([edge for edge in original.typed.edges if edge.port in ("solution", "problem", "entry_point")], random)
     if edge is None or edge.source.kind == "decision":
         return None
     others = [
-        node for node in _works(subject.typed) if node.operator == "Custom" and not subject.reaches(edge.target, node)
+        node for node in _works(original.typed) if node.operator == "Custom" and not original.reaches(edge.target, node)
     ]
     other = _one(others, random)
     if other is None or other.id == edge.source.id:
         return None
     link = Link(other.id, edge.target.id, edge.port, kept=True)
-    return _written(subject, GraphChange(edges={edge.flow.index: (link,)}))
+    return _written(original, GraphChange(edges={edge.flow.index: (link,)}))
 
 
-def _duplicate_id(text: str, subject: Subject, random: Random) -> str | None:
-    node = _one([node for node in _works(subject.typed) if node.operator == "Custom"], random)
+def _duplicate_id(text: str, original: Original, random: Random) -> str | None:
+    node = _one([node for node in _works(original.typed) if node.operator == "Custom"], random)
     return None if node is None else _with_line(text, f'    {node.id}["Custom<br/>(role: someone_else)"]')
 
 
-def _cycle(text: str, subject: Subject, random: Random) -> str | None:
-    works = [node for node in _works(subject.typed) if node.operator == "Custom"]
-    pairs = [(one, other) for one in works for other in works if one is not other and subject.reaches(other, one)]
+def _cycle(text: str, original: Original, random: Random) -> str | None:
+    works = [node for node in _works(original.typed) if node.operator == "Custom"]
+    pairs = [(one, other) for one in works for other in works if one is not other and original.reaches(other, one)]
     pair = _one(pairs, random)
-    if pair is None or not subject.flow.edges:
+    if pair is None or not original.flow.edges:
         return None
-    last = subject.flow.edges[-1]
-    return _written(subject, GraphChange(edges={last.index: (as_it_is(last), Link(pair[0].id, pair[1].id, "input"))}))
+    last = original.flow.edges[-1]
+    return _written(original, GraphChange(edges={last.index: (as_it_is(last), Link(pair[0].id, pair[1].id, "input"))}))
 
 
-def _missing_prompt(text: str, subject: Subject, random: Random) -> str | None:
+def _missing_prompt(text: str, original: Original, random: Random) -> str | None:
     role = _one(re.findall(r"role: (\w+)", text), random)
     return None if role is None else re.sub(rf"\brole: {role}\b", f"role: {role}_x", text, count=1)
 
 
-def _unconnected_entry_point(text: str, subject: Subject, random: Random) -> str | None:
-    node = subject.typed.by_id.get("ENTRY_POINT")
-    return None if node is None or node.kind != "input" else _without(subject, node.outgoing)
+def _unconnected_entry_point(text: str, original: Original, random: Random) -> str | None:
+    node = original.typed.by_id.get("ENTRY_POINT")
+    return None if node is None or node.kind != "input" else _without(original, node.outgoing)
 
 
-def _custom_feeds_programmer_problem(text: str, subject: Subject, random: Random) -> str | None:
-    edges = [edge for edge in subject.typed.edges if edge.target.operator == "Programmer" and edge.port == "problem"]
+def _custom_feeds_programmer_problem(text: str, original: Original, random: Random) -> str | None:
+    edges = [edge for edge in original.typed.edges if edge.target.operator == "Programmer" and edge.port == "problem"]
     edge = _one(edges, random)
-    works = [node for node in _works(subject.typed) if node.operator == "Custom"]
-    other = None if edge is None else _one([node for node in works if not subject.reaches(edge.target, node)], random)
+    works = [node for node in _works(original.typed) if node.operator == "Custom"]
+    other = None if edge is None else _one([node for node in works if not original.reaches(edge.target, node)], random)
     if edge is None or other is None:
         return None
     link = Link(other.id, edge.target.id, "problem", kept=True)
-    return _written(subject, GraphChange(edges={edge.flow.index: (link,)}))
+    return _written(original, GraphChange(edges={edge.flow.index: (link,)}))
 
 
 KINDS: dict[str, Seed] = {

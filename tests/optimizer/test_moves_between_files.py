@@ -18,7 +18,7 @@ from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.base import Move, workflow_difference
 from merrow_optimizer.mutations.calls.meaning import meaning
 from merrow_optimizer.mutations.calls.moves import rewritings
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(20))
 
@@ -26,9 +26,9 @@ SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=exam
 def of_files(text: str, texts: dict[str, str], start: str = "", chosen: Sequence[str] | None = None) -> list[Move]:
     """The moves between files of a workflow, or of chosen nodes, whose titles begin so."""
     files = beside(texts)
-    subject = Subject(files.open(text).analysis())
-    nodes = None if chosen is None else [subject.typed.by_id[name] for name in chosen]
-    made = [one.make(subject, files) for one in rewritings(subject, files, nodes)]
+    original = Original(files.open(text).analysis())
+    nodes = None if chosen is None else [original.typed.by_id[name] for name in chosen]
+    made = [one.make(original, files) for one in rewritings(original, files, nodes)]
     return [one for one in made if isinstance(one, Move) and one.title.startswith(start)]
 
 

@@ -11,7 +11,7 @@ from merrow_analysis.check import analyse
 from merrow_optimizer.mutations.base import Move, Refused
 from merrow_optimizer.mutations.moves import changes, find, identity, moves
 from merrow_optimizer.mutations.names import ADDITION
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 BRANCH = workflow(
     'G["CustomCodeGenerate<br/>(instruction: write)"]:::CustomCodeGenerateOp',
@@ -95,7 +95,7 @@ def test_labels_and_places_are_kept(text: str, title: str, there: list[str], gon
 
 def refused(text: str, title: str) -> Refused:
     analysis = analyse(text)
-    change = next(change for change in changes(Subject(analysis)) if change.title == title)
+    change = next(change for change in changes(Original(analysis)) if change.title == title)
     answer = find(analysis, identity(change))
     assert isinstance(answer, Refused), answer
     return answer
@@ -130,7 +130,7 @@ def test_an_operator_without_inputs_is_replaced_like_any_other() -> None:
     )
     analysis = analyse(text)
     assert {node.operator for node in analysis.typed.nodes} >= {"Seed"} if analysis.typed is not None else False
-    titles = [change.title for change in changes(Subject(analysis))]
+    titles = [change.title for change in changes(Original(analysis))]
     assert "Replace Seed S by Custom" in titles
     assert not any(title.endswith("by Seed") for title in titles)
     for found in moves(analysis):

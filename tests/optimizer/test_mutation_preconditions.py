@@ -9,8 +9,8 @@ from merrow_analysis.check import analyse
 from merrow_optimizer.mutations.base import Difference, Move, Refused, workflow_difference
 from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, changes, find, identity, moves
 from merrow_optimizer.mutations.names import ADDITION
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import ALL
-from merrow_optimizer.mutations.subject import Subject
 
 FRAME = """\
 flowchart TD
@@ -55,7 +55,7 @@ def answer(text: str, title: str) -> Move | Refused | None:
     """What is said of the move with this title when it is asked for by its id."""
     analysis = analyse(text)
     assert analysis.is_valid, analysis.diagnostics
-    for change in changes(Subject(analysis)):
+    for change in changes(Original(analysis)):
         if change.title == title:
             return find(analysis, identity(change))
     raise AssertionError(title)
@@ -157,7 +157,7 @@ def test_no_change_draws_more_than_500_edges(more: int, safe: bool) -> None:
     assert len(analysis.flow.edges) == 484 + more
     wide = Choice({ADDITION: OPERATORS[ADDITION]}, ALL, max_nodes=100)
     title = "Insert Custom on LAST -> RETURN"
-    change = next(change for change in changes(Subject(analysis), wide) if change.title == title)
+    change = next(change for change in changes(Original(analysis), wide) if change.title == title)
     found = find(analysis, identity(change), wide)
     assert isinstance(found, Move) is safe
     if isinstance(found, Refused):

@@ -14,7 +14,7 @@ from tests.optimizer.test_mutation_preconditions import CODE, VOTE
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from, moves, random_mutants
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 SCRIPT = """
 import sys
@@ -74,9 +74,9 @@ def test_a_workflow_that_is_asked_often_gives_what_it_gives_once(text: str, seed
     """What was found to be unsafe is not tried again, which changes no draw."""
     analysis = analyse(text)
     choice = Choice(OPERATORS, max_nodes=most)
-    often = Subject(analysis)
+    often = Original(analysis)
     for number in range(6):
-        again, once = (draw_from(one, Random(seed + number), choice) for one in (often, Subject(analysis)))
+        again, once = (draw_from(one, Random(seed + number), choice) for one in (often, Original(analysis)))
         assert again == once
         if once is not None:
             grown = len(analyse(once.apply(text)).flow.nodes)

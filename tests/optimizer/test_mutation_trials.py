@@ -21,15 +21,15 @@ from merrow_analysis.graph.typed import build
 from merrow_optimizer.mutations.base import difference, terms_of
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import changes
-from merrow_optimizer.mutations.subject import Subject, troubles
+from merrow_optimizer.mutations.original import Original, troubles
 
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
 
 
 def check_trial(change: Mutation) -> str:
     """Compare what is inferred from a change, and said of it, with a cold reading of the whole graph; how it went."""
-    subject, after = change.subject, change.after
-    cold = build(after.flow, subject.analysis.settings)
+    original, after = change.original, change.after
+    cold = build(after.flow, original.analysis.settings)
     for one, other in zip(after.nodes, cold.nodes, strict=True):
         assert (one.id, repr(one.resolution), one.cases) == (other.id, repr(other.resolution), other.cases), (
             change.title
@@ -38,16 +38,16 @@ def check_trial(change: Mutation) -> str:
         assert said == [(edge.source.id, edge.placed, edge.case, edge.source.kind) for edge in other.incoming]
         assert one.placement.findings == other.placement.findings
     assert [after.node(n).id for n in after.order] == [cold.node(n).id for n in cold.order], change.title
-    new = troubles(cold) - subject.troubles
-    assert change.new_troubles == new, f"{change.title}: {new}\n{subject.manuscript.text}"
+    new = troubles(cold) - original.troubles
+    assert change.new_troubles == new, f"{change.title}: {new}\n{original.workflow_text.text}"
     assert change.difference == replace(
-        difference(terms_of(subject.typed), terms_of(cold)),
+        difference(terms_of(original.typed), terms_of(cold)),
         added_prompts=change.difference.added_prompts,
         removed_prompts=change.difference.removed_prompts,
     )
     if change.does_harm is None:
         return "whole"
-    assert change.does_harm == bool(new), f"{change.title}: {new}\n{subject.manuscript.text}"
+    assert change.does_harm == bool(new), f"{change.title}: {new}\n{original.workflow_text.text}"
     return "harmful" if new else "harmless"
 
 
@@ -55,7 +55,7 @@ def check_some(text: str, most: int, random: Random) -> Counter[str]:
     analysis = analyse(text)
     if analysis.typed is None:
         return Counter()
-    proposed = list(changes(Subject(analysis)))
+    proposed = list(changes(Original(analysis)))
     chosen = proposed if len(proposed) <= most else random.sample(proposed, most)
     return Counter(check_trial(change) for change in chosen)
 

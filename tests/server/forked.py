@@ -102,7 +102,9 @@ class Forks:
     """A process that has the program loaded, and forks for each call; one call at a time."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen([sys.executable, "-c", _DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _DRIVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         self._process.wait()
 
     def call(

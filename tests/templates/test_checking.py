@@ -13,8 +13,8 @@ from merrow_analysis.ide.names.rename import RenameRefusedError, rename
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.moves import changes, moves
 from merrow_optimizer.mutations.names import SUBSTITUTION
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import failing
-from merrow_optimizer.mutations.subject import Subject
 
 FLOW = """\
 ---
@@ -221,8 +221,8 @@ def test_a_port_is_not_renamed_to_one_that_there_is_or_where_it_breaks_another_t
 def test_no_mutation_breaks_a_template() -> None:
     """Other operators have other ports: those that would break the prompt are refused, with the code of the finding."""
     text = flow()
-    subject = Subject(analyse(text))
-    refused = [failing(change) for change in changes(subject) if change.operator == SUBSTITUTION]
+    original = Original(analyse(text))
+    refused = [failing(change) for change in changes(original) if change.operator == SUBSTITUTION]
     reasons = [one.reason for one in refused if one is not None]
     assert any("MW315" in reason or "MW316" in reason for reason in reasons)
 

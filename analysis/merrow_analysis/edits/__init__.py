@@ -11,6 +11,6 @@ its arrow, which values a new node has, or beside which node it belongs. Ids, va
 suggestion from outside can give.
 
 Smaller writers, which need no graph, are for fixes that know their place already: `lines`, `labels`, `classes`, `parameters`,
-`front_matter`. `write` uses the same ones. Edits say ``\n`` where a line ends, unless they are made of a `Manuscript`,
+`front_matter`. `write` uses the same ones. Edits say ``\n`` where a line ends, unless they are made of a `WorkflowText`,
 which writes the file's own line endings.
 """

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from merrow_analysis.edits.change import GraphChange, Link, as_it_is, label_of
 from merrow_analysis.edits.labels import between_bars
-from merrow_analysis.edits.manuscript import Manuscript, Written
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
+from merrow_analysis.edits.workflow_text import WorkflowText, Written
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.syntax.tree import Arrow, Block, Chain, LinkStyle, Vertex
 
@@ -33,18 +33,18 @@ class _Spot(NamedTuple):
     number: int
 
 
-def write_edges(manuscript: Manuscript, change: GraphChange) -> EdgeEdits:
+def write_edges(workflow_text: WorkflowText, change: GraphChange) -> EdgeEdits:
     """Edit the chains whose edges a change concerns. Raises `CannotWriteError`."""
     edits = EdgeEdits()
-    touched = {manuscript.chain_of_edge[index] for index in change.edges}
+    touched = {workflow_text.chain_of_edge[index] for index in change.edges}
     # The order of all edges is asked for only by what counts them.
-    counted = bool(manuscript.statements(LinkStyle))
-    for number in range(len(manuscript.chains)) if counted else sorted(touched):
-        chain, edges = manuscript.chains[number], manuscript.edges_of_chain.get(number, [])
+    counted = bool(workflow_text.statements(LinkStyle))
+    for number in range(len(workflow_text.chains)) if counted else sorted(touched):
+        chain, edges = workflow_text.chains[number], workflow_text.edges_of_chain.get(number, [])
         if number not in touched:
             edits.order += ((as_it_is(edge), edge) for edge in edges)
             continue
-        done = _InPlace(manuscript, change, chain, edges).edits() or _anew(manuscript, change, chain, edges)
+        done = _InPlace(workflow_text, change, chain, edges).edits() or _anew(workflow_text, change, chain, edges)
         edits.replacements += done.replacements
         edits.order += done.order
     return edits
@@ -64,8 +64,10 @@ def _refuse_dropped_id(change: GraphChange, edge: FlowEdge) -> None:
 class _InPlace:
     """Editing a chain by the names and labels in it, with new lines around it."""
 
-    def __init__(self, manuscript: Manuscript, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]) -> None:
-        self.manuscript, self.change, self.chain, self.edges = manuscript, change, chain, edges
+    def __init__(
+        self, workflow_text: WorkflowText, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]
+    ) -> None:
+        self.workflow_text, self.change, self.chain, self.edges = workflow_text, change, chain, edges
         self.statement: Chain = chain.statement
         self.wanted: list[Link] = []
         self.before: list[Link] = []
@@ -101,17 +103,17 @@ class _InPlace:
             and replacements[0].end >= self.chain.end
         ):
             lines = [*lines_before, *lines_after]
-            self.manuscript.refuse_suppressed(self.chain)
-            return EdgeEdits([self.manuscript.instead(self.chain, lines)], order)
+            self.workflow_text.refuse_suppressed(self.chain)
+            return EdgeEdits([self.workflow_text.instead(self.chain, lines)], order)
         if lines_before:
-            self.manuscript.refuse_suppressed(self.chain)
-            replacements.append(self.manuscript.above(self.chain, lines_before))
+            self.workflow_text.refuse_suppressed(self.chain)
+            replacements.append(self.workflow_text.above(self.chain, lines_before))
         if lines_after:
-            replacements.append(self.manuscript.below(self.chain, lines_after))
+            replacements.append(self.workflow_text.below(self.chain, lines_after))
         return EdgeEdits(replacements, order)
 
     def _line(self, link: Link) -> str:
-        return self.manuscript.edge_line(link.source, link.target, link.label)
+        return self.workflow_text.edge_line(link.source, link.target, link.label)
 
     def _keeps_order(self, order: _Order) -> bool:
         """Whether each node is reached in the order that the change wants, and left in it by the cases of Decisions."""
@@ -145,7 +147,7 @@ class _InPlace:
 
     def _spots(self) -> Iterator[tuple[int, _Spot, _Spot]]:
         """The arrow and both ends of each edge, in the order of the edges."""
-        flow = self.manuscript.flow
+        flow = self.workflow_text.flow
         groups = self.statement.groups
         for number in range(len(self.statement.arrows)):
             for i, source in enumerate(groups[number]):
@@ -163,7 +165,7 @@ class _InPlace:
             last -= 1
         if first == last:
             return False
-        offset = self.manuscript.offset
+        offset = self.workflow_text.offset
         block = self.chain.block
         if first > 0:
             if not all(_is_bare(vertex) for group in groups[:first] for vertex in group):
@@ -172,7 +174,7 @@ class _InPlace:
         if last < len(groups) - 1:
             if not all(_is_bare(vertex) for group in groups[last + 1 :] for vertex in group):
                 return False
-            end = self.manuscript.vertex_end(groups[last][-1])
+            end = self.workflow_text.vertex_end(groups[last][-1])
             found.append(Replacement(offset(block, end), self.chain.end, ""))
         for group in range(first, last + 1):
             out = [number for number in range(len(groups[group])) if _Spot(group, number) in gone]
@@ -185,7 +187,7 @@ class _InPlace:
                     end = groups[group][number + 1].span[0]
                     found.append(Replacement(offset(block, vertex.span[0]), offset(block, end), ""))
                 else:
-                    start = self.manuscript.vertex_end(groups[group][number - 1])
+                    start = self.workflow_text.vertex_end(groups[group][number - 1])
                     found.append(Replacement(offset(block, start), offset(block, vertex.span[1]), ""))
         return True
 
@@ -202,7 +204,7 @@ class _InPlace:
                 continue
             if not _is_bare(vertex) or name is None:
                 return False
-            offset = self.manuscript.offset
+            offset = self.workflow_text.offset
             start, end = vertex.name.span
             found.append(Replacement(offset(self.chain.block, start), offset(self.chain.block, end), name))
         return True
@@ -226,7 +228,7 @@ class _InPlace:
         return True
 
     def _label_replacement(self, arrow: Arrow, source: Vertex, target: Vertex, label: str | None) -> Replacement | None:
-        offset, block = self.manuscript.offset, self.chain.block
+        offset, block = self.workflow_text.offset, self.chain.block
         if arrow.label is not None and label is not None:
             start, end = arrow.label.span
             inside = block.text[start:end]
@@ -236,8 +238,8 @@ class _InPlace:
             return Replacement(offset(block, start + at), offset(block, start + at + len(arrow.label.text)), label)
         if arrow.edge_id is not None or arrow.stroke != "normal" or arrow.type != "arrow_point":
             return None
-        style = self.manuscript.plain_style if label is None else self.manuscript.labelled_style
-        start, end = self.manuscript.vertex_end(source), target.span[0]
+        style = self.workflow_text.plain_style if label is None else self.workflow_text.labelled_style
+        start, end = self.workflow_text.vertex_end(source), target.span[0]
         return Replacement(
             offset(block, start), offset(block, end), style.text("", "", None if label is None else between_bars(label))
         )
@@ -255,17 +257,17 @@ def _is_bare(vertex: Vertex) -> bool:
     return vertex.shape is None and vertex.metadata is None and not vertex.classes
 
 
-def _anew(manuscript: Manuscript, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]) -> EdgeEdits:
+def _anew(workflow_text: WorkflowText, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]) -> EdgeEdits:
     """Write a chain again, edge by edge in their order; what its nodes declare is said where each is named first.
 
     Edges of the old chain that follow on each other stay chains.
     """
-    manuscript.refuse_suppressed(chain)
+    workflow_text.refuse_suppressed(chain)
     statement: Chain = chain.statement
     if any(arrow.edge_id is not None for arrow in statement.arrows):
         raise CannotWriteError("An edge of the chain has an id of its own, which can't be shared out.")
     declared = {
-        vertex.name.text: manuscript.vertex_text(vertex, chain.block)
+        vertex.name.text: workflow_text.vertex_text(vertex, chain.block)
         for group in statement.groups
         for vertex in group
         if not _is_bare(vertex)
@@ -286,9 +288,9 @@ def _anew(manuscript: Manuscript, change: GraphChange, chain: Written, edges: Se
             source = "" if follows else said(link.source)
             target = said(link.target) if link.target != link.source else link.target
             if link.kept and link.label == label_of(edge):
-                line = f"{source}{_between(manuscript, edge, chain.block)}{target}"
+                line = f"{source}{_between(workflow_text, edge, chain.block)}{target}"
             else:
-                line = manuscript.edge_line(source, target, link.label)
+                line = workflow_text.edge_line(source, target, link.label)
             if follows:
                 lines[-1] += line
             else:
@@ -296,10 +298,10 @@ def _anew(manuscript: Manuscript, change: GraphChange, chain: Written, edges: Se
             open_end = link.target if link.kept else None
             order.append((link, edge if link.kept else None))
     lines = [*declared.values(), *lines]
-    return EdgeEdits([manuscript.instead(chain, lines)], order)
+    return EdgeEdits([workflow_text.instead(chain, lines)], order)
 
 
-def _between(manuscript: Manuscript, edge: FlowEdge, block: Block) -> str:
+def _between(workflow_text: WorkflowText, edge: FlowEdge, block: Block) -> str:
     """An arrow with the space around it, as it is in a chain."""
-    style = manuscript.plain_style if edge.arrow.label is None else manuscript.labelled_style
+    style = workflow_text.plain_style if edge.arrow.label is None else workflow_text.labelled_style
     return f"{style.before or ' '}{block.text[edge.arrow.span[0] : edge.arrow.span[1]].strip()}{style.after or ''}"

@@ -7,8 +7,8 @@ import re
 from merrow_analysis.definitions.labels.parameters import LabelParts
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.edits.change import GraphChange, NewNode
-from merrow_analysis.edits.manuscript import Manuscript, Written
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
+from merrow_analysis.edits.workflow_text import WorkflowText, Written
 from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.places.node_places import label_range, metadata_key_range, metadata_value_range
@@ -21,20 +21,20 @@ _LABEL_VALUE = re.compile(r"[A-Za-z0-9_.-]+")
 # New nodes
 
 
-def write_added(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
+def write_added(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """Declare the nodes that come, each beside the one it is said to stand by, and give them their classes."""
     found: list[Replacement] = []
-    anchors = {new.id: _anchor(manuscript, change, new) for new in change.added}
+    anchors = {new.id: _anchor(workflow_text, change, new) for new in change.added}
     below: dict[int, tuple[Written, list[str]]] = {}
     for new in change.added:
         anchor = anchors[new.id]
-        below.setdefault(anchor.start, (anchor, []))[1].extend(_declaration(manuscript, new, anchor))
+        below.setdefault(anchor.start, (anchor, []))[1].extend(_declaration(workflow_text, new, anchor))
     for anchor, lines in below.values():
-        found.append(manuscript.below(anchor, lines))
-    return [*found, *_classes(manuscript, change, anchors)]
+        found.append(workflow_text.below(anchor, lines))
+    return [*found, *_classes(workflow_text, change, anchors)]
 
 
-def _anchor(manuscript: Manuscript, change: GraphChange, new: NewNode) -> Written:
+def _anchor(workflow_text: WorkflowText, change: GraphChange, new: NewNode) -> Written:
     """The statement that a new declaration follows: the declaration it stands beside, else the last one, else the
     first line.
     """
@@ -42,23 +42,23 @@ def _anchor(manuscript: Manuscript, change: GraphChange, new: NewNode) -> Writte
     beside = new.beside
     while beside in by_id:
         beside = by_id[beside].beside
-    node = manuscript.flow.nodes.get(beside)
-    place = manuscript.declaration(node) if node is not None and beside not in change.removed else None
+    node = workflow_text.flow.nodes.get(beside)
+    place = workflow_text.declaration(node) if node is not None and beside not in change.removed else None
     if place is not None:
         return place
-    for other in reversed(manuscript.operator_nodes):
-        place = manuscript.declaration(other) if other.id not in change.removed else None
+    for other in reversed(workflow_text.operator_nodes):
+        place = workflow_text.declaration(other) if other.id not in change.removed else None
         if place is not None:
             return place
-    return manuscript.header
+    return workflow_text.header
 
 
-def _declaration(manuscript: Manuscript, new: NewNode, anchor: Written) -> list[str]:
+def _declaration(workflow_text: WorkflowText, new: NewNode, anchor: Written) -> list[str]:
     values = new.values()
     suffix = ""
-    if manuscript.uses_classes and not _by_statement(manuscript, anchor):
-        suffix = f":::{manuscript.class_name(new.spec)}"
-    if manuscript.by_metadata:
+    if workflow_text.uses_classes and not _by_statement(workflow_text, anchor):
+        suffix = f":::{workflow_text.class_name(new.spec)}"
+    if workflow_text.by_metadata:
         return [f"{new.id}@{{ {', '.join(_pairs(values))} }}", *([f"{new.id}{suffix}"] if suffix else [])]
     in_label = {
         key: value
@@ -84,69 +84,71 @@ def _value(value: object) -> str:
     return text if not isinstance(value, str) or "\n" not in value else quoted(value, in_statement=True)
 
 
-def _by_statement(manuscript: Manuscript, anchor: Written) -> bool:
+def _by_statement(workflow_text: WorkflowText, anchor: Written) -> bool:
     """Whether new nodes get their classes by ``class X name``: where the file does, and such a line follows."""
-    if not manuscript.class_statements:
+    if not workflow_text.class_statements:
         return False
-    return manuscript.last(ClassAssign, after=anchor.end) is not None
+    return workflow_text.last(ClassAssign, after=anchor.end) is not None
 
 
-def _classes(manuscript: Manuscript, change: GraphChange, anchors: dict[str, Written]) -> list[Replacement]:
-    if not manuscript.uses_classes:
+def _classes(workflow_text: WorkflowText, change: GraphChange, anchors: dict[str, Written]) -> list[Replacement]:
+    if not workflow_text.uses_classes:
         return []
     found: list[Replacement] = []
     lines: dict[int, tuple[Written, list[str]]] = {}
     for new in change.added:
         anchor = anchors[new.id]
-        if _by_statement(manuscript, anchor):
-            place = _class_place(manuscript, new, anchor)
-            lines.setdefault(place.start, (place, []))[1].append(f"class {new.id} {manuscript.class_name(new.spec)}")
+        if _by_statement(workflow_text, anchor):
+            place = _class_place(workflow_text, new, anchor)
+            lines.setdefault(place.start, (place, []))[1].append(f"class {new.id} {workflow_text.class_name(new.spec)}")
     for place, classes in lines.values():
-        found.append(manuscript.below(place, classes))
+        found.append(workflow_text.below(place, classes))
     return found
 
 
-def _class_place(manuscript: Manuscript, new: NewNode, anchor: Written) -> Written:
+def _class_place(workflow_text: WorkflowText, new: NewNode, anchor: Written) -> Written:
     """The class line of the node beside, where it comes after the declaration, else the last class line."""
-    last = manuscript.class_assignments[-1]
-    for written in manuscript.class_assignments:
+    last = workflow_text.class_assignments[-1]
+    for written in workflow_text.class_assignments:
         if written.start >= anchor.end and any(name.text == new.beside for name in written.statement.ids):
             return written
     return last
 
 
-def write_definitions(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
+def write_definitions(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """Define the classes that new operators bring, in the style of the published files."""
     specs: dict[str, OperatorSpec] = {}
-    if manuscript.uses_classes:
-        specs.update((manuscript.class_name(new.spec), new.spec) for new in change.added)
+    if workflow_text.uses_classes:
+        specs.update((workflow_text.class_name(new.spec), new.spec) for new in change.added)
     for name, new in change.substituted.items():
-        node = manuscript.flow.nodes[name]
-        if manuscript.operator_class(node) is not None:
-            specs[manuscript.class_name(new.spec)] = new.spec
-    missing = [name for name in specs if name not in manuscript.flow.class_defs]
+        node = workflow_text.flow.nodes[name]
+        if workflow_text.operator_class(node) is not None:
+            specs[workflow_text.class_name(new.spec)] = new.spec
+    missing = [name for name in specs if name not in workflow_text.flow.class_defs]
     if not missing:
         return []
-    if manuscript.class_definitions:
-        place = manuscript.class_definitions[-1]
-        semicolon = ";" if manuscript.text[place.end - 1 : place.end] == ";" else ""
+    if workflow_text.class_definitions:
+        place = workflow_text.class_definitions[-1]
+        semicolon = ";" if workflow_text.text[place.end - 1 : place.end] == ";" else ""
         return [
-            manuscript.below(
-                place, [f"classDef {name} {_look(manuscript, specs[name])}{semicolon}" for name in missing]
+            workflow_text.below(
+                place, [f"classDef {name} {_look(workflow_text, specs[name])}{semicolon}" for name in missing]
             )
         ]
-    place = _last_statement(manuscript)
-    return [manuscript.below(place, [f"classDef {name} {specs[name].style}" for name in missing])]
+    place = _last_statement(workflow_text)
+    return [workflow_text.below(place, [f"classDef {name} {specs[name].style}" for name in missing])]
 
 
-def _last_statement(manuscript: Manuscript) -> Written:
+def _last_statement(workflow_text: WorkflowText) -> Written:
     """The last chain outside of any subgraph's end that may follow it: definitions may stand anywhere."""
-    return manuscript.chains[-1] if manuscript.chains else manuscript.header
+    return workflow_text.chains[-1] if workflow_text.chains else workflow_text.header
 
 
-def _look(manuscript: Manuscript, spec: OperatorSpec) -> str:
+def _look(workflow_text: WorkflowText, spec: OperatorSpec) -> str:
     """The operator's published colours, without the line width where the file's own definitions leave it out."""
-    widths = any("stroke-width" in style for place in manuscript.class_definitions for style in place.statement.styles)
+    widths = any(
+        "stroke-width" in style for place in workflow_text.class_definitions for style in place.statement.styles
+    )
     parts = spec.style.split(",")
     return ",".join(part for part in parts if widths or not part.startswith("stroke-width"))
 
@@ -154,60 +156,62 @@ def _look(manuscript: Manuscript, spec: OperatorSpec) -> str:
 # Nodes that go
 
 
-def write_removed(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
+def write_removed(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """Take out what declares, styles or classes the nodes that go; their edges are `edge_writing`'s."""
     found: list[Replacement] = []
     for name in sorted(change.removed):
-        node = manuscript.flow.nodes[name]
-        _refuse_links(manuscript, node)
+        node = workflow_text.flow.nodes[name]
+        _refuse_links(workflow_text, node)
     if not change.removed:
         return found
     chains = {
-        chain.start: chain for name in sorted(change.removed) for chain in manuscript.edgeless_chains.get(name, ())
+        chain.start: chain for name in sorted(change.removed) for chain in workflow_text.edgeless_chains.get(name, ())
     }
     for chain in chains.values():
-        found += _without_vertices(manuscript, chain, change.removed)
-    for written in manuscript.class_assignments:
-        found += without_names(manuscript, written, written.statement.ids, change.removed)
-    for written in manuscript.statements(Style):
+        found += _without_vertices(workflow_text, chain, change.removed)
+    for written in workflow_text.class_assignments:
+        found += without_names(workflow_text, written, written.statement.ids, change.removed)
+    for written in workflow_text.statements(Style):
         if written.statement.id.text in change.removed:
-            found.append(manuscript.without(written))
+            found.append(workflow_text.without(written))
     return found
 
 
-def _refuse_links(manuscript: Manuscript, node: FlowNode) -> None:
-    for written in manuscript.statements(Click):
+def _refuse_links(workflow_text: WorkflowText, node: FlowNode) -> None:
+    for written in workflow_text.statements(Click):
         if any(name.text == node.id for name in written.statement.ids):
             raise CannotWriteError(f"{node.id} has a link or a call of its own (`click`).")
 
 
-def _without_vertices(manuscript: Manuscript, place: Written, gone: frozenset[str]) -> list[Replacement]:
+def _without_vertices(workflow_text: WorkflowText, place: Written, gone: frozenset[str]) -> list[Replacement]:
     statement: Chain = place.statement
     group = statement.groups[0]
     if all(vertex.name.text in gone for vertex in group):
-        return [manuscript.without(place)]
-    manuscript.refuse_suppressed(place)
+        return [workflow_text.without(place)]
+    workflow_text.refuse_suppressed(place)
     return _cut(
-        manuscript,
+        workflow_text,
         place,
-        [(vertex.span[0], manuscript.vertex_end(vertex)) for vertex in group],
+        [(vertex.span[0], workflow_text.vertex_end(vertex)) for vertex in group],
         [vertex.name.text in gone for vertex in group],
     )
 
 
 def without_names(
-    manuscript: Manuscript, place: Written, names: tuple[Name, ...], gone: frozenset[str]
+    workflow_text: WorkflowText, place: Written, names: tuple[Name, ...], gone: frozenset[str]
 ) -> list[Replacement]:
     """Take ids from a statement that lists them, or all of it where none is left. Raises `CannotWriteError`."""
     out = [name.text in gone for name in names]
     if not any(out):
         return []
     if all(out):
-        return [manuscript.without(place)]
-    return _cut(manuscript, place, [name.span for name in names], out)
+        return [workflow_text.without(place)]
+    return _cut(workflow_text, place, [name.span for name in names], out)
 
 
-def _cut(manuscript: Manuscript, place: Written, spans: list[tuple[int, int]], out: list[bool]) -> list[Replacement]:
+def _cut(
+    workflow_text: WorkflowText, place: Written, spans: list[tuple[int, int]], out: list[bool]
+) -> list[Replacement]:
     """Take entries out of a list, each with the separator before it, the first ones with the one after."""
     found: list[Replacement] = []
     first = out.index(False)
@@ -218,41 +222,43 @@ def _cut(manuscript: Manuscript, place: Written, spans: list[tuple[int, int]], o
             start, end = spans[number][0], spans[number + 1][0]
         else:
             start, end = spans[number - 1][1], spans[number][1]
-        found.append(Replacement(manuscript.offset(place.block, start), manuscript.offset(place.block, end), ""))
+        found.append(Replacement(workflow_text.offset(place.block, start), workflow_text.offset(place.block, end), ""))
     return found
 
 
 # Nodes with another operator
 
 
-def write_substituted(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
+def write_substituted(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """Name the new operator wherever a node named its old one, and take out parameters that it hasn't."""
     found: list[Replacement] = []
     for name, new in change.substituted.items():
-        found += _substitute(manuscript, manuscript.flow.nodes[name], new)
+        found += _substitute(workflow_text, workflow_text.flow.nodes[name], new)
     return found
 
 
-def _substitute(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Replacement]:
-    resolution = manuscript.graph.by_id[node.id].resolution
+def _substitute(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:
+    resolution = workflow_text.graph.by_id[node.id].resolution
     found: list[Replacement] = []
     for claim in resolution.claims:
         if claim.place == "op":
             metadata, block = node.metadata[claim.index]
-            found.append(_replace(manuscript, metadata_value_range(metadata, block, "op"), new.spec.name, claim.word))
+            found.append(
+                _replace(workflow_text, metadata_value_range(metadata, block, "op"), new.spec.name, claim.word)
+            )
         elif claim.place == "label":
             label, parts = node.label, resolution.label_parts
             if label is None or parts is None:
                 raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
-            found.append(_replace(manuscript, label_range(node, parts.operator_span), new.spec.name, claim.word))
+            found.append(_replace(workflow_text, label_range(node, parts.operator_span), new.spec.name, claim.word))
         else:
-            found += class_of(manuscript, node, claim.index, manuscript.class_name(new.spec))
-    return [*found, *_parameters(manuscript, node, new), *_new_parameters(manuscript, node, new)]
+            found += class_of(workflow_text, node, claim.index, workflow_text.class_name(new.spec))
+    return [*found, *_parameters(workflow_text, node, new), *_new_parameters(workflow_text, node, new)]
 
 
-def _new_parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Replacement]:
+def _new_parameters(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:
     """What the new operator says that the old one didn't, in metadata below the declaration."""
-    resolution = manuscript.graph.by_id[node.id].resolution
+    resolution = workflow_text.graph.by_id[node.id].resolution
     old = resolution.spec
     instruction = None if old is None else old.instruction_key
     said = {"op", *resolution.parameters}
@@ -261,37 +267,37 @@ def _new_parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> lis
     values = {key: value for key, value in new.values().items() if key not in said}
     if not values:
         return []
-    place = manuscript.declaration(node)
+    place = workflow_text.declaration(node)
     if place is None:
         raise CannotWriteError(f"{node.id} is declared in an edge, where its role can't be added.")
-    return [manuscript.below(place, [f"{node.id}@{{ {', '.join(_pairs(values))} }}"])]
+    return [workflow_text.below(place, [f"{node.id}@{{ {', '.join(_pairs(values))} }}"])]
 
 
-def _replace(manuscript: Manuscript, place: Range, text: str, before: str) -> Replacement:
+def _replace(workflow_text: WorkflowText, place: Range, text: str, before: str) -> Replacement:
     """The edit of a name that must stand where it is said to; in quotes or not."""
-    start, end = manuscript.places.offset(place.start), manuscript.places.offset(place.end)
-    written = manuscript.text[start:end]
+    start, end = workflow_text.places.offset(place.start), workflow_text.places.offset(place.end)
+    written = workflow_text.text[start:end]
     at = written.find(before)
     if at == -1 or written.strip("\"' ") != before:
         raise CannotWriteError(f"`{before}` is not in the text as it is read.")
     return Replacement(start + at, start + at + len(before), text)
 
 
-def class_of(manuscript: Manuscript, node: FlowNode, index: int, class_name: str) -> list[Replacement]:
+def class_of(workflow_text: WorkflowText, node: FlowNode, index: int, class_name: str) -> list[Replacement]:
     """Give a node another class in the place of the one with this number."""
     use = node.classes[index]
-    start = manuscript.offset(use.block, use.name.span[0])
-    end = manuscript.offset(use.block, use.name.span[1])
+    start = workflow_text.offset(use.block, use.name.span[0])
+    end = workflow_text.offset(use.block, use.name.span[1])
     if use.statement is None or all(name.text == node.id for name in use.statement.ids):
         return [Replacement(start, end, class_name)]
-    place = manuscript.written(use.statement, use.block)
-    found = without_names(manuscript, place, use.statement.ids, frozenset({node.id}))
-    return [*found, manuscript.below(place, [f"class {node.id} {class_name}"])]
+    place = workflow_text.written(use.statement, use.block)
+    found = without_names(workflow_text, place, use.statement.ids, frozenset({node.id}))
+    return [*found, workflow_text.below(place, [f"class {node.id} {class_name}"])]
 
 
-def _parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Replacement]:
+def _parameters(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:
     """Rename or take out the parameters that the new operator says otherwise or not at all."""
-    resolution = manuscript.graph.by_id[node.id].resolution
+    resolution = workflow_text.graph.by_id[node.id].resolution
     wanted = new.values()
     instruction = None if resolution.spec is None else resolution.spec.instruction_key
     found: list[Replacement] = []
@@ -302,23 +308,23 @@ def _parameters(manuscript: Manuscript, node: FlowNode, new: NewNode) -> list[Re
         if renamed is not None and wanted.get(renamed) is None:
             renamed = None
         if parameter.block is None:
-            found += _label_parameter(manuscript, node, resolution.label_parts, key, renamed)
+            found += _label_parameter(workflow_text, node, resolution.label_parts, key, renamed)
         elif resolution.spec is not None:  # what an unknown operator says in metadata is left to the rules of keys
             metadata, block = node.metadata[parameter.block]
             if renamed is None:
                 raise CannotWriteError(f"{node.id} says `{key}` in its metadata, which {new.spec.name} has not.")
-            found.append(_replace(manuscript, metadata_key_range(metadata, block, key), renamed, key))
+            found.append(_replace(workflow_text, metadata_key_range(metadata, block, key), renamed, key))
     return found
 
 
 def _label_parameter(
-    manuscript: Manuscript, node: FlowNode, parts: LabelParts | None, key: str, renamed: str | None
+    workflow_text: WorkflowText, node: FlowNode, parts: LabelParts | None, key: str, renamed: str | None
 ) -> list[Replacement]:
     if parts is None or node.label is None or parts.repeated or key not in parts.parameters:
         raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
     parameter = parts.parameters[key]
     if renamed is not None:
-        return [_replace(manuscript, label_range(node, parameter.key_span), renamed, key)]
+        return [_replace(workflow_text, label_range(node, parameter.key_span), renamed, key)]
     entries = list(parts.parameters.values())
     spans = [(entry.key_span[0], entry.value_span[1]) for entry in entries]
     number = entries.index(parameter)
@@ -333,4 +339,4 @@ def _label_parameter(
     else:
         cut = (spans[number - 1][1], spans[number][1])
     place = label_range(node, cut)
-    return [Replacement(manuscript.places.offset(place.start), manuscript.places.offset(place.end), "")]
+    return [Replacement(workflow_text.places.offset(place.start), workflow_text.places.offset(place.end), "")]

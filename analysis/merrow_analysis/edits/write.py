@@ -10,9 +10,9 @@ from merrow_analysis.edits.box_writing import write_boxes
 from merrow_analysis.edits.change import GraphChange, Link
 from merrow_analysis.edits.edge_writing import write_edges
 from merrow_analysis.edits.front_matter import Prompts, exchange_prompts, gain_prompt, lose_prompt
-from merrow_analysis.edits.manuscript import Manuscript, Written
 from merrow_analysis.edits.node_writing import write_added, write_definitions, write_removed, write_substituted
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
+from merrow_analysis.edits.workflow_text import WorkflowText, Written
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.syntax.tree import LinkStyle
 from merrow_analysis.text import equal_ends, split_lines
@@ -20,18 +20,18 @@ from merrow_analysis.text import equal_ends, split_lines
 _NUMBERS = re.compile(r"(linkStyle[ \t]+)(\d[\d, \t]*?)(?=[ \t]+[^\d, \t])")
 
 
-def write(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
+def write(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """The edits of the text, by offset, that make a change. Raises `CannotWriteError` with a sentence."""
-    edges = write_edges(manuscript, change)
+    edges = write_edges(workflow_text, change)
     found = [
-        *_front_matter(manuscript, change),
-        *write_removed(manuscript, change),
-        *write_substituted(manuscript, change),
-        *write_added(manuscript, change),
-        *write_boxes(manuscript, change),
-        *write_definitions(manuscript, change),
+        *_front_matter(workflow_text, change),
+        *write_removed(workflow_text, change),
+        *write_substituted(workflow_text, change),
+        *write_added(workflow_text, change),
+        *write_boxes(workflow_text, change),
+        *write_definitions(workflow_text, change),
         *edges.replacements,
-        *_link_styles(manuscript, edges.order),
+        *_link_styles(workflow_text, edges.order),
     ]
     return _apart([replacement for replacement in found if replacement.start != replacement.end or replacement.new])
 
@@ -60,49 +60,49 @@ def _turned(lines: str) -> str:
     return lines.removeprefix(ending) + ending
 
 
-def _front_matter(manuscript: Manuscript, change: GraphChange) -> list[Replacement]:
+def _front_matter(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """Prompts that come and go in the front matter. Where both do, one may take the place of another: that is one edit."""
-    gained, lost = change.gained_prompts, manuscript.lost_prompts(change)
+    gained, lost = change.gained_prompts, workflow_text.lost_prompts(change)
     if gained and lost:
-        return [_exchanged(manuscript, gained, lost)]
-    edits = [lose_prompt(manuscript.diagram, name) for name in lost]
-    edits += [gain_prompt(manuscript.diagram, name, text) for name, text in gained]
-    places = manuscript.places
+        return [_exchanged(workflow_text, gained, lost)]
+    edits = [lose_prompt(workflow_text.diagram, name) for name in lost]
+    edits += [gain_prompt(workflow_text.diagram, name, text) for name, text in gained]
+    places = workflow_text.places
     return [
-        Replacement(places.offset(start), places.offset(end), new.replace("\n", manuscript.eol))
+        Replacement(places.offset(start), places.offset(end), new.replace("\n", workflow_text.eol))
         for (start, end), new in edits
     ]
 
 
-def _exchanged(manuscript: Manuscript, gained: Prompts, lost: Iterable[str]) -> Replacement:
-    front = manuscript.diagram.front_matter
+def _exchanged(workflow_text: WorkflowText, gained: Prompts, lost: Iterable[str]) -> Replacement:
+    front = workflow_text.diagram.front_matter
     before = "" if front is None else front[1].text
-    old, new = split_lines(before), split_lines(exchange_prompts(before, gained, lost, manuscript.eol))
+    old, new = split_lines(before), split_lines(exchange_prompts(before, gained, lost, workflow_text.eol))
     first, last = equal_ends(old, new)
     start, end = len("".join(old[:first])), len("".join(old[: len(old) - last]))
     return Replacement(start, end, "".join(new[first : len(new) - last]))
 
 
-def _link_styles(manuscript: Manuscript, order: list[tuple[Link, FlowEdge | None]]) -> list[Replacement]:
+def _link_styles(workflow_text: WorkflowText, order: list[tuple[Link, FlowEdge | None]]) -> list[Replacement]:
     """Count the edges of ``linkStyle`` again, so that each style stays with its edge."""
     numbers: dict[int, int] = {}
     for number, (_, edge) in enumerate(order):
         if edge is not None:
             numbers[edge.index] = number
     found: list[Replacement] = []
-    for written in manuscript.statements(LinkStyle):
+    for written in workflow_text.statements(LinkStyle):
         targets = written.statement.targets
         if targets is None:
             continue
         new = [numbers[old] for old in targets if old in numbers]
-        if new == list(targets) or any(old >= len(manuscript.flow.edges) for old in targets):
+        if new == list(targets) or any(old >= len(workflow_text.flow.edges) for old in targets):
             continue
-        found.append(manuscript.without(written) if not new else _renumbered(manuscript, written, new))
+        found.append(workflow_text.without(written) if not new else _renumbered(workflow_text, written, new))
     return found
 
 
-def _renumbered(manuscript: Manuscript, written: Written, numbers: list[int]) -> Replacement:
-    match = _NUMBERS.match(manuscript.text, written.start)
+def _renumbered(workflow_text: WorkflowText, written: Written, numbers: list[int]) -> Replacement:
+    match = _NUMBERS.match(workflow_text.text, written.start)
     if match is None:
         raise CannotWriteError("A `linkStyle` can't be counted again.")
     return Replacement(match.start(2), match.end(2), ",".join(map(str, numbers)))

@@ -5,22 +5,22 @@ A cold reading is a delta on the graph without nodes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
+from merrow_analysis.graph.bare.ranks import rank
 from merrow_analysis.graph.bare.shape import EMPTY_SHAPE, NO_RANK, Shape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
-from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel, worded
+from merrow_analysis.graph.boxes.worded_edges import words_of
+from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel
 from merrow_analysis.graph.drawings.arrows_back import arrows_back
 from merrow_analysis.graph.drawings.drawing import (
     ENTRY_POINT_ID,
     PROBLEM_ID,
-    RETURN_ID,
     ends_of,
     is_diamond,
-    is_interface,
     reading_of,
     with_edges,
     with_ends,
@@ -29,9 +29,10 @@ from merrow_analysis.graph.language import Given, Language, NumberedFacts, Setti
 from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.marks import marked
 from merrow_analysis.graph.model import Graph, Marks, conflicting
+from merrow_analysis.graph.node_texts import special_nodes, written
 from merrow_analysis.graph.placing.placement import NOT_PLACED, UNKNOWN, Facts
 from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, NodeRecord
-from merrow_analysis.graph.resolve import NodeText, Reading, Resolution, Role
+from merrow_analysis.graph.resolve import Reading, Resolution, Role
 
 _INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
 _SUSPENDED = Resolution("unknown")
@@ -206,55 +207,13 @@ class _Inference:
             self.born.append(handle)
         self._grow(len(came))
         self.ranks.extend([NO_RANK] * len(came))
-        self._rank([*came, *moved])
+        rank(self.ranks, handles, list(self.chart.nodes), [*came, *moved])
         self.reordered = bool(moved)
 
     def _grow(self, count: int) -> None:
         self.resolutions.extend([_SUSPENDED] * count)
         self.facts.extend([self.language.facts(Facts("unknown"))] * count)
         self.placements.extend([NOT_PLACED] * count)
-
-    def _rank(self, names: Collection[str]) -> None:
-        """Give nodes ranks between those around them."""
-        ranks, handles = self.ranks, self.handles
-        order = list(self.chart.nodes)
-        waiting = set(names)
-        last: float | None = None
-        run: list[str] = []
-        if len(waiting) == 1:
-            # Most often one id is being typed.
-            place = order.index(names[0] if isinstance(names, list) else next(iter(names)))
-            before = ranks[handles[order[place - 1]]] if place else None
-            behind = ranks[handles[order[place + 1]]] if place + 1 < len(order) else None
-            if self._between(before, behind, [order[place]]):
-                return
-        else:
-            for name in (*order, None):
-                if name in waiting:
-                    run.append(name)
-                    continue
-                behind = None if name is None else ranks[handles[name]]
-                if run and not self._between(last, behind, run):
-                    break
-                run = []
-                last = behind
-            else:
-                return
-        for place, name in enumerate(order):  # there was no room left between two of them
-            ranks[handles[name]] = float(place)
-
-    def _between(self, before: float | None, behind: float | None, names: list[str]) -> bool:
-        """Spread nodes over the ranks between two; False where there are not enough numbers."""
-        low = before if before is not None else (behind - 1 - len(names) if behind is not None else -1.0)
-        high = behind if behind is not None else low + 1 + len(names)
-        step = (high - low) / (len(names) + 1)
-        previous = low
-        for number, name in enumerate(names, 1):
-            rank = low + step * number
-            if not previous < rank < high:
-                return False
-            self.ranks[self.handles[name]] = previous = rank
-        return True
 
     # Edges
 
@@ -347,26 +306,7 @@ class _Inference:
             looked = dict.fromkeys(
                 edge for name in nodes for rows in (chart.incoming, chart.outgoing) for edge in rows.get(name, ())
             )
-        found: dict[EdgeRecord, WordedLabel | None] = {}
-        before = {edge.target for edge, said in words.items() if said.word == AGAIN}
-        for final in (False, True):
-            again = {
-                edge.target for edge, said in {**words, **found}.items() if said is not None and said.word == AGAIN
-            }
-            if final and not self.cold:
-                # The word `first` is one where something comes again.
-                looked = dict.fromkeys((*looked, *(e for name in again ^ before for e in chart.incoming.get(name, ()))))
-            for edge in looked:
-                if edge.carries_nothing or edge.arrow.label is None:
-                    found[edge] = None
-                elif not final or found.get(edge) is None or edge.target in again:
-                    found[edge] = worded(
-                        edge.arrow.label.text,
-                        self.composites.border(edge.source, edge.target),
-                        self.composites,
-                        from_decision=self.resolutions[handles[edge.source]].kind == "decision",
-                        again_into=final and edge.target in again,
-                    )
+        found = words_of(looked, words, chart, self.composites, self._decides)
         for edge, said in {**found, **self.implied}.items():
             if said is not None:
                 words[edge] = said
@@ -377,6 +317,9 @@ class _Inference:
                 ends[1].add(handles[edge.source])
         after.words = words
         after.hides = after.hides or any(said.word == AGAIN for said in words.values())
+
+    def _decides(self, name: str) -> bool:
+        return self.resolutions[self.handles[name]].kind == "decision"
 
     # Order
 
@@ -484,40 +427,3 @@ class _Inference:
                     if places[target] > own_place:
                         heappush(waiting, places[target])
         return changed
-
-
-def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple[Role | None, NodeText]:
-    """The part a node plays at the boundary of the workflow, and all that is written at it."""
-    classes = tuple([use.name.text for use in record.classes])
-    role = special.get(record.id)
-    if role is None and (record.metadata or classes) and is_interface(record):
-        has_incoming = bool(graph.into(record.id))
-        if has_incoming and graph.out_of(record.id):
-            role = "through"
-        else:
-            role = "output" if has_incoming else "input"
-    label, diamond = record.label, is_diamond(record)
-    return role, NodeText(
-        role,
-        None if label is None else label.text,
-        diamond,
-        classes,
-        tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),
-        graph.reading,
-        tuple([_text(edge) for edge in graph.chart.outgoing.get(record.id, ()) if not edge.carries_nothing])
-        if diamond
-        else (),
-    )
-
-
-def _text(edge: EdgeRecord) -> str | None:
-    label = edge.arrow.label
-    return label.text.strip() or None if label is not None else None
-
-
-def special_nodes(settings: Settings) -> dict[str, Role]:
-    """Nodes that are inputs or outputs by their name."""
-    special: dict[str, Role] = {PROBLEM_ID: "input", ENTRY_POINT_ID: "input", RETURN_ID: "output"}
-    special.update(dict.fromkeys(settings.outputs or (), "output"))
-    special.update(dict.fromkeys(settings.inputs or (), "input"))
-    return special

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from merrow_analysis.definitions.types import Type, TypeTable, item_of, list_of
 from merrow_analysis.graph.boxes.words import EACH
 from merrow_analysis.graph.model import Graph
+from merrow_analysis.graph.placing.arrived import with_fields
 from merrow_analysis.graph.placing.placement import Passed, Signature
-from merrow_analysis.graph.placing.ports import with_fields
 from merrow_analysis.graph.records import EdgeRecord
 
 

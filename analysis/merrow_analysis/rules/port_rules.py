@@ -10,8 +10,8 @@ from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.graph.placing.placement import Finding
-from merrow_analysis.graph.placing.ports import is_odd_result
 from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge

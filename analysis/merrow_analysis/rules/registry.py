@@ -1,7 +1,8 @@
 """The one registry of rules.
 
 A rule is one object, and its page in ``rules/pages`` is its documentation and its test. Rules are registered by the modules
-``rules/*_rules.py``, which are all imported when the registry is first asked for anything, in the order of their names.
+``*_rules.py`` of this room and of those in it, which are all imported when the registry is first asked for anything, in the
+order of their names.
 
 Rules that one walk finds are a `Family`: it has the check, and the rules that it may report are made with `Family.rule`. A rule
 that nothing else shares a walk with is a family of one. A check may report a rule of another family as well.

@@ -27,7 +27,7 @@ from merrow_optimizer.crossover.joint import Joint, join
 from merrow_optimizer.joining.names import NamesError
 from merrow_optimizer.mutations.base import move_id
 from merrow_optimizer.mutations.names import CROSSOVER
-from merrow_optimizer.mutations.subject import why_unchangeable
+from merrow_optimizer.mutations.original import why_unchangeable
 
 _MOST_PARTS = 8
 """Cuts of a parent between which parts are taken: pairs of pairs of cuts grow fast."""

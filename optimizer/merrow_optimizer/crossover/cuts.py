@@ -14,7 +14,7 @@ from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.liveness.frames import unit_order
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.placing.ports import is_odd_result
+from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_optimizer.joining.types import kinds, same_type
 
 MOST_CUTS = 40

@@ -10,8 +10,8 @@ from merrow_analysis.edits.change import Link, as_it_is
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.roles import described, node_id, role_after
-from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import (
     case_label,
     feeders,
@@ -27,49 +27,49 @@ from merrow_optimizer.mutations.wiring import (
 )
 
 
-def proposals(subject: Subject) -> Sequence[Proposal]:
+def proposals(original: Original) -> Sequence[Proposal]:
     """An insertion for each operator that has a way through, on each edge that brings a value and in each branch that begins
     with a case alone.
     """
-    specs = [spec for spec in subject.typed.operators.specs.values() if _can_stand_between(spec)]
+    specs = [spec for spec in original.typed.operators.specs.values() if _can_stand_between(spec)]
     edges = [
         edge
-        for edge in subject.typed.edges
+        for edge in original.typed.edges
         if edge.port is not None and edge.target.kind != "unknown" and edge.source.kind != "unknown"
     ]
-    branches = [edge for edge in subject.typed.edges if edge.order_only and work_before(edge) is not None]
-    return Joined(Grid(insert, subject, edges, specs), Grid(insert_in_branch, subject, branches, specs))
+    branches = [edge for edge in original.typed.edges if edge.order_only and work_before(edge) is not None]
+    return Joined(Grid(insert, original, edges, specs), Grid(insert_in_branch, original, branches, specs))
 
 
 def _can_stand_between(spec: OperatorSpec) -> bool:
     return not spec.computes and not spec.is_ensemble and bool(spec.inputs) and bool(spec.outputs)
 
 
-def insert(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Mutation:
+def insert(original: Original, edge: TypedEdge, spec: OperatorSpec) -> Mutation:
     """A new node with an operator on an edge: the edge's value goes in by the through port, the default output out."""
     through = spec.inputs[0]
     given = source_of(edge)
-    is_task = given.type is not None and subject.typed.types.fits(given.type, PROBLEM)
+    is_task = given.type is not None and original.typed.types.fits(given.type, PROBLEM)
     role = role_after(spec, given.type, is_task)
-    new = described(spec, node_id(spec, role, subject), edge.source.id, role, subject)
+    new = described(spec, node_id(spec, role, original), edge.source.id, role, original)
     links: list[Link] = []
     from_decision = edge.source.kind == "decision"
     if from_decision:
         links.append(Link(edge.source.id, new.id, case_label(edge, spec, through.name), kept=True))
     else:
-        label = port_label(spec, through.name, given.type, named=names_bulk(subject), subject=subject)
+        label = port_label(spec, through.name, given.type, named=names_bulk(original), original=original)
         links.append(Link(edge.source.id, new.id, joined(given.output, label)))
-    links += _sides(subject, edge, spec, new.id)
-    links.append(Link(new.id, edge.target.id, relabelled(edge, None, subject), kept=not from_decision))
+    links += _sides(original, edge, spec, new.id)
+    links.append(Link(new.id, edge.target.id, relabelled(edge, None, original), kept=not from_decision))
     return Mutation(
-        subject,
+        original,
         ADDITION,
         f"Insert {spec.name} on {edge.source.id} -> {edge.target.id}",
         edge.flow.range,
         added=(new,),
         edges={edge.flow.index: tuple(links)},
         content=(edge.source.id, edge.output, edge.target.id, edge.port, new.id, new.role, new.prompt),
-        doubts=tuple(_doubts(subject, edge, spec)),
+        doubts=tuple(_doubts(original, edge, spec)),
     )
 
 
@@ -84,7 +84,7 @@ def work_before(edge: TypedEdge) -> TypedEdge | None:
     )
 
 
-def insert_in_branch(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Mutation:
+def insert_in_branch(original: Original, edge: TypedEdge, spec: OperatorSpec) -> Mutation:
     """A new node at the beginning of a branch that a case alone leads to: it works on what the first node there works on,
     which reads it as well; both run in this case only.
     """
@@ -92,51 +92,51 @@ def insert_in_branch(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> M
     if before is None:
         raise ValueError(f"{edge.target.id} takes nothing more")
     target, given = edge.target, source_of(before)
-    is_task = given.type is not None and subject.typed.types.fits(given.type, PROBLEM)
+    is_task = given.type is not None and original.typed.types.fits(given.type, PROBLEM)
     role = role_after(spec, given.type, is_task)
-    new = described(spec, node_id(spec, role, subject), edge.source.id, role, subject)
+    new = described(spec, node_id(spec, role, original), edge.source.id, role, original)
     links = [
         as_it_is(edge.flow),
         Link(edge.source.id, new.id, case_label(edge, spec, None)),
-        new_link(given, new.id, spec, spec.inputs[0].name, subject),
-        *_sides(subject, before, spec, new.id),
-        Link(new.id, target.id, _bulk_label(subject, before)),
+        new_link(given, new.id, spec, spec.inputs[0].name, original),
+        *_sides(original, before, spec, new.id),
+        Link(new.id, target.id, _bulk_label(original, before)),
     ]
     return Mutation(
-        subject,
+        original,
         ADDITION,
         f"Insert {spec.name} before {target.id} in case {edge.case_label} of {edge.source.id}",
         edge.flow.range,
         added=(new,),
         edges={edge.flow.index: tuple(links)},
         content=("branch", edge.source.id, edge.case_label, target.id, new.id, new.role, new.prompt),
-        doubts=tuple(_doubts(subject, before, spec)),
+        doubts=tuple(_doubts(original, before, spec)),
     )
 
 
-def _bulk_label(subject: Subject, before: TypedEdge) -> str | None:
-    return port_label(before.target.spec, before.port or "", None, named=not before.inferred, subject=subject)
+def _bulk_label(original: Original, before: TypedEdge) -> str | None:
+    return port_label(before.target.spec, before.port or "", None, named=not before.inferred, original=original)
 
 
-def _sides(subject: Subject, edge: TypedEdge, spec: OperatorSpec, new: str) -> Iterator[Link]:
+def _sides(original: Original, edge: TypedEdge, spec: OperatorSpec, new: str) -> Iterator[Link]:
     """Edges into the ports that a new node needs besides its through port, from upstream of the edge's source."""
     for port in spec.inputs[1:]:
-        source = next(feeders(subject, edge.source, port), None) if port.required else None
+        source = next(feeders(original, edge.source, port), None) if port.required else None
         if source is not None:
-            yield new_link(source, new, spec, port.name, subject)
+            yield new_link(source, new, spec, port.name, original)
 
 
-def _doubts(subject: Subject, edge: TypedEdge, spec: OperatorSpec) -> Iterator[tuple[str, str]]:
+def _doubts(original: Original, edge: TypedEdge, spec: OperatorSpec) -> Iterator[tuple[str, str]]:
     """What is wrong at first sight: the value doesn't go in, or what comes out isn't wanted."""
     through, output = spec.inputs[0], spec.outputs[0]
-    if not fits(subject, edge.type, through):
+    if not fits(original, edge.type, through):
         yield "sides", f"`{through.name}` of {spec.name} takes {through.item}; {edge.source.id} gives {edge.type}."
     port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
     if (
         port is not None
         and not edge.target.placement.findings
         and not has_variable(output.type)
-        and not fits(subject, output.type, port)
+        and not fits(original, output.type, port)
     ):
         yield "types", f"`{port.name}` of {edge.target.id} takes {port.item}; {spec.name} gives {output.type}."
     if edge.source.kind == "input" and is_voice(edge):

@@ -21,7 +21,7 @@ def is_torn(change: Mutation, mutant: Analysis) -> bool:
     wanted = change.after
     if _boxes(after.composites) != _boxes(wanted.composites) or _words(after.core) != _words(wanted.core):
         return True
-    return unit_order(after.core) is None and unit_order(change.subject.typed.core) is not None
+    return unit_order(after.core) is None and unit_order(change.original.typed.core) is not None
 
 
 def _boxes(composites: Composites) -> dict[str, tuple[object, ...]]:

@@ -22,7 +22,7 @@ from merrow_analysis.rules.registry import Flags
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Difference, difference, terms_of_nodes
 from merrow_optimizer.mutations.harm import brings_harm
-from merrow_optimizer.mutations.subject import Subject, troubles
+from merrow_optimizer.mutations.original import Original, troubles
 
 _Row = TypeVar("_Row")
 _Column = TypeVar("_Column")
@@ -37,7 +37,7 @@ class Mutation(GraphChange):
     with a sentence: they spare the typing of a graph that is wrong at first sight.
     """
 
-    subject: Subject
+    original: Original
     operator: str
     title: str
     target: Range
@@ -50,7 +50,7 @@ class Mutation(GraphChange):
         return [link for put in self.edges.values() for link in put if not self._is_old(link)]
 
     def _is_old(self, link: Link) -> bool:
-        return any(label_of(edge) == link.label for edge in self.subject.edges_between(link.source, link.target))
+        return any(label_of(edge) == link.label for edge in self.original.edges_between(link.source, link.target))
 
     @property
     def growth(self) -> int:
@@ -60,17 +60,17 @@ class Mutation(GraphChange):
     @property
     def has_too_many_edges(self) -> bool:
         """Whether it adds edges to a flowchart that Mermaid would not draw with them."""
-        return self.growth > 0 and len(self.subject.flow.chart.edges) + self.growth > MOST_EDGES
+        return self.growth > 0 and len(self.original.flow.chart.edges) + self.growth > MOST_EDGES
 
     @cached_property
     def after(self) -> TypedGraph:
         """The typed graph that follows."""
-        return graph_after(self, self.subject.typed)
+        return graph_after(self, self.original.typed)
 
     @cached_property
     def does_harm(self) -> bool | None:
         """Whether something new is wrong, by a look at what differs; None where only the whole graph tells."""
-        return brings_harm(self.subject.typed, self.after) if self.subject.is_sound else None
+        return brings_harm(self.original.typed, self.after) if self.original.is_sound else None
 
     @property
     def is_hopeless(self) -> bool:
@@ -102,14 +102,16 @@ class Mutation(GraphChange):
     def new_troubles(self) -> Counter[tuple[str, str]]:
         """Errors and warnings that the graph has only after the change."""
         found = troubles(self.after, skipped=Flags.QUICK_LOOK if self.does_harm is False else Flags.NONE)
-        return found - self.subject.troubles if found else found
+        return found - self.original.troubles if found else found
 
     @cached_property
     def difference(self) -> Difference:
         """The difference that this change declares."""
-        before = set(self.subject.analysis.settings.prompts)
-        after = (before - set(self.subject.manuscript.lost_prompts(self))) | {name for name, _ in self.gained_prompts}
-        old, new = self._differing(self.subject.typed), self._differing(self.after)
+        before = set(self.original.analysis.settings.prompts)
+        after = (before - set(self.original.workflow_text.lost_prompts(self))) | {
+            name for name, _ in self.gained_prompts
+        }
+        old, new = self._differing(self.original.typed), self._differing(self.after)
         placed = {edge.record: edge.placed for node in old for edge in node.incoming}
         same = {edge.record for node in new for edge in node.incoming if placed.get(edge.record) == edge.placed}
         return difference(terms_of_nodes(old, same), terms_of_nodes(new, same), before, after)
@@ -120,21 +122,21 @@ Proposal = Callable[[], Mutation]
 
 
 class Grid(Sequence[Proposal], Generic[_Row, _Column]):
-    """A proposal for each row and column, made when it is looked at: ``make(subject, row, column)``.
+    """A proposal for each row and column, made when it is looked at: ``make(original, row, column)``.
 
     ``own`` has for each row the number of a column that is left out, since it would change nothing.
     """
 
     def __init__(
         self,
-        make: Callable[[Subject, _Row, _Column], Mutation],
-        subject: Subject,
+        make: Callable[[Original, _Row, _Column], Mutation],
+        original: Original,
         rows: Sequence[_Row],
         columns: Sequence[_Column],
         own: Sequence[int] = (),
     ) -> None:
         self._own, self._width = own, len(columns) - bool(own)
-        self._make, self._subject, self._rows, self._columns = make, subject, rows, columns
+        self._make, self._original, self._rows, self._columns = make, original, rows, columns
 
     def __len__(self) -> int:
         return len(self._rows) * self._width
@@ -152,7 +154,7 @@ class Grid(Sequence[Proposal], Generic[_Row, _Column]):
             raise IndexError(index)
         row, column = divmod(index, self._width)
         column += bool(self._own) and column >= self._own[row]
-        return partial(self._make, self._subject, self._rows[row], self._columns[column])
+        return partial(self._make, self._original, self._rows[row], self._columns[column])
 
 
 class Joined(Sequence[Proposal]):

@@ -9,17 +9,17 @@ from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import DELETION
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import case_label, relabelled, source_of
 
 
-def proposals(subject: Subject) -> Sequence[Proposal]:
+def proposals(original: Original) -> Sequence[Proposal]:
     """The removal of each node that is neither an input, an output nor a Decision."""
-    nodes = [node for node in subject.typed.nodes if node.kind == "operator" and node.id not in subject.closed]
-    return [partial(remove, subject, node) for node in nodes]
+    nodes = [node for node in original.typed.nodes if node.kind == "operator" and node.id not in original.closed]
+    return [partial(remove, original, node) for node in nodes]
 
 
-def remove(subject: Subject, node: TypedNode) -> Mutation:
+def remove(original: Original, node: TypedNode) -> Mutation:
     """Take a node out and bridge it: its readers read what came in by its through port; side inputs are dropped."""
     through = node.spec.through if node.spec is not None else None
     # An edge from the node to itself goes with it.
@@ -29,9 +29,9 @@ def remove(subject: Subject, node: TypedNode) -> Mutation:
     edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in node.flow.incoming}
     edges.update({edge.index: () for edge in node.flow.outgoing})
     for edge in [edge for edge in node.outgoing if edge.target is not node]:
-        edges[edge.flow.index] = tuple(_bridges(subject, node, edge, coming, gates))
+        edges[edge.flow.index] = tuple(_bridges(original, node, edge, coming, gates))
     return Mutation(
-        subject,
+        original,
         DELETION,
         f"Remove {node.id}",
         node.flow.range,
@@ -42,7 +42,7 @@ def remove(subject: Subject, node: TypedNode) -> Mutation:
 
 
 def _bridges(
-    subject: Subject, node: TypedNode, edge: TypedEdge, coming: list[TypedEdge], gates: list[TypedEdge]
+    original: Original, node: TypedNode, edge: TypedEdge, coming: list[TypedEdge], gates: list[TypedEdge]
 ) -> Iterator[Link]:
     """What takes the place of one of a node's outgoing edges, in the order of its inputs."""
     kept = True
@@ -63,7 +63,7 @@ def _bridges(
         if before.source.kind == "decision":
             yield Link(before.source.id, edge.target.id, case_label(before, edge.target.spec, edge.port))
             continue
-        yield Link(before.source.id, edge.target.id, relabelled(edge, source_of(before).output, subject), kept=kept)
+        yield Link(before.source.id, edge.target.id, relabelled(edge, source_of(before).output, original), kept=kept)
         kept = False
     opened = {(other.source.id, other.case) for other in edge.target.incoming if other.order_only}
     for gate in gates:

@@ -9,7 +9,7 @@ from merrow_analysis.graph.measures.call_bounds import most_calls
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_optimizer.mutations.base import Difference
 from merrow_optimizer.mutations.change import Mutation
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 _VERBS = ("adds ", "removes ", "makes ", "up to ", "wider", "narrower")
 _MOST_TYPES = 2
@@ -51,7 +51,7 @@ def _structure(delta: Difference) -> list[str]:
 
 
 def _calls(change: Mutation) -> str:
-    before, after = change.subject.typed, change.after
+    before, after = change.original.typed, change.after
     boxes = {*change.turns, *change.unwrapped, *change.wrapped}
     names = {*change.removed, *change.substituted, *(new.id for new in change.added)}
     for graph in (before, after):
@@ -74,14 +74,14 @@ def _counted(graph: TypedGraph, names: set[str]) -> int | None:
 
 
 def _width(change: Mutation) -> str:
-    before, after = change.subject.remembered(_width_before), width(change.after)
+    before, after = change.original.remembered(_width_before), width(change.after)
     if before == after:
         return ""
     return f"{'wider' if after > before else 'narrower'}: {after} at once instead of {before}"
 
 
-def _width_before(subject: Subject) -> int:
-    return width(subject.typed)
+def _width_before(original: Original) -> int:
+    return width(original.typed)
 
 
 def width(graph: TypedGraph) -> int:
@@ -100,7 +100,7 @@ def width(graph: TypedGraph) -> int:
 
 
 def _types(change: Mutation) -> list[str]:
-    before, after = change.subject.typed, change.after
+    before, after = change.original.typed, change.after
     touched = after.core.touched
     own = {*change.removed, *change.substituted, *(new.id for new in change.added)}
     # Where boxes change, all types may.

@@ -19,10 +19,10 @@ from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
+from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.preconditions import ALL, BOXES, Precondition, failing
-from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 
-Proposals = Callable[[Subject], Iterable[Proposal]]
+Proposals = Callable[[Original], Iterable[Proposal]]
 """How an operator lists what it might do. A sequence is drawn from at random without making all of it."""
 
 OPERATORS: Mapping[str, Proposals] = {
@@ -50,23 +50,23 @@ def make(change: Mutation, preconditions: Collection[Precondition] = ALL, files:
 
 def written(change: Mutation, files: Files = NOWHERE) -> Move | Refused:
     """The move that makes a change, whether it is safe or not; refused where the text can't say it."""
-    subject = change.subject
+    original = change.original
     try:
-        manuscript = subject.manuscript
-        mutant, edits, reverse = edits_both_ways(manuscript.places, write(manuscript, change))
+        workflow_text = original.workflow_text
+        mutant, edits, reverse = edits_both_ways(workflow_text.places, write(workflow_text, change))
     except CannotWriteError as problem:
         return Refused(_WRITING, str(problem), change.title)
     except ValueError:
         return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
-    if bool(change.wrapped) or subject.needs_reading:
-        trial = files.open_after(subject.analysis, edits, mutant)
+    if bool(change.wrapped) or original.needs_reading:
+        trial = files.open_after(original.analysis, edits, mutant)
         after = trial.analysis()
-        subject.newest = mutant, trial
-        if (subject.typed.composites or change.wrapped) and is_torn(change, after):
+        original.newest = mutant, trial
+        if (original.typed.composites or change.wrapped) and is_torn(change, after):
             return Refused(
                 BOXES.name, "A Loop or Map would hold other nodes, or other edges would cross it.", change.title
             )
-        if _unsettled(subject, after):
+        if _unsettled(original, after):
             return Refused(
                 _WRITING, "What the file says of its own findings, or can't be read, would not stand.", change.title
             )
@@ -78,9 +78,9 @@ def identity(change: Mutation) -> str:
     return move_id(change.operator, *change.content)
 
 
-def _unsettled(subject: Subject, mutant: Analysis) -> bool:
+def _unsettled(original: Original, mutant: Analysis) -> bool:
     """Whether a mutant has an error or a warning that the workflow hasn't."""
-    before = {(found.code, found.message) for found in subject.analysis.diagnostics}
+    before = {(found.code, found.message) for found in original.analysis.diagnostics}
     return any(
         found.severity is not Severity.HINT and (found.code, found.message) not in before
         for found in mutant.diagnostics
@@ -88,9 +88,9 @@ def _unsettled(subject: Subject, mutant: Analysis) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _listings(proposals: Proposals) -> Callable[[Subject], Sequence[Proposal]]:
-    def listing(subject: Subject) -> Sequence[Proposal]:
-        found = proposals(subject)
+def _listings(proposals: Proposals) -> Callable[[Original], Sequence[Proposal]]:
+    def listing(original: Original) -> Sequence[Proposal]:
+        found = proposals(original)
         return found if isinstance(found, Sequence) else list(found)
 
     return listing
@@ -108,7 +108,7 @@ class Choice:
     max_nodes: int = MAX_NODES
     files: Files = NOWHERE
 
-    def listed(self, operator: str) -> Callable[[Subject], Sequence[Proposal]]:
+    def listed(self, operator: str) -> Callable[[Original], Sequence[Proposal]]:
         """How an operator's proposals are asked for, the same each time, as a sequence to draw from."""
         return _listings(self.operators[operator])
 
@@ -131,16 +131,16 @@ class Choice:
 
 def _grown(change: Mutation) -> int:
     """How many nodes there will be."""
-    return len(change.subject.flow.nodes) + len(change.added) - len(change.removed)
+    return len(change.original.flow.nodes) + len(change.added) - len(change.removed)
 
 
 DEFAULT = Choice(OPERATORS)
 
 
-def changes(subject: Subject, choice: Choice = DEFAULT) -> Iterator[Mutation]:
+def changes(original: Original, choice: Choice = DEFAULT) -> Iterator[Mutation]:
     """Everything that the operators propose, safe or not, in an order that depends on the text alone."""
     for proposals in choice.operators.values():
-        for proposal in proposals(subject):
+        for proposal in proposals(original):
             yield proposal()
 
 
@@ -148,13 +148,13 @@ def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
     """All safe moves of a workflow, lazily, in an order that depends on the text alone; none where it is not a workflow."""
     if why_unchangeable(analysis) is not None:
         return
-    subject = Subject(analysis)
-    for change in changes(subject, choice):
+    original = Original(analysis)
+    for change in changes(original, choice):
         move = choice.make_if_safe(change)
         if move is not None:
             yield move
-    for rewriting in rewritings(subject, choice.files) if SUBGRAPH in choice.operators else ():
-        made = rewriting.make(subject, choice.files)
+    for rewriting in rewritings(original, choice.files) if SUBGRAPH in choice.operators else ():
+        made = rewriting.make(original, choice.files)
         if isinstance(made, Move):
             yield made
 
@@ -163,11 +163,11 @@ def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move 
     """The move with an id; the precondition that failed where it is not safe; None where there is none of that id."""
     if why_unchangeable(analysis) is not None:
         return None
-    subject = Subject(analysis)
-    for rewriting in rewritings(subject, choice.files) if SUBGRAPH in choice.operators else ():
+    original = Original(analysis)
+    for rewriting in rewritings(original, choice.files) if SUBGRAPH in choice.operators else ():
         if rewriting.id == identifier:
-            return rewriting.make(subject, choice.files)
-    for change in changes(subject, choice):
+            return rewriting.make(original, choice.files)
+    for change in changes(original, choice):
         if identity(change) == identifier:
             return choice.make(change)
     return None
@@ -175,10 +175,10 @@ def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move 
 
 def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move | None:
     """A random safe move: the operator first, all alike, then one of its moves, all alike; None where there is none."""
-    return None if why_unchangeable(analysis) is not None else draw_from(Subject(analysis), random, choice)
+    return None if why_unchangeable(analysis) is not None else draw_from(Original(analysis), random, choice)
 
 
-def draw_from(subject: Subject, random: Random, choice: Choice = DEFAULT) -> Move | None:
+def draw_from(original: Original, random: Random, choice: Choice = DEFAULT) -> Move | None:
     """The same of a workflow that is asked more than once, which is faster from the second time on.
 
     Proposals are tried in random order until one is safe, which draws evenly from the safe ones without listing them. Those
@@ -187,11 +187,11 @@ def draw_from(subject: Subject, random: Random, choice: Choice = DEFAULT) -> Mov
     names = list(choice.operators)
     while names:
         name = names.pop(random.randrange(len(names)))
-        unsafe = subject.unsafe.setdefault(
+        unsafe = original.unsafe.setdefault(
             (choice.operators[name], choice.preconditions is ALL, choice.max_nodes), set()
         )
-        proposals = subject.remembered(choice.listed(name))
-        if name == ADDITION and len(subject.flow.nodes) >= choice.max_nodes:
+        proposals = original.remembered(choice.listed(name))
+        if name == ADDITION and len(original.flow.nodes) >= choice.max_nodes:
             unsafe.update(range(len(proposals)))  # Each of them adds a node.
         move = _draw_one(proposals, random, choice, unsafe)
         if move is not None:
@@ -247,22 +247,22 @@ class Lineage:
         self.text = text
         self.choice = choice
         self._analyser = choice.files.open(text)
-        self._subject: Subject | None = None
+        self._original: Original | None = None
 
     @property
     def analysis(self) -> Analysis:
         """The analysis of the text as it is now."""
-        return self._analyser.analysis() if self._subject is None else self._subject.analysis
+        return self._analyser.analysis() if self._original is None else self._original.analysis
 
     def grow(self, random: Random) -> Mutant | None:
         """Make a random safe move; None, and all as it was, where there is none."""
-        if self._subject is None:
+        if self._original is None:
             analysis = self._analyser.analysis()
             if why_unchangeable(analysis) is not None:
                 return None
-            self._subject = Subject(analysis)
-        was_clean = not self._subject.troubles
-        move = draw_from(self._subject, random, self.choice)
+            self._original = Original(analysis)
+        was_clean = not self._original.troubles
+        move = draw_from(self._original, random, self.choice)
         if move is None:
             return None
         self.text = move.apply(self.text)
@@ -270,5 +270,5 @@ class Lineage:
             self._analyser.edit(edit)
         # What nothing was wrong with, nothing is wrong with after a safe move.
         known = Counter[tuple[str, str]]() if was_clean and self.choice.preconditions is ALL else None
-        self._subject = Subject(self._analyser.analysis(), known)
+        self._original = Original(self._analyser.analysis(), known)
         return Mutant(move, self.text)

@@ -14,15 +14,15 @@ from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TypeTable
 from merrow_analysis.edits.change import as_it_is
 from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.nodes import TypedEdge
+from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.graph.placing.placement import PortFeed
-from merrow_analysis.graph.placing.ports import is_odd_result
 from merrow_analysis.rules.drawn.syntax_rules import MOST_EDGES
 from merrow_analysis.rules.prompt_rules import template_problems
 from merrow_analysis.rules.registry import Flags, find_rule, flags_of
 from merrow_optimizer.mutations.base import Refused
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import ADDITION, DELETION, SUBSTITUTION
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import is_voice
 
 
@@ -66,7 +66,7 @@ def _bridge(change: Mutation) -> str | None:
 def _emptied(change: Mutation) -> str | None:
     """A subgraph that loses its last node would be drawn as a node itself."""
     gone = change.removed
-    for subgraph in change.subject.flow.subgraphs.values() if gone else ():
+    for subgraph in change.original.flow.subgraphs.values() if gone else ():
         if subgraph.nodes and gone.issuperset(subgraph.nodes):
             return f"Subgraph {subgraph.id} would be left empty; it is drawn as a node then."
     return None
@@ -74,7 +74,7 @@ def _emptied(change: Mutation) -> str | None:
 
 def _input_voter(change: Mutation) -> str | None:
     """An input that comes to vote in an ensemble beside those who answer it."""
-    voters = change.subject.remembered(_input_voters)
+    voters = change.original.remembered(_input_voters)
     inputs = {node.id for node in change.after.inputs}
     for target in change.read_anew:
         for edge in change.incoming(target):
@@ -84,9 +84,9 @@ def _input_voter(change: Mutation) -> str | None:
     return None
 
 
-def _input_voters(subject: Subject) -> frozenset[tuple[str, str]]:
+def _input_voters(original: Original) -> frozenset[tuple[str, str]]:
     """Inputs that feed the solutions of ensembles, each with the ensemble."""
-    edges = [edge for node in subject.typed.inputs for edge in node.outgoing]
+    edges = [edge for node in original.typed.inputs for edge in node.outgoing]
     return frozenset((edge.source.id, edge.target.id) for edge in edges if is_voice(edge))
 
 
@@ -105,19 +105,19 @@ def _ports(change: Mutation) -> str | None:
 
 def _broken_template(change: Mutation) -> str | None:
     """A template that names a port which its node has no more, or that leaves out one that is newly fed."""
-    book = change.subject.analysis.prompts
+    book = change.original.analysis.prompts
     for node in change.differing:
         for problem in template_problems(node, book):
-            if (node.id, problem) not in change.subject.remembered(_template_problems):
+            if (node.id, problem) not in change.original.remembered(_template_problems):
                 code, port = problem
                 return f"At {node.id} this would be wrong ({code}): its template and its port `{port}` don't fit."
     return None
 
 
-def _template_problems(subject: Subject) -> frozenset[tuple[str, tuple[str, str]]]:
+def _template_problems(original: Original) -> frozenset[tuple[str, tuple[str, str]]]:
     """What is wrong with templates as they are, by node."""
-    book = subject.analysis.prompts
-    return frozenset((node.id, one) for node in subject.typed.nodes for one in template_problems(node, book))
+    book = original.analysis.prompts
+    return frozenset((node.id, one) for node in original.typed.nodes for one in template_problems(node, book))
 
 
 def _capacity(change: Mutation) -> str | None:
@@ -134,7 +134,7 @@ def _kinds(change: Mutation) -> str | None:
     """Ports that carry the task itself are fed by what fed them, or by another source of the same type."""
     ends = {(link.source, link.target) for link in change.new_links}
     targets = sorted({target for _, target in ends})
-    by_id = change.subject.typed.by_id
+    by_id = change.original.typed.by_id
     before = {
         (target, feed.port): feed.type
         for target in targets
@@ -143,7 +143,7 @@ def _kinds(change: Mutation) -> str | None:
         for feed in edge.feeds
         if feed.port in _OWN_KIND
     }
-    types = change.subject.typed.types
+    types = change.original.typed.types
     if change.operator == ADDITION:
         # The author may have led a verdict to `solution`. An insertion there could not be taken out again, since
         # a deletion leads none there.
@@ -178,7 +178,7 @@ def _is_odd_solution(edge: TypedEdge, feed: PortFeed, types: TypeTable) -> bool:
 
 def _promises(change: Mutation) -> str | None:
     for name in change.substituted:
-        if change.subject.typed.by_id[name].resolution.declared is not None:
+        if change.original.typed.by_id[name].resolution.declared is not None:
             return f"{name} says what it `returns:`; that promise was made for the operator it has."
     for node in change.added:
         if any(key == "returns" for key, _ in node.parameters):
@@ -188,7 +188,7 @@ def _promises(change: Mutation) -> str | None:
 
 def _order(change: Mutation) -> str | None:
     """The edges that stay into a node keep their order, and what replaces an edge keeps its place."""
-    chart, later = change.subject.flow.chart, change.after.flow.chart
+    chart, later = change.original.flow.chart, change.after.flow.chart
     for name in dict.fromkeys(chart.edges[index].target for index in change.edges):
         if name in change.removed or name in change.substituted:
             continue
@@ -202,7 +202,7 @@ def _order(change: Mutation) -> str | None:
 
 
 def _replaced(change: Mutation, target: str) -> int:
-    edges = change.subject.flow.chart.edges
+    edges = change.original.flow.chart.edges
     return sum(
         1
         for index, put in change.edges.items()
@@ -216,7 +216,7 @@ _ID = re.compile(r"[^\W\d]\w*")
 
 def _boxes(change: Mutation) -> str | None:
     """What holds a Loop or a Map together stays: the words on its edges, and the nodes that its parameters name."""
-    typed = change.subject.typed
+    typed = change.original.typed
     if not typed.composites:
         return None
     flow, words = typed.flow, typed.core.words

@@ -13,18 +13,18 @@ from merrow_analysis.graph.nodes import TypedEdge
 from merrow_optimizer.mutations import rewiring_heads
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import REWIRING
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import Source, fits, outputs, relabelled, source_of
 
 
-def proposals(subject: Subject) -> Sequence[Proposal]:
+def proposals(original: Original) -> Sequence[Proposal]:
     """A new source for each edge that brings a value, and another node to lead to for each edge."""
-    return Joined(_tails(subject), rewiring_heads.proposals(subject))
+    return Joined(_tails(original), rewiring_heads.proposals(original))
 
 
-def _tails(subject: Subject) -> Sequence[Proposal]:
+def _tails(original: Original) -> Sequence[Proposal]:
     """Every other output of every node for each edge that brings a value."""
-    typed = subject.typed
+    typed = original.typed
     sources = [source for node in typed.nodes for source in outputs(node)]
     place = {(source.node.id, source.output): number for number, source in enumerate(sources)}
     own = {
@@ -34,28 +34,28 @@ def _tails(subject: Subject) -> Sequence[Proposal]:
         for start in ((edge.source.id, source_of(edge).output),)
         if start in place
     }
-    return Grid(rewire, subject, list(own), sources, list(own.values()))
+    return Grid(rewire, original, list(own), sources, list(own.values()))
 
 
-def rewire(subject: Subject, edge: TypedEdge, source: Source) -> Mutation:
+def rewire(original: Original, edge: TypedEdge, source: Source) -> Mutation:
     """Let an edge start at another output."""
     what = source.node.id if source.output is None else f"{source.output} of {source.node.id}"
-    link = Link(source.node.id, edge.target.id, relabelled(edge, source.output, subject), kept=True)
+    link = Link(source.node.id, edge.target.id, relabelled(edge, source.output, original), kept=True)
     return Mutation(
-        subject,
+        original,
         REWIRING,
         f"Let {edge.target.id} read {what} instead of {edge.source.id}",
         edge.flow.range,
         edges={edge.flow.index: (link,)},
         content=(edge.source.id, edge.output, edge.target.id, edge.port, source.node.id, source.output),
-        doubts=tuple(_doubts(subject, edge, source)),
+        doubts=tuple(_doubts(original, edge, source)),
     )
 
 
-def _doubts(subject: Subject, edge: TypedEdge, source: Source) -> Iterator[tuple[str, str]]:
+def _doubts(original: Original, edge: TypedEdge, source: Source) -> Iterator[tuple[str, str]]:
     target = edge.target
-    if subject.reaches(target, source.node):
+    if original.reaches(target, source.node):
         yield "bridge", f"{source.node.id} comes after {target.id}: they would wait for each other."
     port = next((port for port in target.input_ports if port.name == edge.port), None)
-    if port is not None and not fits(subject, source.type, port):
+    if port is not None and not fits(original, source.type, port):
         yield "types", f"`{port.name}` of {target.id} takes {port.item}; {source.node.id} gives {source.type}."

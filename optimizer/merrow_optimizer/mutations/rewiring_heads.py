@@ -11,7 +11,7 @@ from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import REWIRING
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import case_label, fits, joined, names_bulk, port_label, source_of
 
 _READERS = ("operator", "output")
@@ -24,15 +24,15 @@ class Head(NamedTuple):
     port: InputPort | None
 
 
-def proposals(subject: Subject) -> Sequence[Proposal]:
+def proposals(original: Original) -> Sequence[Proposal]:
     """For each edge that brings a value every port that is open for one more, for each case edge every node."""
-    nodes, edges = subject.typed.nodes, [edge for edge in subject.typed.edges if _may_move(edge)]
+    nodes, edges = original.typed.nodes, [edge for edge in original.typed.edges if _may_move(edge)]
     plain = [edge for edge in edges if edge.source.kind != "decision"]
     valued = [edge for edge in edges if edge.source.kind == "decision" and edge.source.placement.signature.has_value]
     bare = [edge for edge in edges if edge.source.kind == "decision" and not edge.source.placement.signature.has_value]
     return Joined(
         *(
-            Grid(lead_to, subject, some, [head for node in nodes for head in heads(some[0], node)])
+            Grid(lead_to, original, some, [head for node in nodes for head in heads(some[0], node)])
             for some in (plain, valued, bare)
             if some
         )
@@ -69,40 +69,40 @@ def is_open(node: TypedNode, port: InputPort) -> bool:
     return port.many or (port.name not in node.placement.fed and port.name not in node.resolution.literals)
 
 
-def lead_to(subject: Subject, edge: TypedEdge, head: Head) -> Mutation:
+def lead_to(original: Original, edge: TypedEdge, head: Head) -> Mutation:
     """Let an edge lead to another port, of another node or of its own."""
     node, port = head
     name = None if port is None else port.name
     what = edge.source.id if edge.case_label is None else f"case {edge.case_label} of {edge.source.id}"
     start = None if edge.source.kind == "decision" else source_of(edge).output
-    label = _label(subject, edge, node, name, start)
+    label = _label(original, edge, node, name, start)
     silent = name is None or node.spec is None or (name == node.spec.bulk and edge.source.kind != "decision")
     where = node.id if silent else f"`{name}` of {node.id}"
     old = edge.target.id if edge.target is not node else f"its `{edge.port}`" if edge.port else "it alone"
     return Mutation(
-        subject,
+        original,
         REWIRING,
         f"Lead {what if start is None else f'{start} of {what}'} to {where} instead of {old}",
         edge.flow.range,
         edges={edge.flow.index: (Link(edge.source.id, node.id, label, kept=True),)},
         content=("head", edge.source.id, edge.output, edge.case_label, edge.target.id, edge.port, node.id, name),
-        doubts=tuple(_doubts(subject, edge, head)),
+        doubts=tuple(_doubts(original, edge, head)),
     )
 
 
-def _label(subject: Subject, edge: TypedEdge, node: TypedNode, port: str | None, start: str | None) -> str | None:
+def _label(original: Original, edge: TypedEdge, node: TypedNode, port: str | None, start: str | None) -> str | None:
     if edge.source.kind == "decision":
         return case_label(edge, node.spec, port)
-    named = names_bulk(subject)
-    return joined(start, port_label(node.spec, port or "", edge.type, named=named, subject=subject))
+    named = names_bulk(original)
+    return joined(start, port_label(node.spec, port or "", edge.type, named=named, original=original))
 
 
-def _doubts(subject: Subject, edge: TypedEdge, head: Head) -> Iterator[tuple[str, str]]:
+def _doubts(original: Original, edge: TypedEdge, head: Head) -> Iterator[tuple[str, str]]:
     node, port = head
     source, target = edge.source, edge.target
     if node is target and (port is None or port.name == edge.port) and (port is None) == (edge.port is None):
         yield "bridge", f"The edge leads to {node.id} already."
-    elif node is not target and subject.reaches(node, source):
+    elif node is not target and original.reaches(node, source):
         yield "bridge", f"{source.id} comes after {node.id}: they would wait for each other."
     left = [other for other in target.incoming if other is not edge]
     if node is not target and not left:
@@ -114,7 +114,7 @@ def _doubts(subject: Subject, edge: TypedEdge, head: Head) -> Iterator[tuple[str
     given = source.placement.signature.value if source.kind == "decision" else edge.type
     if given == ENTRY_POINT != port.item or (given == PROBLEM != port.item and not _takes_work(node, port)):
         yield "kinds", f"`{port.name}` of {node.id} is for something else than what {source.id} gives."
-    elif not fits(subject, given, port):
+    elif not fits(original, given, port):
         yield "types", f"`{port.name}` of {node.id} takes {port.item}; {source.id} gives {given}."
 
 

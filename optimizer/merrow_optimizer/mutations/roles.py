@@ -8,7 +8,7 @@ from typing import NamedTuple
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import CODE, FEEDBACK, PROBLEM, Type
 from merrow_analysis.edits.change import NewNode
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 _WIDTH = 100
 """Columns of a prompt's lines in the front matter."""
@@ -85,18 +85,18 @@ def role_after(spec: OperatorSpec, given: Type | None, types_fit_problem: bool) 
     return EXPLAIN if given == CODE else IMPROVE
 
 
-def described(spec: OperatorSpec, new_id: str, beside: str, role: Role | None, subject: Subject) -> NewNode:
+def described(spec: OperatorSpec, new_id: str, beside: str, role: Role | None, original: Original) -> NewNode:
     """A new node that plays a role. Its prompt goes where the file keeps its prompts: the front matter, where that
     has any, else the node's metadata.
     """
     if role is None:
         return NewNode(new_id, spec, beside)
-    prompts = subject.analysis.settings.prompts
+    prompts = original.analysis.settings.prompts
     if not prompts:
         return NewNode(new_id, spec, beside, role.name, role.prompt)
     if prompts.get(role.name, "").split() == role.prompt.split():
         return NewNode(new_id, spec, beside, role.name)
-    taken = subject.analysis.prompts.prompts
+    taken = original.analysis.prompts.prompts
     name, number = role.name, 1
     while name.casefold() in taken:
         number += 1
@@ -104,6 +104,6 @@ def described(spec: OperatorSpec, new_id: str, beside: str, role: Role | None, s
     return NewNode(new_id, spec, beside, name, fill(role.prompt, _WIDTH) + "\n", prompt_name=name)
 
 
-def node_id(spec: OperatorSpec, role: Role | None, subject: Subject) -> str:
+def node_id(spec: OperatorSpec, role: Role | None, original: Original) -> str:
     """A free id in the case that the file's own ids have."""
-    return subject.free_name(subject.cased(spec.name.upper() if role is None else role.id))
+    return original.free_name(original.cased(spec.name.upper() if role is None else role.id))

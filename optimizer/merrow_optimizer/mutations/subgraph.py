@@ -14,6 +14,7 @@ from itertools import chain, count, islice
 from typing import Generic, NamedTuple, TypeVar
 
 from merrow_optimizer.mutations.change import Proposal
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern, built_in_patterns
 from merrow_optimizer.mutations.subgraph_around import Core, around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
@@ -21,7 +22,6 @@ from merrow_optimizer.mutations.subgraph_instead import LARGEST_PART, Part, can_
 from merrow_optimizer.mutations.subgraph_loops import loop_proposals
 from merrow_optimizer.mutations.subgraph_maps import mapping
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
-from merrow_optimizer.mutations.subject import Subject
 
 _Item = TypeVar("_Item")
 
@@ -33,41 +33,41 @@ class Group(NamedTuple):
     proposals: Iterator[Proposal]
 
 
-def proposals(subject: Subject, patterns: Iterable[Pattern] | None = None) -> Sequence[Proposal]:
+def proposals(original: Original, patterns: Iterable[Pattern] | None = None) -> Sequence[Proposal]:
     """Every pattern around every node, in place of every part, every instance back to its core, and what can be done to and with
     Loops and Maps.
 
     ``patterns`` are the built-in ones unless told otherwise.
     """
-    return [proposal for group in groups(subject, patterns) for proposal in group.proposals]
+    return [proposal for group in groups(original, patterns) for proposal in group.proposals]
 
 
-def groups(subject: Subject, patterns: Iterable[Pattern] | None = None) -> list[Group]:
+def groups(original: Original, patterns: Iterable[Pattern] | None = None) -> list[Group]:
     """The same, apart: first each pattern's, the largest part of them."""
     known = tuple(built_in_patterns() if patterns is None else patterns)
-    nodes = subject.typed.nodes
-    suiting = [pattern for pattern in known if suits(subject, pattern)]
+    nodes = original.typed.nodes
+    suiting = [pattern for pattern in known if suits(original, pattern)]
     mosts = [len(nodes) * (1 if pattern.core is not None else LARGEST_PART) for pattern in suiting]
-    found = [Group(most, _uses(subject, pattern)) for most, pattern in zip(mosts, suiting, strict=True)]
+    found = [Group(most, _uses(original, pattern)) for most, pattern in zip(mosts, suiting, strict=True)]
     # To look for instances takes long where there are none; so they are looked for behind the uses of a pattern.
     last = found.pop() if found else Group(0, iter(()))
-    found.append(Group(last.most + len(nodes) * len(known), chain(last.proposals, _back(subject, known))))
-    found.append(Group(3 * len(subject.typed.composites.boxes) + len(nodes), loop_proposals(subject)))
-    over = (proposal for node in nodes for proposal in mapping(subject, node))
-    return [*found, Group(len(subject.typed.edges), over)]
+    found.append(Group(last.most + len(nodes) * len(known), chain(last.proposals, _back(original, known))))
+    found.append(Group(3 * len(original.typed.composites.boxes) + len(nodes), loop_proposals(original)))
+    over = (proposal for node in nodes for proposal in mapping(original, node))
+    return [*found, Group(len(original.typed.edges), over)]
 
 
-def _back(subject: Subject, known: tuple[Pattern, ...]) -> Iterator[Proposal]:
-    yield from (partial(reduce_to_core, subject, instance) for instance in instances(subject, known))
+def _back(original: Original, known: tuple[Pattern, ...]) -> Iterator[Proposal]:
+    yield from (partial(reduce_to_core, original, instance) for instance in instances(original, known))
 
 
-def _uses(subject: Subject, pattern: Pattern) -> Iterator[Proposal]:
+def _uses(original: Original, pattern: Pattern) -> Iterator[Proposal]:
     if pattern.core is not None:
-        cores = subject.remembered(_cores)
-        yield from (partial(around, subject, pattern, core.node) for core in cores if can_go_around(pattern, core))
+        cores = original.remembered(_cores)
+        yield from (partial(around, original, pattern, core.node) for core in cores if can_go_around(pattern, core))
     else:
-        regions = subject.remembered(_parts)
-        yield from (partial(instead, subject, pattern, part) for part in regions if can_stand_for(pattern, part))
+        regions = original.remembered(_parts)
+        yield from (partial(instead, original, pattern, part) for part in regions if can_stand_for(pattern, part))
 
 
 class _Shared(Generic[_Item]):
@@ -87,14 +87,14 @@ class _Shared(Generic[_Item]):
             yield self._made[number]
 
 
-def _cores(subject: Subject) -> _Shared[Core]:
-    return _Shared(core for node in subject.typed.nodes for core in possible_cores(subject, [node]))
+def _cores(original: Original) -> _Shared[Core]:
+    return _Shared(core for node in original.typed.nodes for core in possible_cores(original, [node]))
 
 
-def _parts(subject: Subject) -> _Shared[Part]:
-    return _Shared(part for node in subject.typed.nodes for part in parts_ending_in(subject, node))
+def _parts(original: Original) -> _Shared[Part]:
+    return _Shared(part for node in original.typed.nodes for part in parts_ending_in(original, node))
 
 
-def with_patterns(patterns: Iterable[Pattern]) -> Callable[[Subject], Sequence[Proposal]]:
+def with_patterns(patterns: Iterable[Pattern]) -> Callable[[Original], Sequence[Proposal]]:
     """The operator with these patterns, in place of the built-in ones alone."""
     return partial(proposals, patterns=tuple(patterns))

@@ -9,6 +9,7 @@ from merrow_analysis.edits.change import Link, as_it_is, label_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import (
     Filled,
@@ -19,7 +20,6 @@ from merrow_optimizer.mutations.subgraph_boundary import (
     readers,
     sides,
 )
-from merrow_optimizer.mutations.subject import Subject
 
 
 class Core(NamedTuple):
@@ -32,7 +32,7 @@ class Core(NamedTuple):
     can_be_copied: bool
 
 
-def possible_cores(subject: Subject, among: Sequence[TypedNode] | None = None) -> list[Core]:
+def possible_cores(original: Original, among: Sequence[TypedNode] | None = None) -> list[Core]:
     """The nodes that patterns may be put around, of all or ``among`` some."""
     return [
         Core(
@@ -40,8 +40,8 @@ def possible_cores(subject: Subject, among: Sequence[TypedNode] | None = None) -
             not has_odd_readers(node) and bool(readers(node)),
             node.resolution.declared is None and not node.resolution.samples and _solves(node),
         )
-        for node in (subject.typed.nodes if among is None else among)
-        if node.kind == "operator" and node.spec is not None and node.id not in subject.closed and node.incoming
+        for node in (original.typed.nodes if among is None else among)
+        if node.kind == "operator" and node.spec is not None and node.id not in original.closed and node.incoming
         if all(edge.target is not node for edge in node.outgoing)
     ]
 
@@ -84,15 +84,15 @@ def _port(pattern: Pattern, core: TypedNode, edge: PatternEdge) -> str | None:
     return port.name if port.many or not fed else None
 
 
-def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Mutation:
+def around(original: Original, pattern: Pattern, core: TypedNode) -> Mutation:
     """Put a pattern around a node."""
-    givers = sides(subject, pattern) or {}
-    filled, new = fill(subject, pattern, givers, core.id, core)
+    givers = sides(original, pattern) or {}
+    filled, new = fill(original, pattern, givers, core.id, core)
     last = core.flow.incoming[-1]
-    into_core = [link(subject, filled, edge, _port(pattern, core, edge)) for edge in pattern.into(pattern.core or "")]
+    into_core = [link(original, filled, edge, _port(pattern, core, edge)) for edge in pattern.into(pattern.core or "")]
     links = _beside(core, filled, pattern)
     for node in pattern.nodes:
-        links += (link(subject, filled, edge) for edge in pattern.into(node.id))
+        links += (link(original, filled, edge) for edge in pattern.into(node.id))
     edges: dict[int, tuple[Link, ...]] = {}
     if pattern.exit == pattern.core:
         edges[last.index] = (as_it_is(last), *links, *into_core)
@@ -100,10 +100,10 @@ def around(subject: Subject, pattern: Pattern, core: TypedNode) -> Mutation:
         if into_core:
             edges[last.index] = (as_it_is(last), *into_core)
         for number, edge in enumerate(readers(core)):
-            led = read_on(subject, edge, filled.ids[pattern.exit], pattern.exit_output)
+            led = read_on(original, edge, filled.ids[pattern.exit], pattern.exit_output)
             edges[edge.flow.index] = (*links, led) if number == 0 else (led,)
     return Mutation(
-        subject,
+        original,
         SUBGRAPH,
         pattern.title.replace("{core}", core.id).replace("{part}", core.id),
         core.flow.range,

@@ -10,9 +10,9 @@ from merrow_analysis.definitions.types import TEXT, Type, is_variable, item_of
 from merrow_analysis.edits.change import Link, NewNode
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge, PatternNode
 from merrow_optimizer.mutations.roles import Role, described
-from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import joined, names_bulk, port_label, relabelled
 
 
@@ -28,23 +28,23 @@ class Filled:
     outputs: dict[str, str | None] = field(default_factory=dict)
 
 
-def sides(subject: Subject, pattern: Pattern) -> dict[str, TypedNode] | None:
+def sides(original: Original, pattern: Pattern) -> dict[str, TypedNode] | None:
     """The workflow's input for each of the pattern's side holes; None where it lacks one."""
     found: dict[str, TypedNode] = {}
     for name, type_ in pattern.sides.items():
-        giver = next((node for node in subject.typed.inputs if next(iter(node.outputs.values()), None) == type_), None)
+        giver = next((node for node in original.typed.inputs if next(iter(node.outputs.values()), None) == type_), None)
         if giver is None:
             return None
         found[name] = giver
     return found
 
 
-def suits(subject: Subject, pattern: Pattern) -> bool:
+def suits(original: Original, pattern: Pattern) -> bool:
     """Whether the workflow has the inputs that a pattern reads, and its operators with the same ports."""
-    if sides(subject, pattern) is None:
+    if sides(original, pattern) is None:
         return False
     for node in pattern.nodes:
-        known = subject.typed.operators.named(node.spec.name)
+        known = original.typed.operators.named(node.spec.name)
         if known is not node.spec and (
             known is None or known.inputs != node.spec.inputs or known.outputs != node.spec.outputs
         ):
@@ -64,7 +64,7 @@ def has_odd_readers(node: TypedNode) -> bool:
 
 
 def fill(
-    subject: Subject, pattern: Pattern, givers: Mapping[str, TypedNode], beside: str, core: TypedNode | None = None
+    original: Original, pattern: Pattern, givers: Mapping[str, TypedNode], beside: str, core: TypedNode | None = None
 ) -> tuple[Filled, list[NewNode]]:
     """Name a pattern's nodes in a workflow and describe them; ``givers`` fill its side holes."""
     filled = Filled()
@@ -79,28 +79,28 @@ def fill(
     taken: list[str] = []
     for copy in pattern.copies:
         if core is not None and core.spec is not None:
-            name = subject.free_name(core.id, taken)
+            name = original.free_name(core.id, taken)
             taken.append(name)
             filled.ids[copy.id], filled.specs[copy.id] = name, core.spec
             filled.types[copy.id] = next(iter(core.outputs.values()), None)
-            new.append(_copied(subject, copy, core, name, beside))
+            new.append(_copied(original, copy, core, name, beside))
     for node in pattern.nodes:
-        name = subject.free_name(subject.cased(node.id), taken)
+        name = original.free_name(original.cased(node.id), taken)
         taken.append(name)
-        spec = subject.typed.operators.named(node.spec.name) or node.spec
+        spec = original.typed.operators.named(node.spec.name) or node.spec
         filled.ids[node.id], filled.specs[node.id] = name, spec
-        new.append(_described(subject, node, spec, name, beside))
+        new.append(_described(original, node, spec, name, beside))
     return filled, new
 
 
-def _described(subject: Subject, node: PatternNode, spec: OperatorSpec, name: str, beside: str) -> NewNode:
+def _described(original: Original, node: PatternNode, spec: OperatorSpec, name: str, beside: str) -> NewNode:
     role = None if node.role is None or node.prompt is None else Role(node.role, name, node.prompt.strip())
-    made = described(spec, name, beside, role, subject)
+    made = described(spec, name, beside, role, original)
     parameters = tuple((key, value) for key, value in node.parameters.items())
     return NewNode(made.id, made.spec, made.beside, made.role, made.prompt, parameters, made.prompt_name)
 
 
-def _copied(subject: Subject, copy: PatternNode, core: TypedNode, name: str, beside: str) -> NewNode:
+def _copied(original: Original, copy: PatternNode, core: TypedNode, name: str, beside: str) -> NewNode:
     """A further sample of the core: what it says, but for what the copy says otherwise."""
     assert core.spec is not None  # noqa: S101 - for the type checker; the caller has looked
     own = dict(copy.parameters)
@@ -111,7 +111,7 @@ def _copied(subject: Subject, copy: PatternNode, core: TypedNode, name: str, bes
     }
     if copy.role is not None and copy.prompt is not None:
         values = {key: value for key, value in values.items() if key not in ("role", "instruction", "prompt")}
-        made = described(core.spec, name, beside, Role(copy.role, name, copy.prompt.strip()), subject)
+        made = described(core.spec, name, beside, Role(copy.role, name, copy.prompt.strip()), original)
     else:
         said = role_of(core)
         key = core.spec.instruction_key or "role"
@@ -124,11 +124,11 @@ def _copied(subject: Subject, copy: PatternNode, core: TypedNode, name: str, bes
     return NewNode(made.id, made.spec, made.beside, made.role, made.prompt, tuple(values.items()), made.prompt_name)
 
 
-def link(subject: Subject, filled: Filled, edge: PatternEdge, port: str | None = None) -> Link:
+def link(original: Original, filled: Filled, edge: PatternEdge, port: str | None = None) -> Link:
     """An edge of a pattern in the workflow; ``port`` where the target calls it otherwise."""
     spec = filled.specs[edge.target]
     given = filled.types.get(edge.source) if edge.source in filled.types else _given(filled, edge)
-    label = port_label(spec, port or edge.port, given, named=names_bulk(subject), subject=subject)
+    label = port_label(spec, port or edge.port, given, named=names_bulk(original), original=original)
     output = edge.output if edge.output is not None else filled.outputs.get(edge.source)
     return Link(filled.ids[edge.source], filled.ids[edge.target], joined(output, label))
 
@@ -143,9 +143,9 @@ def _given(filled: Filled, edge: PatternEdge) -> Type:
     return TEXT if output is None or is_variable(inner) else output.type
 
 
-def read_on(subject: Subject, edge: TypedEdge, source: str, output: str | None) -> Link:
+def read_on(original: Original, edge: TypedEdge, source: str, output: str | None) -> Link:
     """A reader's edge that starts at another node now, in the same place."""
-    return Link(source, edge.target.id, relabelled(edge, output, subject), kept=True)
+    return Link(source, edge.target.id, relabelled(edge, output, original), kept=True)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern
 from merrow_optimizer.mutations.subgraph_boundary import (
     fill,
@@ -20,7 +21,6 @@ from merrow_optimizer.mutations.subgraph_boundary import (
     readers,
     sides,
 )
-from merrow_optimizer.mutations.subject import Subject
 
 LARGEST_PART = 8
 """Nodes of a part that is exchanged at once; a larger one is most of the workflow."""
@@ -38,36 +38,36 @@ class Part:
     entry: TypedEdge | None
 
 
-def parts_ending_in(subject: Subject, last: TypedNode) -> Iterator[Part]:
+def parts_ending_in(original: Original, last: TypedNode) -> Iterator[Part]:
     """The parts that end in a node: the node alone, then with those that work for it alone, and so on."""
-    if not _can_go(subject, last) or has_odd_readers(last) or len(readers(last)) < len(last.outgoing):
+    if not _can_go(original, last) or has_odd_readers(last) or len(readers(last)) < len(last.outgoing):
         return
     inside = {last.index}
     while len(inside) <= LARGEST_PART:
-        part = _part(subject, last, inside)
+        part = _part(original, last, inside)
         if part is not None:
             yield part
         more = {
             edge.source.index
             for index in inside
-            for edge in subject.typed.node(index).incoming
-            if edge.source.index not in inside and _works_for(subject, edge.source, inside)
+            for edge in original.typed.node(index).incoming
+            if edge.source.index not in inside and _works_for(original, edge.source, inside)
         }
         if not more:
             return
         inside |= more
 
 
-def _can_go(subject: Subject, node: TypedNode) -> bool:
-    return node.kind == "operator" and node.id not in subject.closed and node.resolution.declared is None
+def _can_go(original: Original, node: TypedNode) -> bool:
+    return node.kind == "operator" and node.id not in original.closed and node.resolution.declared is None
 
 
-def _works_for(subject: Subject, node: TypedNode, inside: set[int]) -> bool:
-    return _can_go(subject, node) and all(edge.target.index in inside for edge in node.outgoing)
+def _works_for(original: Original, node: TypedNode, inside: set[int]) -> bool:
+    return _can_go(original, node) and all(edge.target.index in inside for edge in node.outgoing)
 
 
-def _part(subject: Subject, last: TypedNode, inside: set[int]) -> Part | None:
-    nodes = tuple(subject.typed.node(index) for index in sorted(inside))
+def _part(original: Original, last: TypedNode, inside: set[int]) -> Part | None:
+    nodes = tuple(original.typed.node(index) for index in sorted(inside))
     entering = [
         edge
         for node in nodes
@@ -94,28 +94,28 @@ def can_stand_for(pattern: Pattern, part: Part) -> bool:
     return not own or not own <= roles
 
 
-def instead(subject: Subject, pattern: Pattern, part: Part) -> Mutation:
+def instead(original: Original, pattern: Pattern, part: Part) -> Mutation:
     """Put a pattern in place of a part."""
-    givers = dict(sides(subject, pattern) or {})
+    givers = dict(sides(original, pattern) or {})
     if pattern.entry is not None and part.entry is not None:
         givers[pattern.entry] = part.entry.source
     beside = part.entry.source.id if part.entry is not None else next(iter(givers.values())).id
-    filled, new = fill(subject, pattern, givers, beside)
+    filled, new = fill(original, pattern, givers, beside)
     if pattern.entry is not None and part.entry is not None:
         default = next(iter(part.entry.source.outputs), None)
         filled.outputs[pattern.entry] = None if part.entry.output == default else part.entry.output
         filled.types[pattern.entry] = part.entry.type
-    links = [link(subject, filled, edge) for node in pattern.nodes for edge in pattern.into(node.id)]
+    links = [link(original, filled, edge) for node in pattern.nodes for edge in pattern.into(node.id)]
     removed = frozenset(node.id for node in part.nodes)
     edges: dict[int, tuple[Link, ...]] = {
         edge.index: () for node in part.nodes for edge in (*node.flow.incoming, *node.flow.outgoing)
     }
     for number, edge in enumerate(readers(part.last)):
-        led = read_on(subject, edge, filled.ids[pattern.exit], pattern.exit_output)
+        led = read_on(original, edge, filled.ids[pattern.exit], pattern.exit_output)
         edges[edge.flow.index] = (*links, led) if number == 0 else (led,)
     names = [node.id for node in part.nodes]
     return Mutation(
-        subject,
+        original,
         SUBGRAPH,
         pattern.title.replace("{part}", listed(names)).replace("{core}", listed(names)),
         part.last.flow.range,

@@ -15,68 +15,68 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.places.box_places import range_of
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.roles import node_id
-from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import Source, feeders, fits, new_link
 
 _REVIEW = "Review"
 
 
-def loop_proposals(subject: Subject) -> Iterator[Proposal]:
+def loop_proposals(original: Original) -> Iterator[Proposal]:
     """One turn more and one less for each Loop, each one without an ``over`` edge taken back to its nodes, and a Loop around each
     node whose work can be reviewed.
     """
-    for box in subject.typed.composites:
-        yield from proposals_for(subject, box)
-    for node in subject.typed.nodes:
-        yield from reviewing(subject, node)
+    for box in original.typed.composites:
+        yield from proposals_for(original, box)
+    for node in original.typed.nodes:
+        yield from reviewing(original, node)
 
 
-def proposals_for(subject: Subject, box: Composite) -> Iterator[Proposal]:
+def proposals_for(original: Original, box: Composite) -> Iterator[Proposal]:
     """What can be done to one box; nothing to a Map, and to a Loop that has no id."""
-    if box.kind != "loop" or subject.flow.subgraphs[box.id].name is None:
+    if box.kind != "loop" or original.flow.subgraphs[box.id].name is None:
         return
     most = count_of(box, "max")
     for turns in (most + 1, most - 1):
         if 1 <= turns <= MOST_TURNS:
-            yield partial(with_turns, subject, box, turns)
-    if not any(edge.word == OVER and edge.left[0] == box.id for edge in subject.typed.edges):
-        yield partial(unwrap, subject, box)
+            yield partial(with_turns, original, box, turns)
+    if not any(edge.word == OVER and edge.left[0] == box.id for edge in original.typed.edges):
+        yield partial(unwrap, original, box)
 
 
-def reviewing(subject: Subject, node: TypedNode) -> Iterator[Proposal]:
+def reviewing(original: Original, node: TypedNode) -> Iterator[Proposal]:
     """A Loop around a node whose work a review can judge and advise."""
-    spec, review = node.spec, subject.typed.operators.named(_REVIEW)
+    spec, review = node.spec, original.typed.operators.named(_REVIEW)
     port = None if spec is None else spec.through
     if spec is None or spec.is_ensemble or spec.is_decision or port is None or not port.many or review is None:
         return
-    if node.id in subject.closed or not node.outgoing or node.resolution.samples or not review.built_in:
+    if node.id in original.closed or not node.outgoing or node.resolution.samples or not review.built_in:
         return
-    if fits(subject, FEEDBACK, port) and fits(
-        subject, next(iter(node.outputs.values()), None), review.ports["solution"]
+    if fits(original, FEEDBACK, port) and fits(
+        original, next(iter(node.outputs.values()), None), review.ports["solution"]
     ):
-        task = next(feeders(subject, node, review.ports["problem"]), None)
+        task = next(feeders(original, node, review.ports["problem"]), None)
         if task is not None and task.node is not node:
-            yield partial(wrap, subject, node, task)
+            yield partial(wrap, original, node, task)
 
 
-def wrap(subject: Subject, node: TypedNode, task: Source) -> Mutation:
+def wrap(original: Original, node: TypedNode, task: Source) -> Mutation:
     """Let a node work until a review accepts what it gives, advised by what the review said of it before."""
     spec = node.spec
     port = None if spec is None else spec.through
-    review = subject.typed.operators.named(_REVIEW)
+    review = original.typed.operators.named(_REVIEW)
     if port is None or review is None:
         raise ValueError(f"{node.id} can't be reviewed")
-    judge = NewNode(node_id(review, None, subject), review, node.id)
-    box = subject.free_name(subject.cased("REFINE"), [judge.id])
+    judge = NewNode(node_id(review, None, original), review, node.id)
+    box = original.free_name(original.cased("REFINE"), [judge.id])
     links = (
         Link(node.id, judge.id, "solution"),
-        new_link(task, judge.id, review, "problem", subject),
+        new_link(task, judge.id, review, "problem", original),
         Link(judge.id, node.id, f"{AGAIN}:feedback:{port.name}"),
     )
     last = node.outgoing[-1].flow
     return Mutation(
-        subject,
+        original,
         SUBGRAPH,
         f"Review {node.id} and repeat it until it is accepted",
         node.flow.range,
@@ -87,21 +87,21 @@ def wrap(subject: Subject, node: TypedNode, task: Source) -> Mutation:
     )
 
 
-def with_turns(subject: Subject, box: Composite, turns: int) -> Mutation:
+def with_turns(original: Original, box: Composite, turns: int) -> Mutation:
     """Give a Loop another number of turns."""
     return Mutation(
-        subject,
+        original,
         SUBGRAPH,
         f"Let {box.id} have up to {turns} turn{'' if turns == 1 else 's'}",
-        range_of(subject.flow.subgraphs[box.id]),
+        range_of(original.flow.subgraphs[box.id]),
         turns={box.id: turns},
         content=("turns", box.id, turns),
     )
 
 
-def unwrap(subject: Subject, box: Composite) -> Mutation:
+def unwrap(original: Original, box: Composite) -> Mutation:
     """Make a mere group of a Loop: its edges back go, and its nodes run once."""
-    typed = subject.typed
+    typed = original.typed
     edges: dict[int, tuple[Link, ...]] = {edge.flow.index: () for edge in typed.again if edge.border.scope == box.id}
     left = {edge.target.id for edge in typed.again if edge.border.scope != box.id}
     for edge in typed.edges:
@@ -109,10 +109,10 @@ def unwrap(subject: Subject, box: Composite) -> Mutation:
             text = typed.core.text_of(edge.record)
             edges[edge.flow.index] = (Link(edge.source.id, edge.target.id, text, kept=True),)
     return Mutation(
-        subject,
+        original,
         SUBGRAPH,
         f"Run the nodes of {box.id} once",
-        range_of(subject.flow.subgraphs[box.id]),
+        range_of(original.flow.subgraphs[box.id]),
         edges=edges,
         unwrapped=frozenset({box.id}),
         content=("unwrap", box.id),

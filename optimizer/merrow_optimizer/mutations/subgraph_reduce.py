@@ -9,9 +9,9 @@ from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import has_odd_readers, listed, read_on
-from merrow_optimizer.mutations.subject import Subject
 
 _Fed = tuple[int, str | None, str | None]
 """An edge into a node by what it brings: the source's number, its output, and the port."""
@@ -27,7 +27,7 @@ class Instance:
 
 
 def instances(
-    subject: Subject, patterns: Iterable[Pattern], touching: Iterable[TypedNode] | None = None
+    original: Original, patterns: Iterable[Pattern], touching: Iterable[TypedNode] | None = None
 ) -> Iterator[Instance]:
     """Where patterns with a core are in a workflow, or only there where they touch certain nodes; one place that looks like
     several patterns counts once.
@@ -37,8 +37,8 @@ def instances(
     for pattern in patterns:
         if pattern.core is None:
             continue
-        for last in subject.typed.nodes if meant is None else _behind(meant, pattern):
-            instance = _Search(subject, pattern).ending_in(last) if last.kind == "operator" else None
+        for last in original.typed.nodes if meant is None else _behind(meant, pattern):
+            instance = _Search(original, pattern).ending_in(last) if last.kind == "operator" else None
             if instance is None or (meant is not None and not _touches(instance, meant)):
                 continue
             key = instance.core.id, frozenset(node.id for node in instance.removed)
@@ -66,7 +66,7 @@ def _touches(instance: Instance, nodes: list[TypedNode]) -> bool:
 class _Search:
     """One try to lay a pattern over a workflow, from its last node back; ``bound`` maps its names to nodes."""
 
-    subject: Subject
+    original: Original
     pattern: Pattern
     bound: dict[str, TypedNode] = field(default_factory=dict)
 
@@ -82,7 +82,7 @@ class _Search:
             return None
         removed = [self.bound[name] for name in names]
         inside = {node.index for node in (*removed, core)}
-        if len(inside) != len(removed) + 1 or any(node.id in self.subject.closed for node in removed):
+        if len(inside) != len(removed) + 1 or any(node.id in self.original.closed for node in removed):
             return None
         if last is not core and any(edge.target.index in inside for edge in last.outgoing):
             return None  # a cycle
@@ -168,7 +168,7 @@ def _fed(node: TypedNode) -> list[_Fed]:
     return [(edge.source.index, edge.output or "", edge.port or "") for edge in node.incoming]
 
 
-def reduce_to_core(subject: Subject, instance: Instance) -> Mutation:
+def reduce_to_core(original: Original, instance: Instance) -> Mutation:
     """Take an instance of a pattern back to its core."""
     core, last = instance.core, instance.last
     removed = frozenset(node.id for node in instance.removed)
@@ -177,10 +177,10 @@ def reduce_to_core(subject: Subject, instance: Instance) -> Mutation:
     }
     if last is not core:
         for edge in last.outgoing:
-            edges[edge.flow.index] = (read_on(subject, edge, core.id, None),)
+            edges[edge.flow.index] = (read_on(original, edge, core.id, None),)
     names = [node.id for node in instance.removed]
     return Mutation(
-        subject,
+        original,
         SUBGRAPH,
         f"Keep {core.id} alone, without {listed(names)}",
         core.flow.range,

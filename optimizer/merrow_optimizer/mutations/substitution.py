@@ -10,8 +10,8 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import read_label
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBSTITUTION
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
-from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import (
     Source,
     case_label,
@@ -26,29 +26,29 @@ from merrow_optimizer.mutations.wiring import (
 )
 
 
-def proposals(subject: Subject) -> Sequence[Proposal]:
+def proposals(original: Original) -> Sequence[Proposal]:
     """Every other operator for each node that has one; those that ask no model take nobody's place."""
-    table = subject.typed.operators.specs.values()
+    table = original.typed.operators.specs.values()
     specs = [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
-    nodes = [node for node in subject.typed.nodes if node.kind == "operator" and node.id not in subject.closed]
+    nodes = [node for node in original.typed.nodes if node.kind == "operator" and node.id not in original.closed]
     number = {spec: index for index, spec in enumerate(specs)}
     known = [node for node in nodes if node.spec in number]
     # Nor does an operator without inputs or outputs; but another may take its.
     others = [node for node in nodes if node.spec not in number]
     return Joined(
-        Grid(substitute, subject, known, specs, [number[node.spec] for node in known if node.spec is not None]),
-        Grid(substitute, subject, others, specs),
+        Grid(substitute, original, known, specs, [number[node.spec] for node in known if node.spec is not None]),
+        Grid(substitute, original, others, specs),
     )
 
 
 def substitute(
-    subject: Subject, node: TypedNode, spec: OperatorSpec, ports: Mapping[int, str] | None = None
+    original: Original, node: TypedNode, spec: OperatorSpec, ports: Mapping[int, str] | None = None
 ) -> Mutation:
     """Put another operator in a node's place. Side inputs that it has no port for are dropped, ports that it needs are
     fed from upstream. ``ports`` says which of its ports each edge feeds, by the edge's index, where that is known.
     """
     old = node.spec
-    ports = _port_map(subject, node, spec) if ports is None else ports
+    ports = _port_map(original, node, spec) if ports is None else ports
     edges: dict[int, tuple[Link, ...]] = {}
     fed: set[str] = set()
     last: TypedEdge | None = None
@@ -61,37 +61,37 @@ def substitute(
             edges[edge.flow.index] = ()
             continue
         fed.add(port)
-        link = _into(subject, edge, node.id, spec, port)
+        link = _into(original, edge, node.id, spec, port)
         if link is not None:
             edges[edge.flow.index] = (link,)
-    new = _described(subject, node, spec)
+    new = _described(original, node, spec)
     missing = [
         port
         for port in spec.inputs
         if port.required and port.name not in fed and port.name not in spec.literals & dict(new.parameters).keys()
     ]
-    found = [(port.name, source) for port in missing for source in _side(subject, node, port)]
-    sides = [new_link(source, node.id, spec, name, subject) for name, source in found]
+    found = [(port.name, source) for port in missing for source in _side(original, node, port)]
+    sides = [new_link(source, node.id, spec, name, original) for name, source in found]
     if last is not None and sides:
         at = last.flow.index
         edges[at] = (*edges.get(at, (as_it_is(last.flow),)), *sides)
     for edge in node.outgoing:
-        link = _out_of(subject, edge, old, spec)
+        link = _out_of(original, edge, old, spec)
         if link is not None:
             edges[edge.flow.index] = (link,)
     return Mutation(
-        subject,
+        original,
         SUBSTITUTION,
         f"Replace {node.operator} {node.id} by {spec.name}",
         node.flow.range,
         substituted={node.id: new},
         edges=edges,
         content=(node.id, spec.name),
-        doubts=tuple(_doubts(subject, node, spec, {port.name for port in missing} - {side for side, _ in found})),
+        doubts=tuple(_doubts(original, node, spec, {port.name for port in missing} - {side for side, _ in found})),
     )
 
 
-def _doubts(subject: Subject, node: TypedNode, spec: OperatorSpec, unfed: set[str]) -> Iterator[tuple[str, str]]:
+def _doubts(original: Original, node: TypedNode, spec: OperatorSpec, unfed: set[str]) -> Iterator[tuple[str, str]]:
     """What is wrong at first sight: a port that nothing can feed, an answer nobody can read."""
     for name in () if node.placement.findings else sorted(unfed):
         yield "ports", f"Nothing upstream of {node.id} can feed `{name}`, which {spec.name} needs."
@@ -102,19 +102,19 @@ def _doubts(subject: Subject, node: TypedNode, spec: OperatorSpec, unfed: set[st
         port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
         if edge.placed.label.output is not None or port is None or edge.target.placement.findings:
             continue
-        if not fits(subject, output.type, port):
+        if not fits(original, output.type, port):
             yield "types", f"`{port.name}` of {edge.target.id} takes {port.item}; {spec.name} gives {output.type}."
 
 
-def _side(subject: Subject, node: TypedNode, port: InputPort) -> list[Source]:
+def _side(original: Original, node: TypedNode, port: InputPort) -> list[Source]:
     """One source for a port that the new operator needs: not the node itself."""
-    for source in feeders(subject, node, port):
+    for source in feeders(original, node, port):
         if source.node is not node:
             return [source]
     return []
 
 
-def _port_map(subject: Subject, node: TypedNode, spec: OperatorSpec) -> dict[int, str]:
+def _port_map(original: Original, node: TypedNode, spec: OperatorSpec) -> dict[int, str]:
     """For each edge into a node the port of the new operator that takes it: through for through, the same name for the
     same name, else one that is open and fits.
     """
@@ -134,7 +134,7 @@ def _port_map(subject: Subject, node: TypedNode, spec: OperatorSpec) -> dict[int
         if (
             name is None
             or (name in taken and not spec.ports[name].many)
-            or not fits(subject, edge.type, spec.ports[name])
+            or not fits(original, edge.type, spec.ports[name])
         ):
             rest.append(edge)
             continue
@@ -144,28 +144,28 @@ def _port_map(subject: Subject, node: TypedNode, spec: OperatorSpec) -> dict[int
         for port in spec.inputs:
             if port is through and (spec.is_ensemble or not port.many):
                 continue
-            if (port.many or port.name not in taken) and fits(subject, edge.type, port):
+            if (port.many or port.name not in taken) and fits(original, edge.type, port):
                 taken.add(port.name)
                 found[edge.flow.index] = port.name
                 break
     return found
 
 
-def _into(subject: Subject, edge: TypedEdge, target: str, spec: OperatorSpec, port: str) -> Link | None:
+def _into(original: Original, edge: TypedEdge, target: str, spec: OperatorSpec, port: str) -> Link | None:
     """The edge at its new port; None where it stays as it is written."""
     written = as_it_is(edge.flow)
     if edge.source.kind == "decision":
         label: str | None = case_label(edge, spec, port)
     else:
         source = source_of(edge)
-        named = names_bulk(subject)
+        named = names_bulk(original)
         if edge.target.spec is not None and edge.target.spec.bulk == edge.port and spec.bulk == port:
             named = not edge.inferred
-        label = joined(source.output, port_label(spec, port, edge.type, named=named, subject=subject))
+        label = joined(source.output, port_label(spec, port, edge.type, named=named, original=original))
     return None if label == written.label else Link(edge.source.id, target, label, kept=True)
 
 
-def _out_of(subject: Subject, edge: TypedEdge, old: OperatorSpec | None, spec: OperatorSpec) -> Link | None:
+def _out_of(original: Original, edge: TypedEdge, old: OperatorSpec | None, spec: OperatorSpec) -> Link | None:
     """An outgoing edge whose label names an output that the new operator has not; None where it stays."""
     written = as_it_is(edge.flow)
     label = read_label(written.label, from_decision=False)
@@ -173,13 +173,13 @@ def _out_of(subject: Subject, edge: TypedEdge, old: OperatorSpec | None, spec: O
         return None
     port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
     for number, output in enumerate(spec.outputs):
-        if port is None or fits(subject, output.type, port):
+        if port is None or fits(original, output.type, port):
             new = joined(None if number == 0 else output.name, label.port)
             return Link(edge.source.id, edge.target.id, new, kept=True)
     return None
 
 
-def _described(subject: Subject, node: TypedNode, spec: OperatorSpec) -> NewNode:
+def _described(original: Original, node: TypedNode, spec: OperatorSpec) -> NewNode:
     """The node with its own parameters as far as the new operator has them, and a role where it needs one."""
     old, parameters = node.spec, {key: one.value for key, one in node.resolution.parameters.items() if key != "op"}
     allowed = spec.allowed_parameters()
@@ -195,5 +195,5 @@ def _described(subject: Subject, node: TypedNode, spec: OperatorSpec) -> NewNode
         sources = {edge.source.kind for edge in node.incoming if edge.port is not None}
         voices = len({edge.source.id for edge in node.incoming if edge.source.kind != "input"})
         role = MERGE if voices > 1 else SOLVE if "input" in sources else IMPROVE
-    new = described(spec, node.id, node.id, role, subject)
+    new = described(spec, node.id, node.id, role, original)
     return NewNode(node.id, spec, node.id, new.role, new.prompt, tuple(kept.items()), new.prompt_name)

@@ -11,7 +11,7 @@ from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER, read_label
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 _GIVES_NOTHING = ("decision", "output", "unknown")
@@ -44,7 +44,7 @@ def joined(output: str | None, port: str | None) -> str | None:
 
 
 def port_label(
-    spec: OperatorSpec | None, port: str, type_: Type | None, *, named: bool, subject: Subject
+    spec: OperatorSpec | None, port: str, type_: Type | None, *, named: bool, original: Original
 ) -> str | None:
     """The name of a port as an edge must say it: None where an unlabelled edge goes there silently.
 
@@ -54,18 +54,18 @@ def port_label(
         return None
     if spec.bulk == port:
         if spec.is_ensemble:
-            aside = type_ is None or subject.typed.types.fits(type_, PROBLEM)
+            aside = type_ is None or original.typed.types.fits(type_, PROBLEM)
             return port if aside and "problem" in spec.ports else None
         return port if named else None
     return port
 
 
-def names_bulk(subject: Subject) -> bool:
-    """Whether the file says the name of a port that needs none; see `Subject.names_bulk`."""
-    return subject.names_bulk
+def names_bulk(original: Original) -> bool:
+    """Whether the file says the name of a port that needs none; see `Original.names_bulk`."""
+    return original.names_bulk
 
 
-def relabelled(edge: TypedEdge, output: str | None, subject: Subject) -> str | None:
+def relabelled(edge: TypedEdge, output: str | None, original: Original) -> str | None:
     """The label of an edge that starts at another node's output now, and goes where it went."""
     written = None if edge.flow.arrow.label is None else edge.flow.arrow.label.text
     if edge.source.kind == "decision":
@@ -75,9 +75,9 @@ def relabelled(edge: TypedEdge, output: str | None, subject: Subject) -> str | N
     else:
         port = read_label(written, from_decision=False).port
     if port is None and edge.target.kind == "operator" and edge.port is not None:
-        port = port_label(edge.target.spec, edge.port, edge.type, named=False, subject=subject)
+        port = port_label(edge.target.spec, edge.port, edge.type, named=False, original=original)
     elif edge.source.kind == "decision" and edge.target.kind != "decision" and port is not None:
-        port = port_label(edge.target.spec, port, edge.type, named=names_bulk(subject), subject=subject)
+        port = port_label(edge.target.spec, port, edge.type, named=names_bulk(original), original=original)
     return joined(output, port)
 
 
@@ -91,13 +91,13 @@ def case_label(edge: TypedEdge, spec: OperatorSpec | None, port: str | None) -> 
     return f"{case}:{port}"
 
 
-def new_link(source: Source, target: str, spec: OperatorSpec, port: str, subject: Subject) -> Link:
+def new_link(source: Source, target: str, spec: OperatorSpec, port: str, original: Original) -> Link:
     """A new edge into a port of a node with an operator."""
-    label = port_label(spec, port, source.type, named=names_bulk(subject), subject=subject)
+    label = port_label(spec, port, source.type, named=names_bulk(original), original=original)
     return Link(source.node.id, target, joined(source.output, label))
 
 
-def fits(subject: Subject, type_: Type | None, port: InputPort) -> bool:
+def fits(original: Original, type_: Type | None, port: InputPort) -> bool:
     """Whether one value of a type may flow into a port."""
     if type_ is None:
         return True
@@ -105,9 +105,9 @@ def fits(subject: Subject, type_: Type | None, port: InputPort) -> bool:
     if is_variable(wanted):
         return True
     item = item_of(type_)
-    if port.many and item is not None and subject.typed.types.fits(item, wanted):
+    if port.many and item is not None and original.typed.types.fits(item, wanted):
         return True
-    return subject.typed.types.fits(type_, wanted)
+    return original.typed.types.fits(type_, wanted)
 
 
 def has_variable(type_: Type) -> bool:
@@ -123,11 +123,11 @@ def is_voice(edge: TypedEdge) -> bool:
     return spec is not None and spec.is_ensemble and edge.port == spec.inputs[0].name
 
 
-def _upstream(subject: Subject, node: TypedNode) -> Iterator[tuple[int, Outputs]]:
+def _upstream(original: Original, node: TypedNode) -> Iterator[tuple[int, Outputs]]:
     """A node and all that lead to it, and the inputs, by handle with what they give: the nearest first, in topological
     order; without those that give nothing that can be read.
     """
-    typed = subject.typed
+    typed = original.typed
     marks = reach(typed.shape.before, [node.index])
     resolutions, placements = typed.resolutions, typed.placements
     for handle in reversed(typed.shape.order):
@@ -136,24 +136,24 @@ def _upstream(subject: Subject, node: TypedNode) -> Iterator[tuple[int, Outputs]
             yield handle, placements[handle].signature.outputs
 
 
-def feeders(subject: Subject, node: TypedNode, port: InputPort) -> Iterator[Source]:
+def feeders(original: Original, node: TypedNode, port: InputPort) -> Iterator[Source]:
     """What may feed a side port of a new node that follows ``node``, the best first: sources of the port's name and
     type, then of its very type; the nearest first.
     """
-    typed, wanted = subject.typed, _OWN_KIND.get(port.name)
+    typed, wanted = original.typed, _OWN_KIND.get(port.name)
     if wanted is not None:
-        for handle, given in _upstream(subject, node):
+        for handle, given in _upstream(original, node):
             for number, (name, type_) in enumerate(given):
                 if type_ == wanted:
                     yield Source(typed.node(handle), name if number else None, type_)
         return
-    before = list(_upstream(subject, node))
+    before = list(_upstream(original, node))
     for named in (True, False):
         for handle, given in before:
             for number, (name, type_) in enumerate(given):
                 if type_ is None:
                     continue
-                same = name == port.name and fits(subject, type_, port) if named else type_ == port.item
+                same = name == port.name and fits(original, type_, port) if named else type_ == port.item
                 if same:
                     yield Source(typed.node(handle), name if number else None, type_)
 

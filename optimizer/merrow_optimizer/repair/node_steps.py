@@ -8,45 +8,45 @@ from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.edits.change import GraphChange, Link
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations import addition, deletion, substitution
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.repair.concerned import Concerned
 from merrow_optimizer.repair.steps import Step, of_change
 
 
-def node_steps(subject: Subject, about: Concerned) -> Iterator[Step]:
+def node_steps(original: Original, about: Concerned) -> Iterator[Step]:
     """All that may be done to the nodes that a finding is about."""
     specs = [
-        spec for spec in subject.typed.operators.specs.values() if not spec.computes and spec.inputs and spec.outputs
+        spec for spec in original.typed.operators.specs.values() if not spec.computes and spec.inputs and spec.outputs
     ]
     for node in about.nodes:
         if node.kind in ("operator", "unknown"):
-            yield from _removed(subject, node)
-        if node.kind == "operator" and node.id not in subject.closed:
+            yield from _removed(original, node)
+        if node.kind == "operator" and node.id not in original.closed:
             for spec in specs:
                 if spec is not node.spec:
-                    change = substitution.substitute(subject, node, spec)
+                    change = substitution.substitute(original, node, spec)
                     if not change.doubts:
-                        yield of_change(subject, change, change.title)
+                        yield of_change(original, change, change.title)
     for edge in about.edges:
         # A node comes where a value goes in that does not fit.
         if edge.port is None or not edge.target.placement.findings or "unknown" in (edge.source.kind, edge.target.kind):
             continue
         for spec in specs:
             if not spec.is_ensemble and _is_between(spec):
-                inserted = addition.insert(subject, edge, spec)
+                inserted = addition.insert(original, edge, spec)
                 if not inserted.doubts:
-                    yield of_change(subject, inserted, inserted.title)
+                    yield of_change(original, inserted, inserted.title)
 
 
 def _is_between(spec: OperatorSpec) -> bool:
     return spec.through is not None and not spec.is_decision
 
 
-def _removed(subject: Subject, node: TypedNode) -> Iterator[Step]:
+def _removed(original: Original, node: TypedNode) -> Iterator[Step]:
     """A node goes: those that read it read what it worked on, or it goes with all its edges."""
-    bridged = deletion.remove(subject, node)
-    yield of_change(subject, bridged, bridged.title)
+    bridged = deletion.remove(original, node)
+    yield of_change(original, bridged, bridged.title)
     plain: dict[int, tuple[Link, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
     if plain != dict(bridged.edges):
         change = GraphChange(removed=frozenset({node.id}), edges=plain)
-        yield of_change(subject, change, f"Remove {node.id} and its edges")
+        yield of_change(original, change, f"Remove {node.id} and its edges")

@@ -12,7 +12,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.edits.difference import single_edit
 from merrow_analysis.rules.registry import Scope, find_rule, is_refused
 from merrow_analysis.text import split_lines
-from merrow_optimizer.mutations.subject import Subject, why_unchangeable
+from merrow_optimizer.mutations.original import Original, why_unchangeable
 
 LARGEST_CHANGED = 400_000
 """The longest text, in characters, whose graph is changed in search of a repair; longer ones are left to the fixes of rules."""
@@ -55,11 +55,11 @@ class Reading:
         return not self.complaints
 
     @cached_property
-    def subject(self) -> Subject | None:
+    def original(self) -> Original | None:
         """The workflow, where its graph can be changed."""
         if len(self.text) > LARGEST_CHANGED or why_unchangeable(self.analysis) is not None:
             return None
-        return Subject(self.analysis)
+        return Original(self.analysis)
 
 
 _SCOPES = list(Scope)

@@ -75,12 +75,12 @@ def remedies(
 
 def _steps(reading: Reading, finding: Diagnostic) -> Iterator[Step]:
     yield from unread_steps(reading, finding)
-    subject = reading.subject
-    if subject is not None and is_about_graph(finding):
-        about = concerned(subject.typed, finding)
+    original = reading.original
+    if original is not None and is_about_graph(finding):
+        about = concerned(original.typed, finding)
         if is_about_edges(finding):
-            yield from edge_steps(subject, about)
-        yield from node_steps(subject, about)
+            yield from edge_steps(original, about)
+        yield from node_steps(original, about)
 
 
 def _after(reader: Reader, step: Step) -> Reading | None:

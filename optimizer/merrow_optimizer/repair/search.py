@@ -189,15 +189,15 @@ class Search:
             # Heavy as they are together, nothing brings a file with many findings further.
             for step in all_fixes(reading.complaints[:MOST_AT_ONCE]):
                 self._queue_up(state, 0, 0, step)
-        subject = reading.subject
+        original = reading.original
         for turn, finding in enumerate(findings):
             self._push(state, turn, map(of_fix, finding.fixes), seen)
             self._push(state, turn, unread_steps(reading, finding), seen)
-            if subject is not None and is_about_graph(finding):
-                about = concerned(subject.typed, finding)
+            if original is not None and is_about_graph(finding):
+                about = concerned(original.typed, finding)
                 if is_about_edges(finding):
-                    self._push(state, turn, edge_steps(subject, about), seen)
-                later = partial(self._push, state, turn, node_steps(subject, about), seen)
+                    self._push(state, turn, edge_steps(original, about), seen)
+                later = partial(self._push, state, turn, node_steps(original, about), seen)
                 self._queue_up(state, turn, OPERATOR, later)
 
     def _push(self, state: _State, turn: int, steps: Iterator[Step], seen: set[tuple[object, ...]]) -> None:

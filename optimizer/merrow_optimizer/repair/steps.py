@@ -13,7 +13,7 @@ from merrow_analysis.edits.together import fixes_together
 from merrow_analysis.edits.write import write
 from merrow_analysis.syntax.tree import Block, Broken
 from merrow_analysis.text import Position, Range, TextEdit
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.repair.reading import Reading
 from merrow_optimizer.repair.weights import UNREAD, WORDS, weight_of_change
 
@@ -35,17 +35,17 @@ class Step:
     is_exact: bool = True
 
 
-def of_change(subject: Subject, change: GraphChange, title: str) -> Step:
+def of_change(original: Original, change: GraphChange, title: str) -> Step:
     """The step that makes a change of the graph."""
 
     def edits() -> Edits | None:
         try:
-            manuscript = subject.manuscript
-            return edits_both_ways(manuscript.places, write(manuscript, change))[1]
+            workflow_text = original.workflow_text
+            return edits_both_ways(workflow_text.places, write(workflow_text, change))[1]
         except ValueError:  # also `CannotWriteError`
             return None
 
-    return Step(title, (title, *sorted(change.edges)), weight_of_change(change, subject.flow), edits)
+    return Step(title, (title, *sorted(change.edges)), weight_of_change(change, original.flow), edits)
 
 
 def all_fixes(findings: Sequence[Diagnostic]) -> Iterator[Step]:

@@ -13,8 +13,8 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorSpec
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
 from merrow_analysis.edits.front_entries import add_entry, write_value
-from merrow_analysis.edits.manuscript import Manuscript
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
+from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.names import symbol
@@ -352,8 +352,8 @@ class _Making:
             edges=links_in_place(graph.flow, self.links, self.gone),
         )
         try:
-            manuscript = Manuscript(workflow.analysis.diagram, graph)
-            return edits_both_ways(manuscript.places, write(manuscript, change))[0]
+            workflow_text = WorkflowText(workflow.analysis.diagram, graph)
+            return edits_both_ways(workflow_text.places, write(workflow_text, change))[0]
         except ValueError as problem:
             sentence = str(problem) if isinstance(problem, CannotWriteError) else "The changes lie inside each other."
             raise CannotReviseError(f"The change can't be written into the file. {sentence}") from None

@@ -13,7 +13,7 @@ from merrow_optimizer.crossover.children import CrossoverRefusedError, crossover
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from, moves
-from merrow_optimizer.mutations.subject import Subject, why_unchangeable
+from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.search.candidates import START, Draft
 from merrow_optimizer.search.features import features_of
 from merrow_runtime.errors import UsageFailure
@@ -134,21 +134,21 @@ class Moves:
     def _changed(
         self, text: str, known: _Parent, choice: Choice, chance: Random, parents: tuple[int, ...]
     ) -> Draft | None:
-        subject = known.subject
+        original = known.original
         files = replace(self._files, reading=known.analyser)
-        move = draw_from(subject, chance, replace(choice, files=files))
+        move = draw_from(original, chance, replace(choice, files=files))
         if move is None:
             return None
         after = move.apply(text)
-        read, trial = subject.newest or ("", None)
+        read, trial = original.newest or ("", None)
         if trial is None or read != after:
-            trial = files.open_after(subject.analysis, move.edits, after)
+            trial = files.open_after(original.analysis, move.edits, after)
         self._newest = after, trial
         return self._tried(after, trial.analysis(), parents, move.operator, move.title)
 
     def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
         """A child of two workflows cut at a random pair of matching places; None where there is none."""
-        first, second = self._parent(parent.text).subject.analysis, self._parent(other.text).subject.analysis
+        first, second = self._parent(parent.text).original.analysis, self._parent(other.text).original.analysis
         try:
             child = crossover(first, second, chance.getrandbits(32))[0]
         except CrossoverRefusedError:
@@ -201,4 +201,4 @@ class _Parent:
 
     def __init__(self, analyser: Analyser) -> None:
         self.analyser = analyser
-        self.subject = Subject(analyser.analysis())
+        self.original = Original(analyser.analysis())

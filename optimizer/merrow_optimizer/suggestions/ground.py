@@ -13,7 +13,7 @@ from merrow_analysis.graph.nodes import TypedGraph
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, Proposals
-from merrow_optimizer.mutations.subject import why_unchangeable
+from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps

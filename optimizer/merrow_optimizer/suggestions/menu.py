@@ -13,7 +13,7 @@ from merrow_optimizer.mutations.base import Move, Refused
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.effects import structure
 from merrow_optimizer.mutations.moves import changes, find
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.suggestions.allowed import may_be_new, what_is_forbidden
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.refusals import Unusable
@@ -41,9 +41,9 @@ def menu_of(ground: Ground, nodes: Collection[str] = (), seed: int = 0) -> tuple
     give the same menu.
     """
     chance = Random(f"{seed} menu")  # noqa: S311 (no secret)
-    subject = Subject(ground.analysis)
+    original = Original(ground.analysis)
     found: dict[str, Entry] = {}
-    drawers = [_drawn(ground, subject, operator, nodes, chance) for operator in ground.choice.operators]
+    drawers = [_drawn(ground, original, operator, nodes, chance) for operator in ground.choice.operators]
     while drawers and len(found) < MOST:
         for drawer in list(drawers):
             entry = next(drawer, None)
@@ -54,8 +54,10 @@ def menu_of(ground: Ground, nodes: Collection[str] = (), seed: int = 0) -> tuple
     return tuple(found.values())
 
 
-def _drawn(ground: Ground, subject: Subject, operator: str, nodes: Collection[str], chance: Random) -> Iterator[Entry]:
-    proposals = subject.remembered(ground.choice.listed(operator))
+def _drawn(
+    ground: Ground, original: Original, operator: str, nodes: Collection[str], chance: Random
+) -> Iterator[Entry]:
+    proposals = original.remembered(ground.choice.listed(operator))
     order = range(len(proposals))
     for number in chance.sample(order, min(_TRIED, len(order))):
         change = proposals[number]()
@@ -111,9 +113,9 @@ def applied(ground: Ground, text: str, analysis: Analysis, identifier: str, menu
 def _looked_up(ground: Ground, text: str, analysis: Analysis, entry: Entry) -> Move | None:
     if analysis.typed is None:
         return None
-    subject = Subject(analysis)
+    original = Original(analysis)
     wanted = _NUMBER.sub("", entry.title)
-    for change in changes(subject, ground.choice):
+    for change in changes(original, ground.choice):
         if (
             change.operator == entry.operator
             and _NUMBER.sub("", change.title) == wanted

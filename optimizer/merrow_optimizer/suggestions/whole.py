@@ -13,15 +13,15 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
 from merrow_analysis.edits.front_matter import exchange_prompts
-from merrow_analysis.edits.manuscript import Manuscript
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
+from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import split_lines
 from merrow_optimizer.mutations.base import Edge, Node, terms_of
-from merrow_optimizer.mutations.subject import why_unchangeable
+from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_optimizer.repair.search import repair
 from merrow_optimizer.suggestions.allowed import front_matter, may_be_new
 from merrow_optimizer.suggestions.ground import Ground
@@ -256,8 +256,8 @@ class _Rebuilding:
     def _written(self, change: GraphChange) -> str:
         ground = self.ground
         try:
-            manuscript = Manuscript(ground.analysis.diagram, ground.graph)
-            return edits_both_ways(manuscript.places, write(manuscript, change))[0]
+            workflow_text = WorkflowText(ground.analysis.diagram, ground.graph)
+            return edits_both_ways(workflow_text.places, write(workflow_text, change))[0]
         except ValueError as problem:
             sentence = str(problem) if isinstance(problem, CannotWriteError) else "The changes lie inside each other."
             raise Unusable("read", [f"The change can't be written into the file. {sentence}"]) from None

@@ -24,7 +24,7 @@ class ToolsOf(Protocol):
     def __call__(self, attempt: int, history: tuple[Message, ...] = (), *, judges: bool = False) -> NodeTools: ...
 
 
-class Judged(NamedTuple):
+class Standard(NamedTuple):
     """By what results of a node are judged: ``by`` stands for the checks and all else that they see but for the node's key.
     ``inputs`` is what checks know as that: of a node by port, of an output the inputs of the workflow.
     """
@@ -37,16 +37,16 @@ class Judged(NamedTuple):
         return earlier.validation is not None and earlier.validation["by"] == self.by
 
 
-def judged_by(step: Step, inputs: Inputs, of_workflow: Mapping[str, Value]) -> Judged | None:
+def judged_by(step: Step, inputs: Inputs, of_workflow: Mapping[str, Value]) -> Standard | None:
     """By what a step's results are judged that is given ``inputs``; None where nothing does."""
     if step.validation is None:
         return None
     digest = step.validation.digest
     if step.node.kind != "output":
         values = {port: [one.value for one in given] for port, given in inputs.items()}
-        return Judged(digest, {port: given[0] if len(given) == 1 else given for port, given in values.items()})
+        return Standard(digest, {port: given[0] if len(given) == 1 else given for port, given in values.items()})
     text = f"{digest}{canonical(dict(of_workflow))}"
-    return Judged(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), of_workflow)
+    return Standard(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), of_workflow)
 
 
 def kept_of(earlier: NodeRecord, samples: int | None) -> list[Outputs] | None:

@@ -12,7 +12,7 @@ from merrow_analysis.text import TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.base import Move, NewFile, Refused
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.moves import DEFAULT, Choice, find, moves, random_mutants
-from merrow_optimizer.mutations.subject import why_unchangeable
+from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_server.changes.patterns import operators_of
 from merrow_server.checking import the_diagram
 from merrow_server.cli.output import complain, print_diff

@@ -308,7 +308,7 @@ def _suggestions(
     if not wanted(SUGGEST) or not server.supports.apply_edit:
         return
     from merrow_analysis.ide.cursor.selection import selection
-    from merrow_optimizer.mutations.subject import why_unchangeable
+    from merrow_optimizer.mutations.original import why_unchangeable
 
     for number, diagram in enumerate(document.diagrams, 1):
         within = diagram.range_from_lsp(place)

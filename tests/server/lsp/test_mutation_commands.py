@@ -78,11 +78,11 @@ def test_a_mutation_by_its_id(editor: Editor) -> None:
 
 def test_a_mutation_that_is_not_safe_says_why(editor: Editor) -> None:
     from merrow_optimizer.mutations.moves import identity
-    from merrow_optimizer.mutations.subject import Subject
+    from merrow_optimizer.mutations.original import Original
 
-    subject = Subject(analyse(FLOW))
+    original = Original(analyse(FLOW))
     safe = every(FLOW)
-    identifiers = (identity(proposal()) for proposal in DEFAULT.operators["rewiring"](subject))
+    identifiers = (identity(proposal()) for proposal in DEFAULT.operators["rewiring"](original))
     identifier = next(one for one in identifiers if one not in safe)
     with pytest.raises(ServerError, match="is not safe") as caught:
         run(editor, "merrow.mutate", editor.open(FLOW), None, identifier)

@@ -1,4 +1,4 @@
-"""Which port each edge feeds, with what type, and what a node gives: a pure function of one node's facts.
+"""Which port each edge feeds, and with what type: a pure function of one node's facts.
 
 `place` looks at a node's operator and parameters and at its incoming edges (their labels, and what their sources
 give), and at nothing else; so its answer can be remembered by value, and one changed node only disturbs those that
@@ -7,35 +7,31 @@ consume its types. Labelled edges are placed first, then unlabelled ones in orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from merrow_analysis.definitions.operators import ASKED_ABOUT, OUTPUT_PORT, InputPort, ports_for
 from merrow_analysis.definitions.types import (
     ANY,
     BOOL,
-    FEEDBACK,
-    NUMBER,
     PROBLEM,
     Type,
     TypeTable,
-    innermost,
     is_variable,
     item_of,
-    list_of,
 )
-from merrow_analysis.graph.decisions import ELSE, DecidedBy, read_expression
+from merrow_analysis.graph.decisions import read_expression
+from merrow_analysis.graph.placing.arrived import Arrived, with_fields
 from merrow_analysis.graph.placing.notation import EdgeLabel, read_label
 from merrow_analysis.graph.placing.placement import (
     UNKNOWN,
     Facts,
     Finding,
-    Passed,
     PlacedEdge,
     Placement,
     PortFeed,
     Signature,
-    passed_as_one,
 )
+from merrow_analysis.graph.placing.port_labels import is_decided, label_of, output_named
 from merrow_analysis.suggest import Guesses
 
 INPUT_OUTPUT = "value"
@@ -57,44 +53,8 @@ def place(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], type
     return _Placer(facts, incoming, types).placement()
 
 
-def takes_again(facts: Facts, placement: Placement, feed: PortFeed, types: TypeTable) -> Type | None:
-    """What an ``again`` edge must bring instead of what it brings, by what the edges of the flat picture bind the type variables
-    of a node to; None where it fits, and where nothing is known.
-    """
-    spec = facts.spec
-    port = None if spec is None else spec.ports.get(feed.port)
-    if port is None or feed.type is None:
-        return None
-    wanted, given = port.item if port.many else port.type, feed.type
-    if _substitute(wanted, {}) == wanted:
-        return None  # there is no variable in it
-    bound = variables(spec.ports if spec is not None else {}, [edge.feeds for edge in placement.edges], types)
-    if port.many and item_of(given) is not None and item_of(wanted) is None:
-        given = item_of(given) or given
-    meant = _substitute(wanted, bound)
-    if meant is None or meant == wanted or types.fits(given, meant):
-        return None
-    return meant
-
-
 def _unplaced(incoming: tuple[tuple[str | None, Signature], ...]) -> tuple[PlacedEdge, ...]:
     return tuple(PlacedEdge((), False, read_label(text, from_decision=sig.decision)) for text, sig in incoming)
-
-
-def with_fields(signature: Signature, types: TypeTable) -> Signature:
-    """The signature with the fields of a record that the default output is; an output of the same name stays what it is."""
-    default = signature.outputs[0][1] if signature.outputs else None
-    fields = None if default is None else types.fields_of(default)
-    if fields is None:
-        return signature
-    own = dict(signature.outputs)
-    more = tuple((name, type_) for name, type_ in fields.items() if name not in own)
-    return signature._replace(outputs=(*signature.outputs, *more), fields=len(more))
-
-
-def is_odd_result(type_: Type, types: TypeTable) -> bool:
-    """Whether a value of this type is hardly what a workflow is for."""
-    return any(types.fits(type_, odd) for odd in (BOOL, FEEDBACK))
 
 
 class _Placer:
@@ -120,10 +80,11 @@ class _Placer:
             self.ports = {port.name: port for port in ports_for(facts.spec, facts.declared, types)}
             self.bulk = facts.spec.bulk if facts.spec.bulk in self.ports else None
         self.is_decision = facts.kind == "decision"
-        self.asks = self.is_decision and facts.asks and not self._is_decided(incoming)
+        self.asks = self.is_decision and facts.asks and not is_decided(facts, incoming, types)
         if self.asks:
             self.ports, self.bulk = {ASKED_ABOUT.name: ASKED_ABOUT}, ASKED_ABOUT.name
-        self.labels = [self._label(text, signature) for text, signature in incoming]
+        self.arrived = Arrived(facts, self.asks, self.ports, self.sources, self.feeds, types)
+        self.labels = [label_of(text, signature, facts, self.ports, types) for text, signature in incoming]
 
     def placement(self) -> Placement:
         edges = range(len(self.sources))
@@ -134,15 +95,15 @@ class _Placer:
         for edge in edges:
             if self.labels[edge].port is None and self.sources[edge].decision:
                 self._case_edge(edge)
-        when = self._when()
+        when = self.arrived.when()
         required = self._required()
         self._missing(required)
         self.findings += [
             Finding("given-twice", None, name) for name in sorted(self.facts.literals) if self._is_fed(self.ports[name])
         ]
         if self.facts.kind == "output":
-            self._odd_results()
-        self._unordered()
+            self.findings += self.arrived.odd_results()
+        self.findings += self.arrived.unordered()
         crowded = [
             name
             for name in {**self.by_plain, **self.by_case}
@@ -153,83 +114,14 @@ class _Placer:
                 PlacedEdge(tuple(feeds), inferred, label)
                 for feeds, inferred, label in zip(self.feeds, self.inferred, self.labels, strict=True)
             ),
-            self._signature(),
+            self.arrived.signature(),
             tuple(self.findings),
             tuple(crowded),
             tuple(required),
-            self._decided_by(when),
+            self.arrived.decided_by(when),
             when,
             frozenset((*self.by_plain, *self.by_case)),
         )
-
-    # What labels say, and what asks a model
-
-    def _label(self, text: str | None, source: Signature) -> EdgeLabel:
-        """The parts of a label. At plain steps one that names no port is words for people, or all of it is the case."""
-        label = read_label(text, from_decision=source.decision)
-        if source.decision and source.has_value and source.passes is None:
-            label = self._with_field(label, source)
-        if label.port is None and (label.output is None or source.decision):
-            return label
-        if label.port is not None and self._has_port(label.port):
-            return label
-        if source.decision:
-            whole = source.passes is not None or self.facts.plain
-            return EdgeLabel(case=text.strip()) if whole and text is not None else label
-        if label.port is None and label.output is not None:
-            known = self._output_named(source, label.output) is not None
-            return label if known or not source.plain else EdgeLabel(words=text)
-        words = self.facts.plain or (self.facts.kind == "output" and source.plain)
-        return EdgeLabel(words=text) if words else label
-
-    def _with_field(self, label: EdgeLabel, source: Signature) -> EdgeLabel:
-        """A label out of a Decision that names a field of the record which its case carries."""
-        written = label.case or ""
-        if label.after or (label.port is None and not written.endswith(":")):
-            return label
-        case, _, field = (
-            part.strip() for part in written.removesuffix(":" if label.port is None else "").rpartition(":")
-        )
-        carried = source.kind_of(case) or source.value
-        if not case or carried is None or self.types.field_at(carried, field) is None:
-            return label
-        return EdgeLabel(field, label.port, case)
-
-    def _has_port(self, name: str) -> bool:
-        if self.facts.plain and self.is_decision and name in self.facts.spec.ports:  # type: ignore[union-attr]
-            return True
-        return name in self.ports or any(name in port.variants for port in self.ports.values())
-
-    def _is_decided(self, incoming: tuple[tuple[str | None, Signature], ...]) -> bool:
-        """Whether something decides without a model: an expression, a Bool that arrives, or at a plain diamond an enumeration
-        or a union whose words or kinds are its ways out.
-        """
-        if self.facts.expression is not None:
-            return True
-        given: list[Type | None] = []
-        for text, source in incoming:
-            if source.decision:
-                given += [source.value] if source.passes is None else [passed.type for passed in source.passes]
-                continue
-            label = read_label(text, from_decision=False)
-            outputs = dict(source.outputs)
-            named = None if label.output is None else self._output_named(source, label.output)
-            if named is not None:
-                given.append(named[1])
-                continue
-            bools = [type_ for type_ in outputs.values() if type_ is not None and self.types.fits(type_, BOOL)]
-            given += bools[:1] if len(bools) == 1 else list(outputs.values())[:1]
-        if any(type_ is not None and self.types.fits(type_, BOOL) for type_ in given):
-            return True
-        if not self.facts.plain or None in given:
-            return False
-        common = self.types.common(type_ for type_ in given if type_ is not None)
-        words = self.types.words_of(common) or self.types.kinds_of(common)
-        if words is None:
-            return False
-        ways = {ELSE if way is None else way.partition(":")[0].strip().casefold() for way in self.facts.ways}
-        wanted = {word.casefold() for word in words}
-        return ways <= wanted | {ELSE} and (ELSE in ways or wanted <= ways)
 
     # Edges, one by one
 
@@ -386,91 +278,6 @@ class _Placer:
         carried = source.kind_of(label.case) or source.value
         return carried if label.output is None or carried is None else self.types.field_at(carried, label.output)
 
-    # What a node gives
-
-    def _signature(self) -> Signature:
-        if self.asks:
-            arriving = [
-                Passed(feed.type, self._is_several(edge, feed.passed))
-                for edge, feeds in enumerate(self.feeds)
-                for feed in feeds
-            ]
-            passes = tuple([_as_one(arriving, ones) for ones in passed_as_one([passed.type for passed in arriving])])
-            known = [passed.type for passed in passes if passed.type is not None]
-            value = self.types.common(known) if known and len(known) == len(passes) else None
-            return Signature((), True, bool(passes), value, passes=passes)
-        if self.is_decision:
-            values = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "value"]
-            known = [type_ for type_ in values if type_ is not None]
-            value = self.types.common(known) if known and len(known) == len(values) else None
-            return Signature((), True, bool(values), value, kinds=self._kinds(value))
-        if self.spec is None:
-            return UNKNOWN
-        bound = variables(self.ports, self.feeds, self.types)
-        outputs: list[tuple[str, Type | None]] = []
-        for number, port in enumerate(self.spec.outputs):
-            type_ = _substitute(port.type, bound)
-            if number == 0 and self.facts.declared_badly:
-                type_ = None
-            elif number == 0 and self.facts.declared is not None:
-                type_ = self.facts.declared
-            outputs.append((port.name, list_of(type_) if self.facts.samples and type_ is not None else type_))
-        return with_fields(Signature(tuple(outputs), plain=self.facts.plain), self.types)
-
-    def _is_several(self, edge: int, passed: int | None) -> bool:
-        """Whether what an edge brings may be several values, by its number where an asking Decision passes it on."""
-        passes = self.sources[edge].passes
-        return passes is not None and passed is not None and passes[passed].several
-
-    def _kinds(self, value: Type | None) -> tuple[tuple[str, Type], ...]:
-        """The kinds of a union that this Decision passes on, where that same value decides."""
-        kinds = None if value is None or self.facts.expression is not None else self.types.kinds_of(value)
-        if kinds is None or self._arriving("when") != self._arriving("value"):
-            return ()
-        return tuple((kind.casefold(), kind) for kind in kinds)
-
-    def _arriving(self, port: str) -> list[tuple[int, str | None, int | None]]:
-        """What feeds a port: edges, with the output of each and the number of the value that it passes on."""
-        return [
-            (edge, feed.output, feed.passed)
-            for edge, feeds in enumerate(self.feeds)
-            for feed in feeds
-            if feed.port == port
-        ]
-
-    def _unordered(self) -> None:
-        """Tell of a Select whose items have no number to go by."""
-        item = (
-            variables(self.ports, self.feeds, self.types).get("T")
-            if self.spec is not None and self.spec.is_select
-            else None
-        )
-        if item is None:
-            return
-        by, fields = self.facts.by, self.types.fields_of(item) or {}
-        number = item if by is None else self.types.field_at(item, by)
-        if number is None or not self.types.fits(number, NUMBER):
-            numbers = tuple(name for name, type_ in fields.items() if self.types.fits(type_, NUMBER))
-            self.findings.append(Finding("no-order", None, by, item, number, numbers))
-
-    def _when(self) -> Type | None:
-        types = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "when"]
-        known = [type_ for type_ in types if type_ is not None]
-        return self.types.common(known) if known and len(known) == len(types) else None
-
-    def _decided_by(self, when: Type | None) -> DecidedBy:
-        if self.asks:
-            return "model"
-        if self.facts.expression is not None:
-            return "truth"
-        if when is None:
-            return "unknown"
-        if self.types.fits(when, BOOL):
-            return "truth"
-        if self.types.kinds_of(when) is not None:
-            return "kinds"
-        return "words" if self.types.words_of(when) is not None else "text"
-
     # Ports
 
     def _required(self) -> list[str]:
@@ -507,13 +314,6 @@ class _Placer:
             if first is None or port.name != first.name:
                 self.findings.append(Finding("missing-input", None, port.name, wanted=port.type))
 
-    def _odd_results(self) -> None:
-        for edge, feeds in enumerate(self.feeds):
-            for feed in feeds:
-                given = feed.type
-                if given is not None and is_odd_result(given, self.types):
-                    self.findings.append(Finding("odd-result", edge, feed.port, given, names=(feed.output or "",)))
-
     def _output(self, edge: int) -> tuple[str, Type | None] | None:
         """The output that an edge starts at; reported where the source has none of that name."""
         label, source = self.labels[edge], self.sources[edge]
@@ -523,7 +323,7 @@ class _Placer:
             return None
         if label.output is None:
             return source.outputs[0] if source.outputs else None
-        found = self._output_named(source, label.output)
+        found = output_named(source, label.output, self.types)
         if found is not None:
             self._hidden(edge, source, label.output)
             return found
@@ -531,7 +331,7 @@ class _Placer:
         if default is not None and self.types.is_broken(default):
             return label.output, None
         head, dot, last = label.output.rpartition(".")
-        whole = self._output_named(source, head) if dot else None
+        whole = output_named(source, head, self.types) if dot else None
         if whole is not None and whole[1] is not None:
             meant = self.guesses.closest(last, self.types.fields_of(whole[1]) or ())
             near = None if meant is None else f"{head}.{meant}"
@@ -541,15 +341,6 @@ class _Placer:
             Finding("unknown-output", edge, names=(label.output,) if near is None else (label.output, near))
         )
         return None
-
-    def _output_named(self, source: Signature, name: str) -> tuple[str, Type | None] | None:
-        """An output by its name, or a field in one: ``advice``, ``place.city``."""
-        first, dot, path = name.partition(".")
-        output = next((output for output in source.outputs if output[0] == first), None)
-        if not dot or output is None or output[1] is None:
-            return output
-        type_ = self.types.field_at(output[1], path)
-        return None if type_ is None else (name, type_)
 
     def _hidden(self, edge: int, source: Signature, name: str) -> None:
         """Tell of a field that an output of the same name hides."""
@@ -565,7 +356,7 @@ class _Placer:
         """Let an edge feed a port; False, with a finding, where the type doesn't fit."""
         self.feeds[edge].append(PortFeed(output or None, port.name, given, passed))
         counts = self.by_case if self.sources[edge].decision else self.by_plain
-        counts[port.name] = counts.get(port.name, 0) + 1 + self._is_several(edge, passed)
+        counts[port.name] = counts.get(port.name, 0) + 1 + self.arrived.is_several(edge, passed)
         if given is not None and self._steps(given, port) is None:
             names = tuple(
                 name
@@ -606,43 +397,3 @@ class _Placer:
 
     def _port(self, name: str) -> InputPort:
         return self.ports[name]
-
-
-def _as_one(arriving: Sequence[Passed], numbers: Sequence[int]) -> Passed:
-    return arriving[numbers[0]] if len(numbers) == 1 else Passed(arriving[numbers[0]].type, several=True)
-
-
-def variables(
-    ports: Mapping[str, InputPort], fed: Iterable[Iterable[PortFeed]], types: TypeTable
-) -> dict[Type, Type | None]:
-    """What each type variable of an operator stands for at a node, by what feeds its ports."""
-    seen: dict[Type, list[Type | None]] = {}
-    for name, given in dict.fromkeys((feed.port, feed.type) for feeds in fed for feed in feeds):
-        port = ports[name]
-        wanted = port.type
-        if given is not None and port.many and item_of(wanted) is not None and item_of(given) is None:
-            wanted = port.item
-        elif given is not None and port.many and item_of(wanted) is None and item_of(given) is not None:
-            given = item_of(given)
-        if given is not None and port.flat:
-            given, wanted = innermost(given), innermost(wanted)
-        while given is not None and item_of(wanted) is not None:
-            given, wanted = item_of(given), item_of(wanted) or wanted
-        while item_of(wanted) is not None:
-            wanted = item_of(wanted) or wanted
-        if is_variable(wanted):
-            seen.setdefault(wanted, []).append(given)
-    return {
-        name: None if None in found else types.common(type_ for type_ in found if type_ is not None)
-        for name, found in seen.items()
-    }
-
-
-def _substitute(type_: Type, bound: dict[Type, Type | None]) -> Type | None:
-    if is_variable(type_):
-        return bound.get(type_)
-    item = item_of(type_)
-    if item is None:
-        return type_
-    inner = _substitute(item, bound)
-    return None if inner is None else list_of(inner)

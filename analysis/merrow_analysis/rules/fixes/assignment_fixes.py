@@ -18,12 +18,14 @@ from merrow_analysis.text import Position, Range, TextEdit
 
 def assigned_less(context: GraphContext, assign: ClassAssign, name: Name, block: Block) -> Iterator[Fix]:
     """Take one id from a ``class`` line, or the line where it is for nothing else."""
-    manuscript = asked(context).manuscript
+    workflow_text = asked(context).workflow_text
     try:
-        replacements = without_names(manuscript, manuscript.written(assign, block), assign.ids, frozenset({name.text}))
+        replacements = without_names(
+            workflow_text, workflow_text.written(assign, block), assign.ids, frozenset({name.text})
+        )
     except ValueError:
         return
-    edits = edits_both_ways(manuscript.places, replacements)[1]
+    edits = edits_both_ways(workflow_text.places, replacements)[1]
     title = "Remove this line" if len(assign.ids) == 1 else f"Remove {name.text} from this line"
     yield Fix(title, edits, Applicability.UNSAFE)
 

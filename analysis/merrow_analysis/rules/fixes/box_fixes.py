@@ -71,12 +71,12 @@ def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]
 
 def set_parameter(context: GraphContext, box: Composite, key: str, value: int) -> Iterator[Fix]:
     """Write a number for a parameter of a box, in the place of the one that it has."""
-    manuscript = asked(context).manuscript
+    workflow_text = asked(context).workflow_text
     try:
-        replacement = with_parameter(manuscript, box, key, value)
+        replacement = with_parameter(workflow_text, box, key, value)
     except ValueError:
         return
-    edits = edits_both_ways(manuscript.places, [replacement])[1]
+    edits = edits_both_ways(workflow_text.places, [replacement])[1]
     yield Fix(f"Write {key}: {value} at {box.id}", edits, Applicability.UNSAFE)
 
 

@@ -13,7 +13,7 @@ from merrow_analysis.edits.change import GraphChange, Link
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.boxes.words import OVER
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.placing.ports import is_odd_result
+from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel
 from merrow_analysis.rules.fixes.fix_context import NOTHING, asked

@@ -14,9 +14,9 @@ from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.edits.front_entries import add_entry
 from merrow_analysis.edits.lines import insert_lines_after
-from merrow_analysis.edits.manuscript import Manuscript
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.replacements import edits_of
+from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
 from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.flow import FlowEdge
@@ -61,11 +61,11 @@ class FixContext:
         self.context, self.graph = context, context.graph
 
     @cached_property
-    def manuscript(self) -> Manuscript:
+    def workflow_text(self) -> WorkflowText:
         """The text. Raises ValueError for a graph without one."""
         if self.context.diagram is None:
             raise ValueError("fixes are for the graph of a text")
-        return Manuscript(self.context.diagram, self.graph)
+        return WorkflowText(self.context.diagram, self.graph)
 
     @cached_property
     def in_subgraphs(self) -> frozenset[str]:
@@ -114,7 +114,7 @@ class FixContext:
         for link in links:
             beside = self._place_for(link, kept)
             if beside is None:
-                lines.append(self.manuscript.body_indent + self.manuscript.edge_line(*link[:3]))
+                lines.append(self.workflow_text.body_indent + self.workflow_text.edge_line(*link[:3]))
             else:
                 edges[beside.index] = (*edges.get(beside.index, (as_it_is(beside),)), link)
         edits = self.written(replace(kept, edges=edges)) if edges else ()
@@ -166,7 +166,7 @@ class FixContext:
         if any(index >= len(self.graph.flow.chart.edges) for index in change.edges):
             return None
         try:
-            return edits_of(self.manuscript.places, write(self.manuscript, change))
+            return edits_of(self.workflow_text.places, write(self.workflow_text, change))
         except ValueError:  # `CannotWriteError`, or places inside each other
             return None
 
@@ -188,7 +188,7 @@ class FixContext:
         return large or self._reads_better(rule, edits, reveals)
 
     def _reads_better(self, rule: Rule, edits: Sequence[TextEdit], reveals: Reveals) -> bool:
-        after = found_in(parse_diagram(apply_edits(self.manuscript.text, edits)), self.context)
+        after = found_in(parse_diagram(apply_edits(self.workflow_text.text, edits)), self.context)
         return after is None or self._is_better(rule, self._codes_of_text, after, reveals)
 
     def _is_better(
@@ -205,7 +205,7 @@ class FixContext:
 
     @cached_property
     def _codes_of_text(self) -> tuple[Counter[str], Counter[str]]:
-        return found_in(self.manuscript.diagram, self.context) or (Counter(), Counter())
+        return found_in(self.workflow_text.diagram, self.context) or (Counter(), Counter())
 
     @cached_property
     def _wrong(self) -> int:
@@ -235,7 +235,7 @@ class FixContext:
         chart = self.graph.flow.chart
         near = [*reversed(chart.outgoing.get(link.source, ())), *reversed(chart.edges[-_MOST_TRIED:])]
         for record in (*reversed(chart.incoming.get(link.target, ())), *near):
-            edge = self.manuscript.edges_of_chain[self.manuscript.chain_of_edge[chart.numbers[record]]][-1]
+            edge = self.workflow_text.edges_of_chain[self.workflow_text.chain_of_edge[chart.numbers[record]]][-1]
             if edge.index not in kept.edges and self._may_name(edge.block.line, (link.source, link.target)):
                 return edge
         return None

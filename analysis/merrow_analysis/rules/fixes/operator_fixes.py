@@ -93,7 +93,7 @@ def _no_interface(context: GraphContext, node: TypedNode, claims: Sequence[Claim
     if len(specs) != 1 or len(uses) != 1:
         return
     [spec] = specs.values()
-    name = asked(context).manuscript.class_name(spec)
+    name = asked(context).workflow_text.class_name(spec)
     edits = _class_instead(context, node, node.flow.classes.index(uses[0]), name)
     if name not in context.graph.flow.class_defs:
         edits = (*edits, define_class(name, spec.style, context.graph.flow))
@@ -106,7 +106,7 @@ def one_side(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix
     custom = context.graph.operators.specs.get("custom")
     if use is not None and custom is not None:
         index = node.flow.classes.index(use)
-        name = asked(context).manuscript.class_name(custom)
+        name = asked(context).workflow_text.class_name(custom)
         edits = _class_instead(context, node, index, name)
         if name not in context.graph.flow.class_defs:
             edits = (*edits, define_class(name, custom.style, context.graph.flow))
@@ -118,9 +118,9 @@ def one_side(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix
 
 
 def _class_instead(context: GraphContext, node: TypedNode, index: int, name: str) -> tuple[TextEdit, ...]:
-    manuscript = asked(context).manuscript
-    replacements = class_of(manuscript, node.flow, index, name)
-    return edits_both_ways(manuscript.places, replacements)[1]
+    workflow_text = asked(context).workflow_text
+    replacements = class_of(workflow_text, node.flow, index, name)
+    return edits_both_ways(workflow_text.places, replacements)[1]
 
 
 def keep_one(context: GraphContext, rule: Rule, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
@@ -182,7 +182,7 @@ def _in_a_row(context: GraphContext, node: TypedNode, name: str, edits: Sequence
     moved = asked(context).written(GraphChange(edges=edges)) or ()
     together = (*edits, *moved)
     try:
-        apply_edits(asked(context).manuscript.text, together)
+        apply_edits(asked(context).workflow_text.text, together)
     except OverlappingEditsError:
         # The declaration stands on one of these edges.
         return
@@ -202,25 +202,25 @@ def _kept_alone(context: GraphContext, node: TypedNode, declarations: Sequence[M
         bare = any(one.vertex.classes for one in same)
         edits = [_named_only(context, other, bare=bare) for other in declarations if other not in same]
         if label and all(edit is not None for edit in edits) and kept is same[-1]:
-            manuscript = asked(context).manuscript
-            made = edits_both_ways(manuscript.places, [edit for edit in edits if edit is not None])[1]
+            workflow_text = asked(context).workflow_text
+            made = edits_both_ways(workflow_text.places, [edit for edit in edits if edit is not None])[1]
             yield Fix(f"Keep {node.id} as “{_shown(label)}”", made, Applicability.UNSAFE)
 
 
 def _named_only(context: GraphContext, mention: Mention, *, bare: bool) -> Replacement | None:
     """Take the brackets from where a node is written, or the line that only declares it; with ``bare`` its classes too."""
-    manuscript, vertex, block = asked(context).manuscript, mention.vertex, mention.block
+    workflow_text, vertex, block = asked(context).workflow_text, mention.vertex, mention.block
     if vertex.metadata is not None or vertex.label is None:
         return None
     alone = next((one for one in block.statements if _only(one, vertex)), None)
     if alone is not None and (bare or not vertex.classes):
         try:
-            return manuscript.without(manuscript.written(alone, block))
+            return workflow_text.without(workflow_text.written(alone, block))
         except ValueError:
             return None
     end = vertex.span[1] if bare else min((name.span[0] for name in vertex.classes), default=vertex.span[1] + 3) - 3
     start = vertex.name.span[1]
-    return Replacement(manuscript.offset(block, start), manuscript.offset(block, end), "")
+    return Replacement(workflow_text.offset(block, start), workflow_text.offset(block, end), "")
 
 
 def _only(statement: object, vertex: object) -> bool:

@@ -145,14 +145,14 @@ def _names(ids: list[str]) -> str:
 
 def _added(context: GraphContext, name: str, links: Sequence[Link], title: str) -> Fix:
     """The lines of an interface node and its edges below all others, its class given as the file gives classes."""
-    flow, manuscript = context.graph.flow, asked(context).manuscript
+    flow, workflow_text = context.graph.flow, asked(context).workflow_text
     given = any(name == assigned for assigned in flow.scenery.assigned)
-    suffix = "" if given or manuscript.class_statements else f":::{INTERFACE_CLASS}"
+    suffix = "" if given or workflow_text.class_statements else f":::{INTERFACE_CLASS}"
     lines = [f"{name}([{name.replace('_', ' ').capitalize()}]){suffix}"]
-    lines += [manuscript.edge_line(link.source, link.target, link.label) for link in links]
-    if not given and manuscript.class_statements:
+    lines += [workflow_text.edge_line(link.source, link.target, link.label) for link in links]
+    if not given and workflow_text.class_statements:
         lines.append(f"class {name} {INTERFACE_CLASS}")
-    indent = manuscript.body_indent
+    indent = workflow_text.body_indent
     edits: list[TextEdit] = [insert_lines_after(flow.last_block, [indent + line for line in lines])]
     if not given and INTERFACE_CLASS not in flow.class_defs:
         definition = define_class(INTERFACE_CLASS, INTERFACE_STYLE, flow)

@@ -11,7 +11,7 @@ from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import Placement
-from merrow_analysis.graph.placing.ports import takes_again
+from merrow_analysis.graph.placing.type_variables import takes_again
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import give_list, one_list

@@ -25,9 +25,9 @@ from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.labels import into_output, label
 from merrow_optimizer.mutations.calls.meaning import begin_together, meaning, remembers_nothing, with_body
 from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.subgraph_boundary import listed
 from merrow_optimizer.mutations.subgraph_instead import parts_ending_in
-from merrow_optimizer.mutations.subject import Subject
 from merrow_optimizer.mutations.wiring import port_label
 
 _OUTPUT = "RETURN"
@@ -79,37 +79,37 @@ class Piece:
         return list({_reader(edge): edge for edge in reversed(self.leaving)}.values())[::-1]
 
 
-def extractions(subject: Subject, files: Files, nodes: Iterable[TypedNode] | None = None) -> Iterator[Rewriting]:
+def extractions(original: Original, files: Files, nodes: Iterable[TypedNode] | None = None) -> Iterator[Rewriting]:
     """Every Loop and Map, and the parts of several nodes that end in one node, as a file; of ``nodes`` alone those that they are.
 
     Nothing where a node remembers what ran before it: a Call remembers nothing.
     """
-    if files.provider is None or not _can_be_split(subject):
+    if files.provider is None or not _can_be_split(original):
         return
-    typed = subject.typed
+    typed = original.typed
     boxes = [frozenset(typed.composites.members(box.id)) for box in typed.composites]
     if nodes is None:
-        parts = (part for last in typed.nodes for part in parts_ending_in(subject, last) if len(part.nodes) > 1)
+        parts = (part for last in typed.nodes for part in parts_ending_in(original, last) if len(part.nodes) > 1)
         wanted = [*boxes, *(frozenset(node.id for node in part.nodes) for part in parts)]
     else:
         wanted = [frozenset(node.id for node in nodes)]
     for chosen in dict.fromkeys(wanted):
-        piece = piece_of(subject, chosen)
+        piece = piece_of(original, chosen)
         if piece is not None:
-            yield extraction(subject, files, piece)
+            yield extraction(original, files, piece)
 
 
-def _can_be_split(subject: Subject) -> bool:
-    settings = subject.analysis.settings
+def _can_be_split(original: Original) -> bool:
+    settings = original.analysis.settings
     named = settings.inputs is not None or settings.outputs is not None
-    return not named and settings.on_error in (None, "fail") and remembers_nothing(subject.analysis)
+    return not named and settings.on_error in (None, "fail") and remembers_nothing(original.analysis)
 
 
-def piece_of(subject: Subject, nodes: frozenset[str]) -> Piece | None:
+def piece_of(original: Original, nodes: frozenset[str]) -> Piece | None:
     """The part with these nodes, where a Call can do what it does: connected, with one value out, in one piece of its box."""
-    typed = subject.typed
+    typed = original.typed
     inside = [typed.by_id[name] for name in sorted(nodes, key=lambda name: typed.by_id[name].index)]
-    if not inside or any(not _may_go(subject, node) for node in inside):
+    if not inside or any(not _may_go(original, node) for node in inside):
         return None
     whole = {box.id for box in typed.composites if nodes.issuperset(typed.composites.members(box.id))}
     frames = {next((box for box in typed.composites.around(node.id) if box not in whole), None) for node in inside}
@@ -123,14 +123,14 @@ def piece_of(subject: Subject, nodes: frozenset[str]) -> Piece | None:
     if not _is_one_value(leaving, whole):
         return None
     entering = [edge for node in inside for edge in node.incoming if edge.source.id not in nodes]
-    inputs = _inputs(subject, entering, whole, nodes)
+    inputs = _inputs(original, entering, whole, nodes)
     if not inputs or not begin_together(typed, nodes, leaving[0].source.id):
         return None
     return Piece(nodes, frames.pop(), inputs, leaving)
 
 
-def _may_go(subject: Subject, node: TypedNode) -> bool:
-    known = node.kind in ("operator", "decision") and node.id not in subject.closed and not node.implied
+def _may_go(original: Original, node: TypedNode) -> bool:
+    known = node.kind in ("operator", "decision") and node.id not in original.closed and not node.implied
     return known and "on_error" not in node.resolution.parameters
 
 
@@ -175,7 +175,7 @@ def _is_odd(edge: TypedEdge) -> bool:
 
 
 def _inputs(
-    subject: Subject, entering: list[TypedEdge], whole: set[str], nodes: frozenset[str]
+    original: Original, entering: list[TypedEdge], whole: set[str], nodes: frozenset[str]
 ) -> tuple[_Input, ...] | None:
     """What the part reads; None where an edge brings it in a way that a Call's port can't."""
     found: dict[tuple[str, str | None, Word | None], list[TypedEdge]] = {}
@@ -199,7 +199,7 @@ def _inputs(
     for (source, output, word), edges in found.items():
         wanted = source if output is None else f"{source}_{output.replace('.', '_')}"
         if (source, output, word) == task:
-            made.append(_input(subject, PROBLEM_ID, task, types[task], edges))
+            made.append(_input(original, PROBLEM_ID, task, types[task], edges))
             continue
         names = {name.casefold() for name in taken}
         name, number = wanted, 1
@@ -208,34 +208,34 @@ def _inputs(
             name = f"{wanted}_{number}"
         taken.append(name)
         key = source, output, word
-        made.append(_input(subject, name, key, types[key], edges))
+        made.append(_input(original, name, key, types[key], edges))
     return tuple(made)
 
 
 def _input(
-    subject: Subject, name: str, key: tuple[str, str | None, Word | None], type_: Type, edges: list[TypedEdge]
+    original: Original, name: str, key: tuple[str, str | None, Word | None], type_: Type, edges: list[TypedEdge]
 ) -> _Input:
     source, output, word = key
-    return _Input(name, subject.typed.by_id[source], output, word, type_, tuple(edges))
+    return _Input(name, original.typed.by_id[source], output, word, type_, tuple(edges))
 
 
-def extraction(subject: Subject, files: Files, piece: Piece) -> Rewriting:
+def extraction(original: Original, files: Files, piece: Piece) -> Rewriting:
     """The move that makes a file of a part."""
     box = next(
-        (one.id for one in subject.typed.composites if set(subject.typed.composites.members(one.id)) == piece.nodes),
+        (one.id for one in original.typed.composites if set(original.typed.composites.members(one.id)) == piece.nodes),
         None,
     )
     named = box if box is not None else piece.last.id
     path = files.free_name(named)
-    call = subject.free_name(subject.cased(f"RUN_{named}"))
-    names = [node.id for node in subject.typed.nodes if node.id in piece.nodes]
+    call = original.free_name(original.cased(f"RUN_{named}"))
+    names = [node.id for node in original.typed.nodes if node.id in piece.nodes]
     what = f"the box {box}" if box is not None else listed(names)
 
     def rewritten() -> Rewritten:
-        text = _file(subject, piece)
-        mutant = _with_call(subject, files, piece, call, path)
+        text = _file(original, piece)
+        mutant = _with_call(original, files, piece, call, path)
         inputs = [one.id for one in piece.inputs]
-        before = meaning(subject.analysis)
+        before = meaning(original.analysis)
         body = meaning(files.analyse_beside(path, text))
         return Rewritten(
             mutant,
@@ -251,7 +251,7 @@ def extraction(subject: Subject, files: Files, piece: Piece) -> Rewriting:
     )
 
 
-def _with_call(subject: Subject, files: Files, piece: Piece, call: str, path: str) -> str:
+def _with_call(original: Original, files: Files, piece: Piece, call: str, path: str) -> str:
     """The workflow with the Call: first the Call is written beside the part, then the part is left out."""
     into = tuple(
         Link(one.source.id, call, label(one.word, one.output, one.id if len(piece.inputs) > 1 else None))
@@ -259,12 +259,12 @@ def _with_call(subject: Subject, files: Files, piece: Piece, call: str, path: st
     )
     edges: dict[int, tuple[Link, ...]] = {}
     for number, edge in enumerate(piece.readers):
-        led = Link(call, edge.target.id, label(None, None, _port(subject, edge)), kept=True)
+        led = Link(call, edge.target.id, label(None, None, _port(original, edge)), kept=True)
         edges[edge.flow.index] = (led,) if number else (*into, led)
-    new = NewNode(call, CALL, _beside(subject, piece), parameters=(("workflow", path),))
-    manuscript = subject.manuscript
+    new = NewNode(call, CALL, _beside(original, piece), parameters=(("workflow", path),))
+    workflow_text = original.workflow_text
     change = GraphChange(added=(new,), edges=edges)
-    both, _, _ = edits_both_ways(manuscript.places, write(manuscript, change))
+    both, _, _ = edits_both_ways(workflow_text.places, write(workflow_text, change))
     analysis = files.open(both).analysis()
     typed = analysis.typed
     if typed is None:
@@ -279,47 +279,47 @@ def _with_call(subject: Subject, files: Files, piece: Piece, call: str, path: st
         frozenset(analysis.flow.class_defs),
         is_host=True,
     )
-    lost = manuscript.lost_prompts(GraphChange(removed=piece.nodes))
+    lost = workflow_text.lost_prompts(GraphChange(removed=piece.nodes))
     front = analysis.diagram.front_matter
     pieces = [one for one in remaining.pieces() if one.kind != "front"]
-    return exchange_prompts("" if front is None else front[1].text, (), lost, manuscript.eol) + together(
-        [(one, 0) for one in pieces], manuscript.eol
+    return exchange_prompts("" if front is None else front[1].text, (), lost, workflow_text.eol) + together(
+        [(one, 0) for one in pieces], workflow_text.eol
     )
 
 
-def _port(subject: Subject, edge: TypedEdge) -> str | None:
+def _port(original: Original, edge: TypedEdge) -> str | None:
     """The port as an edge of the Call's only output must say it."""
     if edge.target.kind != "operator" or edge.source.kind != "decision":
         return edge.placed.label.port
     feed = edge.feeds[0]
-    return port_label(edge.target.spec, feed.port, feed.type, named=subject.names_bulk, subject=subject)
+    return port_label(edge.target.spec, feed.port, feed.type, named=original.names_bulk, original=original)
 
 
-def _beside(subject: Subject, piece: Piece) -> str:
+def _beside(original: Original, piece: Piece) -> str:
     """A node below whose declaration the Call is in the box that the part was in, and in no group that goes with it."""
-    flow, composites = subject.flow, subject.typed.composites
-    going = {name for name in flow.subgraphs if piece.nodes.issuperset(_nodes_of(subject, name))}
+    flow, composites = original.flow, original.typed.composites
+    going = {name for name in flow.subgraphs if piece.nodes.issuperset(_nodes_of(original, name))}
     grouped = {node for name in going for node in members(flow, name)}
     near = [
-        *(subject.typed.by_id[name] for name in sorted(piece.nodes)),
+        *(original.typed.by_id[name] for name in sorted(piece.nodes)),
         *(one.source for one in piece.inputs),
         *(edge.target for edge in piece.leaving),
-        *subject.typed.nodes,
+        *original.typed.nodes,
     ]
     for node in near:
         is_in_place = composites.inside.get(node.id) == piece.frame and node.id not in grouped
-        if is_in_place and subject.manuscript.declaration(node.flow) is not None:
+        if is_in_place and original.workflow_text.declaration(node.flow) is not None:
             return node.id
     raise CannotWriteError("There is no line beside which the Call can be written.")
 
 
-def _nodes_of(subject: Subject, group: str) -> set[str]:
-    return {name for name in members(subject.flow, group) if name in subject.flow.nodes}
+def _nodes_of(original: Original, group: str) -> set[str]:
+    return {name for name in members(original.flow, group) if name in original.flow.nodes}
 
 
-def _file(subject: Subject, piece: Piece) -> str:
+def _file(original: Original, piece: Piece) -> str:
     """The text of the new file: inputs and output, then the part's own lines."""
-    flow, manuscript = subject.flow, subject.manuscript
+    flow, workflow_text = original.flow, original.workflow_text
     led: dict[int, End] = {}
     for one in piece.inputs:
         for edge in one.edges:
@@ -334,7 +334,7 @@ def _file(subject: Subject, piece: Piece) -> str:
     groups = [name for name in flow.subgraphs if piece.nodes.intersection(members(flow, name))]
     used |= {use.name.text for name in groups for use in flow.subgraphs[name].classes} | {INTERFACE_CLASS}
     chosen = Selection(
-        subject.analysis,
+        original.analysis,
         piece.nodes,
         own | frozenset(led),
         led,
@@ -342,8 +342,8 @@ def _file(subject: Subject, piece: Piece) -> str:
         frozenset(name for name in flow.class_defs if name in used),
         is_host=False,
     )
-    eol, indent = manuscript.eol, manuscript.body_indent
-    header = manuscript.text[manuscript.header.start : manuscript.header.end]
+    eol, indent = workflow_text.eol, workflow_text.body_indent
+    header = workflow_text.text[workflow_text.header.start : workflow_text.header.end]
     lines = [line for one in piece.inputs for line in _declared(one)]
     lines.append(f"{_OUTPUT}([Result]):::{INTERFACE_CLASS}")
     if INTERFACE_CLASS not in flow.class_defs:
@@ -351,7 +351,7 @@ def _file(subject: Subject, piece: Piece) -> str:
     pieces = [one for one in below_the_top(chosen.pieces()) if one.kind != "blank"]
     head = "".join(f"{line}{eol}" for line in (header.strip(), *(f"{indent}{line}" for line in lines)))
     body = together([(one, 0) for one in pieces], eol)
-    return _settings_for(subject, piece) + head + body
+    return _settings_for(original, piece) + head + body
 
 
 def _declared(one: _Input) -> list[str]:
@@ -361,12 +361,12 @@ def _declared(one: _Input) -> list[str]:
     return [written, f"{one.id}@{{ type: {quoted(one.type)} }}"]
 
 
-def _settings_for(subject: Subject, piece: Piece) -> str:
+def _settings_for(original: Original, piece: Piece) -> str:
     """The front matter without its title and the prompts that the part doesn't need."""
-    front = subject.analysis.diagram.front_matter
+    front = original.analysis.diagram.front_matter
     if front is None:
         return ""
-    roles = (role_of(subject.typed.by_id[name]) for name in piece.nodes)
+    roles = (role_of(original.typed.by_id[name]) for name in piece.nodes)
     needed = {role[1].casefold() for role in roles if role is not None}
     own = read_settings(front[0].body, front[0].indent).prompts
     text = _TITLE.sub("", front[1].text, count=1)

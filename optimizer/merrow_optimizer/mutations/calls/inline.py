@@ -20,33 +20,33 @@ from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.labels import into_output, label
 from merrow_optimizer.mutations.calls.meaning import begin_together, meaning, remembers_nothing, renamed, with_body
 from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
-from merrow_optimizer.mutations.subject import Subject, why_unchangeable
+from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.wiring import joined
 
 _SETTINGS = ("model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error")
 """What a file says for all its nodes, which must be the same in both."""
 
 
-def inlinings(subject: Subject, files: Files, nodes: Iterable[TypedNode] | None = None) -> Iterator[Rewriting]:
+def inlinings(original: Original, files: Files, nodes: Iterable[TypedNode] | None = None) -> Iterator[Rewriting]:
     """Each Call of a file, of all or of some nodes, as what the file does, where both files say the same for all their nodes."""
     if files.provider is None:
         return
-    for node in subject.typed.nodes if nodes is None else nodes:
+    for node in original.typed.nodes if nodes is None else nodes:
         path = called_path(node.resolution)
-        if path is None or node.id in subject.closed or {"on_error", "default"} & node.resolution.parameters.keys():
+        if path is None or node.id in original.closed or {"on_error", "default"} & node.resolution.parameters.keys():
             continue
-        body = _body(subject, files, path)
+        body = _body(original, files, path)
         if body is not None:
-            yield inlining(subject, node, path, body)
+            yield inlining(original, node, path, body)
 
 
-def _body(subject: Subject, files: Files, path: str) -> Analysis | None:
+def _body(original: Original, files: Files, path: str) -> Analysis | None:
     """The called file, where its nodes may be in the workflow."""
     try:
         found = files.called(path)
     except ResourceError:
         return None
-    graph, mine = found.typed, subject.analysis
+    graph, mine = found.typed, original.analysis
     if graph is None or why_unchangeable(found) is not None or found.errors:
         return None
     if any(getattr(found.settings, key) != getattr(mine.settings, key) for key in _SETTINGS):
@@ -63,11 +63,11 @@ def _body(subject: Subject, files: Files, path: str) -> Analysis | None:
     return found
 
 
-def inlining(subject: Subject, call: TypedNode, path: str, body: Analysis) -> Rewriting:
+def inlining(original: Original, call: TypedNode, path: str, body: Analysis) -> Rewriting:
     """The move that puts the nodes of a file in place of a Call of it."""
 
     def rewritten() -> Rewritten:
-        inline = _Inline(subject, call, body)
+        inline = _Inline(original, call, body)
         return Rewritten(inline.text(), inline.means_the_same, taken=(body,))
 
     name = posixpath.basename(path)
@@ -77,18 +77,18 @@ def inlining(subject: Subject, call: TypedNode, path: str, body: Analysis) -> Re
 
 
 class _Inline:
-    def __init__(self, subject: Subject, call: TypedNode, body: Analysis) -> None:
+    def __init__(self, original: Original, call: TypedNode, body: Analysis) -> None:
         if body.typed is None:
             raise CannotWriteError("The called file is not a workflow.")
-        self.subject, self.call, self.body = subject, call, body
+        self.original, self.call, self.body = original, call, body
         self.numbers = count(-1, -1)
         """For edges that are written again: those of the text are numbered from 0."""
         self.theirs: TypedGraph = body.typed
         self.inputs = {node.id for node in self.theirs.inputs}
         self.outputs = [node.id for node in self.theirs.outputs]
         self.inside = frozenset(node.id for node in self.theirs.nodes) - self.inputs - set(self.outputs)
-        self.kept = frozenset(node.id for node in subject.typed.nodes) - {call.id}
-        host = Share(subject.analysis, subject.typed, self.kept)
+        self.kept = frozenset(node.id for node in original.typed.nodes) - {call.id}
+        host = Share(original.analysis, original.typed, self.kept)
         try:
             self.merged: Merged = merge(host, Share(body, self.theirs, self.inside), {})
         except NamesError as problem:
@@ -104,7 +104,7 @@ class _Inline:
         ends = {*self.inputs, *self.outputs}
         theirs = renamed(meaning(self.body), {old: new for old, new in names.items() if old not in ends})
         wanted = with_body(
-            meaning(self.subject.analysis),
+            meaning(self.original.analysis),
             self.call.id,
             theirs,
             inputs,
@@ -122,7 +122,7 @@ class _Inline:
         donor = self._donor()
         merged = self.merged
         front = merged_front_matter(
-            self.subject.analysis,
+            self.original.analysis,
             merged.prompts,
             merged.unused,
             merged.types,
@@ -147,7 +147,7 @@ class _Inline:
         place = next((n for n, piece in enumerate(mine) if piece.kind == "node" and piece.gone), len(mine))
         ordered = [*((one, 0) for one in mine[:place]), *((one, 1) for one in structure)]
         ordered += [*((one, 0) for one in mine[place:]), *((one, 1) for one in last)]
-        eol = self.subject.manuscript.eol
+        eol = self.original.workflow_text.eol
         return front + together([(one, owner) for one, owner in ordered if one.text], eol)
 
     def _fed(self) -> dict[str, list[TypedEdge]]:
@@ -164,12 +164,12 @@ class _Inline:
         return found
 
     def _host(self) -> Selection:
-        flow = self.subject.flow
+        flow = self.original.flow
         fed = self._fed()
         led = {edge.flow.index: self._led(edge, fed[edge.output or ""][0]) for edge in self.call.ways}
         edges = {edge.index for edge in flow.edges if {edge.source.id, edge.target.id} <= self.kept}
         return Selection(
-            self.subject.analysis,
+            self.original.analysis,
             self.kept,
             frozenset(edges | led.keys()),
             led,
@@ -197,7 +197,7 @@ class _Inline:
         for edge in self.call.ways:
             if edge.flow.index in piece.edges:
                 indent = piece.text[: len(piece.text) - len(piece.text.lstrip())]
-                eol = self.subject.manuscript.eol
+                eol = self.original.workflow_text.eol
                 for inner in fed[edge.output or ""][1:]:
                     source, target, said = self._led(edge, inner)
                     bars = "" if said is None else f"|{said}|"
@@ -225,7 +225,7 @@ class _Inline:
         used = {use.name.text for name in self.inside for use in flow.nodes[name].classes}
         groups = [name for name in flow.subgraphs if self.inside.intersection(members(flow, name))]
         used |= {use.name.text for name in groups for use in flow.subgraphs[name].classes}
-        mine, renames = self.subject.flow.class_defs, self.merged.names
+        mine, renames = self.original.flow.class_defs, self.merged.names
         classes = frozenset(name for name in used if symbol("class", name) in renames or name not in mine)
         edges = frozenset(own | led.keys())
         return Selection(self.body, self.inside, edges, led, renames, classes, is_host=False)

@@ -9,10 +9,10 @@ from merrow_optimizer.mutations.calls.extract import extractions
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.inline import inlinings
 from merrow_optimizer.mutations.calls.rewriting import Rewriting
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 
-def rewritings(subject: Subject, files: Files, nodes: Sequence[TypedNode] | None = None) -> Iterator[Rewriting]:
+def rewritings(original: Original, files: Files, nodes: Sequence[TypedNode] | None = None) -> Iterator[Rewriting]:
     """What can be inlined and extracted, of the workflow or of some nodes; safe or not, but never at first sight unsafe."""
-    yield from inlinings(subject, files, nodes)
-    yield from extractions(subject, files, nodes)
+    yield from inlinings(original, files, nodes)
+    yield from extractions(original, files, nodes)

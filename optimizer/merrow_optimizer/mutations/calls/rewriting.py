@@ -14,7 +14,7 @@ from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Move, NewFile, Refused, move_id, workflow_difference
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.names import SUBGRAPH
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 FILES = "files"
 """The precondition that a move between files must hold: both do together what was done before."""
@@ -47,7 +47,7 @@ class Rewriting:
         """The id of the move."""
         return move_id(SUBGRAPH, *self.content)
 
-    def make(self, subject: Subject, files: Files) -> Move | Refused:
+    def make(self, original: Original, files: Files) -> Move | Refused:
         """The move, or why it isn't offered."""
         try:
             made = self.write()
@@ -56,20 +56,20 @@ class Rewriting:
         new = {file.path: file.text for file in made.created}
         after = files.open(made.text, new).analysis()
         reason = _what_is_wrong(
-            (subject.analysis, *made.taken), after, [files.analyse_beside(*one) for one in new.items()]
+            (original.analysis, *made.taken), after, [files.analyse_beside(*one) for one in new.items()]
         )
         if reason is None and not made.means_the_same(after):
             reason = "It would not do the same in the other file."
         if reason is not None:
             return Refused(FILES, reason, self.title)
-        before = "".join(block.text for block in subject.analysis.diagram.blocks)
+        before = "".join(block.text for block in original.analysis.diagram.blocks)
         return Move(
             self.id,
             SUBGRAPH,
             self.title,
             self.target,
             tuple(line_edits(before, made.text)),
-            workflow_difference(subject.analysis, after),
+            workflow_difference(original.analysis, after),
             tuple(line_edits(made.text, before)),
             made.created,
         )

@@ -82,7 +82,7 @@ def command(
 
 
 def _workflow(opened: Opened) -> Analysis:
-    from merrow_optimizer.mutations.subject import why_unchangeable
+    from merrow_optimizer.mutations.original import why_unchangeable
 
     unchangeable = why_unchangeable(opened.analysis)
     if unchangeable is not None:

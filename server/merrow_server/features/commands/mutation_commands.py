@@ -201,7 +201,7 @@ def _document_named(server: MerrowServer, document: OpenDocument, name: str) -> 
 
 
 def workflow(diagram: OpenDiagram) -> OpenDiagram:
-    from merrow_optimizer.mutations.subject import why_unchangeable
+    from merrow_optimizer.mutations.original import why_unchangeable
 
     unchangeable = why_unchangeable(diagram.analysis)
     if unchangeable is not None:

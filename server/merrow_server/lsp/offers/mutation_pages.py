@@ -22,7 +22,7 @@ from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.effects import WORDS, effect, structure
 from merrow_optimizer.mutations.moves import OPERATORS, Choice
 from merrow_optimizer.mutations.names import SUBGRAPH
-from merrow_optimizer.mutations.subject import Subject, why_unchangeable
+from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.offers import mutations
 
@@ -62,28 +62,28 @@ class Listing:
         self.diagram, self.wanted = diagram, wanted
         self.most: int | None = None
         """How many there are at most, besides those that files are made for; None where that is not known."""
-        self._subject: Subject | None = None
+        self._original: Original | None = None
         if why_unchangeable(diagram.analysis) is None:
-            self._subject = Subject(diagram.analysis)
+            self._original = Original(diagram.analysis)
         self._choice: Choice = mutations.choice_of(diagram)
         self._files = self._choice.files
         self._known = " ".join(self._names())
 
     def after(self, looked_at: int) -> Iterator[Offer | None]:
         """What comes after so many that were looked at: None for each that isn't safe, or not what is wanted."""
-        subject = self._subject
-        if subject is None:
+        original = self._original
+        if original is None:
             return
-        for proposal in islice(self._all(subject), looked_at, None):
-            yield self._offer(subject, proposal)
+        for proposal in islice(self._all(original), looked_at, None):
+            yield self._offer(original, proposal)
 
-    def _offer(self, subject: Subject, proposal: Proposal | Rewriting) -> Offer | None:
+    def _offer(self, original: Original, proposal: Proposal | Rewriting) -> Offer | None:
         change = proposal if isinstance(proposal, Rewriting) else proposal()
         missing = self._missing(change.title)
         if missing and not all(word in self._known for word in missing):
             return None
         if isinstance(change, Rewriting):
-            made = change.make(subject, self._files)
+            made = change.make(original, self._files)
             if not isinstance(made, Move) or (made.created and not self.wanted.creates_files):
                 return None
             said = f"{structure(made.difference)}; {_IN_TWO_FILES}"
@@ -105,12 +105,12 @@ class Listing:
         yield WORDS
         yield _IN_TWO_FILES
         yield "0123456789"
-        if self._subject is not None:
-            typed = self._subject.typed
+        if self._original is not None:
+            typed = self._original.typed
             yield from (node.id.casefold() for node in typed.nodes)
             yield from (name.casefold() for name in (*typed.types.parents, *typed.operators.names()))
 
-    def _all(self, subject: Subject) -> Iterator[Proposal | Rewriting]:
+    def _all(self, original: Original) -> Iterator[Proposal | Rewriting]:
         """Everything that might be done, patterns first."""
         wanted, place = self.wanted, self.wanted.place
         names = [name for name in OPERATORS if wanted.operator in (None, name)]
@@ -118,15 +118,15 @@ class Listing:
         patterns: list[Iterable[Proposal | Rewriting]] = []
         last: Iterable[Rewriting] = ()
         if place is None:
-            listed = {name: _sequence(OPERATORS[name](subject)) for name in names if name != SUBGRAPH}
+            listed = {name: _sequence(OPERATORS[name](original)) for name in names if name != SUBGRAPH}
             single = list(listed.values())
             self.most = sum(map(len, listed.values()))
             if SUBGRAPH in names:
-                groups = subgraph.groups(subject, mutations.patterns_for(self.diagram.document))
+                groups = subgraph.groups(original, mutations.patterns_for(self.diagram.document))
                 self.most += sum(group.most for group in groups)
                 patterns = [group.proposals for group in groups]
-                between = rewritings(subject, self._files)
-                if len(subject.typed.nodes) <= _FEW_NODES:
+                between = rewritings(original, self._files)
+                if len(original.typed.nodes) <= _FEW_NODES:
                     patterns.append(between)
                 else:
                     last = between
@@ -134,20 +134,22 @@ class Listing:
             chosen = selection(self.diagram.analysis, place)
             if not chosen.nodes and not chosen.edges:
                 return
-            single = [mutations.proposals_of(self.diagram, name, subject, chosen) for name in names if name != SUBGRAPH]
+            single = [
+                mutations.proposals_of(self.diagram, name, original, chosen) for name in names if name != SUBGRAPH
+            ]
             if SUBGRAPH in names:
                 patterns = [
-                    mutations.proposals_of(self.diagram, SUBGRAPH, subject, chosen),
-                    self._between_files(subject, chosen),
+                    mutations.proposals_of(self.diagram, SUBGRAPH, original, chosen),
+                    self._between_files(original, chosen),
                 ]
         first = _in_turn(patterns)
         yield from islice(first, _PATTERNS_FIRST)
         yield from _in_turn([*single, first])
         yield from last
 
-    def _between_files(self, subject: Subject, chosen: Selection) -> Iterator[Rewriting]:
+    def _between_files(self, original: Original, chosen: Selection) -> Iterator[Rewriting]:
         if chosen.nodes:
-            yield from rewritings(subject, self._files, list(chosen.nodes))
+            yield from rewritings(original, self._files, list(chosen.nodes))
 
 
 def _sequence(found: Iterable[Proposal]) -> Sequence[Proposal]:

@@ -36,12 +36,12 @@ from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, Proposals, draw_from, identity
 from merrow_optimizer.mutations.names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
+from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.patterns import Pattern, all_patterns
 from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
 from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, instead, parts_ending_in
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
-from merrow_optimizer.mutations.subject import Subject, why_unchangeable
 from merrow_optimizer.mutations.wiring import outputs, source_of
 from merrow_server.changes.patterns import patterns_of
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -51,7 +51,7 @@ MOST_OFFERED = 3
 """Moves of one operator in a menu."""
 
 _WORK = 1500
-"""Nodes looked at for one operator in one menu, where a check looks at the whole workflow (`Subject.is_read_whole`)."""
+"""Nodes looked at for one operator in one menu, where a check looks at the whole workflow (`Original.is_read_whole`)."""
 _MOST_CHECKED = 40
 _SEEN_FOR_EACH_CHECK = 10
 """Proposals made for each that may be checked: most are seen to be wrong while they are made."""
@@ -66,14 +66,14 @@ def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -
     selected = selection(diagram.analysis, place)
     if why_unchangeable(diagram.analysis) is not None or not (selected.nodes or selected.edges):
         return
-    subject = Subject(diagram.analysis)
+    original = Original(diagram.analysis)
     choice = choice_of(diagram)
     checks = _MOST_CHECKED
-    if subject.is_read_whole:
-        checks = max(1, min(checks, _WORK // len(subject.typed.nodes)))
+    if original.is_read_whole:
+        checks = max(1, min(checks, _WORK // len(original.typed.nodes)))
     for operator in OPERATORS:
         if wanted(operator):
-            yield from _first_safe(proposals_of(diagram, operator, subject, selected), choice, checks)
+            yield from _first_safe(proposals_of(diagram, operator, original, selected), choice, checks)
 
 
 def _first_safe(proposals: Iterable[Proposal], choice: Choice, checks: int) -> Iterator[Move]:
@@ -97,8 +97,8 @@ def offered_again(diagram: OpenDiagram, place: Range, operator: str, identifier:
     selected = selection(diagram.analysis, place)
     if why_unchangeable(diagram.analysis) is not None or not (selected.nodes or selected.edges):
         return None
-    subject = Subject(diagram.analysis)
-    for number, proposal in enumerate(proposals_of(diagram, operator, subject, selected)):
+    original = Original(diagram.analysis)
+    for number, proposal in enumerate(proposals_of(diagram, operator, original, selected)):
         if number == _MOST_CHECKED * _SEEN_FOR_EACH_CHECK:
             return None
         change = proposal()
@@ -123,14 +123,14 @@ def random_move(diagram: OpenDiagram, seed: int, operator: str | None = None) ->
     operators = operators_for(diagram)
     if operator is not None:
         operators = {operator: operators[operator]}
-    subject = Subject(diagram.analysis)
-    tries = _MOST_TRIED if not subject.is_read_whole else max(1, _DRAWN // max(1, len(subject.typed.nodes)))
+    original = Original(diagram.analysis)
+    tries = _MOST_TRIED if not original.is_read_whole else max(1, _DRAWN // max(1, len(original.typed.nodes)))
     bounded = {name: partial(_sample, proposals, random, tries) for name, proposals in operators.items()}
-    return draw_from(subject, random, choice_of(diagram, bounded, MAX_NODES))
+    return draw_from(original, random, choice_of(diagram, bounded, MAX_NODES))
 
 
-def _sample(proposals: Proposals, random: Random, most: int, subject: Subject) -> Sequence[Proposal]:
-    found = proposals(subject)
+def _sample(proposals: Proposals, random: Random, most: int, original: Original) -> Sequence[Proposal]:
+    found = proposals(original)
     listed = found if isinstance(found, Sequence) else list(found)
     if len(listed) <= most:
         return listed
@@ -144,14 +144,14 @@ def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | 
     """
     if why_unchangeable(diagram.analysis) is not None:
         return
-    subject, choice = Subject(diagram.analysis), choice_of(diagram)
-    for rewriting in rewritings(subject, choice.files):
+    original, choice = Original(diagram.analysis), choice_of(diagram)
+    for rewriting in rewritings(original, choice.files):
         if rewriting.id == identifier:
-            yield rewriting.make(subject, choice.files)
+            yield rewriting.make(original, choice.files)
             return
         yield None
     for proposals in operators_for(diagram).values():
-        for proposal in proposals(subject):
+        for proposal in proposals(original):
             change = proposal()
             if identity(change) == identifier:
                 yield choice.make(change)
@@ -197,25 +197,25 @@ def patterns_for(document: OpenDocument) -> tuple[Pattern, ...]:
     return all_patterns() if folder is None else patterns_of(folder, Surroundings(), named)[0]
 
 
-def proposals_of(diagram: OpenDiagram, operator: str, subject: Subject, selected: Selection) -> Iterable[Proposal]:
+def proposals_of(diagram: OpenDiagram, operator: str, original: Original, selected: Selection) -> Iterable[Proposal]:
     """What an operator might do to the selected nodes and edges, the smallest changes first."""
     if operator == SUBSTITUTION:
-        return _substitutions(subject, selected)
+        return _substitutions(original, selected)
     if operator == ADDITION:
-        return _additions(subject, selected)
+        return _additions(original, selected)
     if operator == REWIRING:
-        return _rewirings(subject, selected)
+        return _rewirings(original, selected)
     if operator == DELETION:
-        return (partial(deletion.remove, subject, node) for node in _exchangeable(subject, selected))
-    return _subgraphs(subject, selected, patterns_for(diagram.document))
+        return (partial(deletion.remove, original, node) for node in _exchangeable(original, selected))
+    return _subgraphs(original, selected, patterns_for(diagram.document))
 
 
-def _exchangeable(subject: Subject, selected: Selection) -> list[TypedNode]:
-    return [node for node in selected.nodes if node.kind == "operator" and node.id not in subject.closed]
+def _exchangeable(original: Original, selected: Selection) -> list[TypedNode]:
+    return [node for node in selected.nodes if node.kind == "operator" and node.id not in original.closed]
 
 
-def _substitutions(subject: Subject, selected: Selection) -> Iterator[Proposal]:
-    specs = _specs(subject)
+def _substitutions(original: Original, selected: Selection) -> Iterator[Proposal]:
+    specs = _specs(original)
 
     def strangeness(old: OperatorSpec | None, spec: OperatorSpec) -> tuple[bool, bool, int]:
         """Sorts operators that work as the old one does first, then those that need little else."""
@@ -225,31 +225,31 @@ def _substitutions(subject: Subject, selected: Selection) -> Iterator[Proposal]:
         same_work = (through.name, through.many) == (old.through.name, old.through.many)
         return not same_work, spec.outputs[0].type != old.outputs[0].type, _required(spec)
 
-    for node in _exchangeable(subject, selected):
+    for node in _exchangeable(original, selected):
         others = [spec for spec in specs if spec is not node.spec]
         for spec in sorted(others, key=partial(strangeness, node.spec)):
-            yield partial(substitution.substitute, subject, node, spec)
+            yield partial(substitution.substitute, original, node, spec)
 
 
-def _additions(subject: Subject, selected: Selection) -> Iterator[Proposal]:
+def _additions(original: Original, selected: Selection) -> Iterator[Proposal]:
     """New nodes on the selected edges, and behind the selected nodes; each brings an edge more."""
-    if len(subject.flow.chart.edges) >= MOST_EDGES:
+    if len(original.flow.chart.edges) >= MOST_EDGES:
         return
-    specs = sorted((spec for spec in _specs(subject) if not spec.is_ensemble), key=_required)
+    specs = sorted((spec for spec in _specs(original) if not spec.is_ensemble), key=_required)
     for edge in _edges(selected, [edge for node in selected.nodes for edge in node.outgoing]):
         if edge.source.kind == "unknown":
             continue
         if edge.port is not None:
-            yield from (partial(addition.insert, subject, edge, spec) for spec in specs)
+            yield from (partial(addition.insert, original, edge, spec) for spec in specs)
         elif edge.order_only and addition.work_before(edge) is not None:
-            yield from (partial(addition.insert_in_branch, subject, edge, spec) for spec in specs)
+            yield from (partial(addition.insert_in_branch, original, edge, spec) for spec in specs)
 
 
-def _rewirings(subject: Subject, selected: Selection) -> Iterator[Proposal]:
+def _rewirings(original: Original, selected: Selection) -> Iterator[Proposal]:
     """Other sources for the selected edges, and for the selected nodes, then other nodes to lead to: the nearest in the file
     first.
     """
-    nodes = subject.typed.nodes
+    nodes = original.typed.nodes
     for edge in _edges(selected, [edge for node in selected.nodes for edge in node.incoming]):
         if edge.source.kind == "decision" or edge.port is None:
             continue
@@ -257,15 +257,15 @@ def _rewirings(subject: Subject, selected: Selection) -> Iterator[Proposal]:
         for node in sorted(nodes, key=partial(_distance, edge.source)):
             for source in outputs(node):
                 if (source.node, source.output) != own:
-                    yield partial(rewiring.rewire, subject, edge, source)
+                    yield partial(rewiring.rewire, original, edge, source)
     for edge in _edges(selected, [edge for node in selected.nodes for edge in node.outgoing]):
         for node in sorted(nodes, key=partial(_distance, edge.target)):
             yield from (
-                partial(rewiring_heads.lead_to, subject, edge, head) for head in rewiring_heads.heads(edge, node)
+                partial(rewiring_heads.lead_to, original, edge, head) for head in rewiring_heads.heads(edge, node)
             )
 
 
-def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, ...]) -> Iterator[Proposal]:
+def _subgraphs(original: Original, selected: Selection, patterns: tuple[Pattern, ...]) -> Iterator[Proposal]:
     """What can be done to a Loop all of whose nodes are selected; Loops and Maps around the nodes; instances
     back to their core, then patterns around the nodes
     or in place of the part that ends in them.
@@ -273,25 +273,25 @@ def _subgraphs(subject: Subject, selected: Selection, patterns: tuple[Pattern, .
     chosen = {node.id for node in selected.nodes}
     if not chosen:
         return
-    for box in subject.typed.composites:
-        if chosen == set(subject.typed.composites.members(box.id)):
-            yield from subgraph_loops.proposals_for(subject, box)
+    for box in original.typed.composites:
+        if chosen == set(original.typed.composites.members(box.id)):
+            yield from subgraph_loops.proposals_for(original, box)
     for node in selected.nodes:
-        yield from subgraph_loops.reviewing(subject, node)
-        yield from subgraph_maps.mapping(subject, node)
-    for instance in instances(subject, patterns, selected.nodes):
-        yield partial(reduce_to_core, subject, instance)
+        yield from subgraph_loops.reviewing(original, node)
+        yield from subgraph_maps.mapping(original, node)
+    for instance in instances(original, patterns, selected.nodes):
+        yield partial(reduce_to_core, original, instance)
     smallest = sorted(patterns, key=lambda pattern: len(pattern.nodes) + len(pattern.copies))
-    ending = (part for node in selected.nodes for part in parts_ending_in(subject, node))
+    ending = (part for node in selected.nodes for part in parts_ending_in(original, node))
     regions = [part for part in ending if _is_meant(part, chosen)]
-    cores = possible_cores(subject, selected.nodes)
+    cores = possible_cores(original, selected.nodes)
     for pattern in smallest:
-        if not suits(subject, pattern):
+        if not suits(original, pattern):
             continue
         if pattern.core is None:
-            yield from (partial(instead, subject, pattern, part) for part in regions if can_stand_for(pattern, part))
+            yield from (partial(instead, original, pattern, part) for part in regions if can_stand_for(pattern, part))
         else:
-            yield from (partial(around, subject, pattern, core.node) for core in cores if can_go_around(pattern, core))
+            yield from (partial(around, original, pattern, core.node) for core in cores if can_go_around(pattern, core))
 
 
 def _is_meant(part: Part, chosen: set[str]) -> bool:
@@ -299,8 +299,8 @@ def _is_meant(part: Part, chosen: set[str]) -> bool:
     return chosen == {node.id for node in part.nodes} or chosen == {part.last.id}
 
 
-def _specs(subject: Subject) -> list[OperatorSpec]:
-    table = subject.typed.operators.specs.values()
+def _specs(original: Original) -> list[OperatorSpec]:
+    table = original.typed.operators.specs.values()
     return [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
 
 

@@ -61,7 +61,7 @@ class ArrowStyle:
         return f"{source}{self.before}{self.arrow}{bars}{self.after}{target}"
 
 
-class Manuscript:
+class WorkflowText:
     """A workflow's text: places, and habits as far as new lines follow them. What is asked for once is kept."""
 
     def __init__(self, diagram: Diagram, graph: TypedGraph) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.consequences import unexplained
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.edits.manuscript import Manuscript
+from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.flow import Flow, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -39,7 +39,7 @@ def why_unchangeable(analysis: Analysis) -> str | None:
     return None
 
 
-class Subject:
+class Original:
     """A workflow that changes are proposed for, with what all of them need to know of it.
 
     ``troubles`` are given where they are known. Raises `ValueError` for an analysis of something that is not a workflow.
@@ -58,7 +58,7 @@ class Subject:
         if troubles is not None:
             self.__dict__["troubles"] = troubles
 
-    def remembered(self, make: Callable[[Subject], _Made]) -> _Made:
+    def remembered(self, make: Callable[[Original], _Made]) -> _Made:
         """What ``make`` says of this workflow, asked once."""
         if make not in self._remembered:
             self._remembered[make] = make(self)
@@ -66,9 +66,9 @@ class Subject:
         return made
 
     @cached_property
-    def manuscript(self) -> Manuscript:
+    def workflow_text(self) -> WorkflowText:
         """Its text, to be written in."""
-        return Manuscript(self.analysis.diagram, self.typed)
+        return WorkflowText(self.analysis.diagram, self.typed)
 
     @cached_property
     def troubles(self) -> Counter[tuple[str, str]]:

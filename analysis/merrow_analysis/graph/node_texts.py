@@ -1,0 +1,46 @@
+"""All that is written at a node, from which follows what it is; and which nodes are inputs and outputs by their names."""
+
+from __future__ import annotations
+
+from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID, is_diamond, is_interface
+from merrow_analysis.graph.language import Settings
+from merrow_analysis.graph.model import Graph
+from merrow_analysis.graph.records import EdgeRecord, NodeRecord
+from merrow_analysis.graph.resolve import NodeText, Role
+
+
+def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple[Role | None, NodeText]:
+    """The part a node plays at the boundary of the workflow, and all that is written at it."""
+    classes = tuple([use.name.text for use in record.classes])
+    role = special.get(record.id)
+    if role is None and (record.metadata or classes) and is_interface(record):
+        has_incoming = bool(graph.into(record.id))
+        if has_incoming and graph.out_of(record.id):
+            role = "through"
+        else:
+            role = "output" if has_incoming else "input"
+    label, diamond = record.label, is_diamond(record)
+    return role, NodeText(
+        role,
+        None if label is None else label.text,
+        diamond,
+        classes,
+        tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),
+        graph.reading,
+        tuple([_label_text(edge) for edge in graph.chart.outgoing.get(record.id, ()) if not edge.carries_nothing])
+        if diamond
+        else (),
+    )
+
+
+def _label_text(edge: EdgeRecord) -> str | None:
+    label = edge.arrow.label
+    return label.text.strip() or None if label is not None else None
+
+
+def special_nodes(settings: Settings) -> dict[str, Role]:
+    """Nodes that are inputs or outputs by their name."""
+    special: dict[str, Role] = {PROBLEM_ID: "input", ENTRY_POINT_ID: "input", RETURN_ID: "output"}
+    special.update(dict.fromkeys(settings.outputs or (), "output"))
+    special.update(dict.fromkeys(settings.inputs or (), "input"))
+    return special
