@@ -257,3 +257,14 @@ def test_ensembles_are_counted_without_what_comes_again() -> None:
         "FIRST -->|solutions| VOTE\nSECOND & OUTLINE -->|input| FIRST",
     )
     assert "MW105" in codes(text)
+
+
+@pytest.mark.parametrize(("deep", "wrong"), [(32, []), (33, ["B33"]), (3_000, ["B33"])])
+def test_boxes_lie_only_so_deep_in_each_other(deep: int, wrong: list[str]) -> None:
+    kinds = ["Loop (max: 1)", "Map ()"]
+    boxes = [f'subgraph B{number}["{kinds[number % 2]}"]' for number in range(1, deep + 1)]
+    text = workflow(*boxes, 'A["Custom<br/>(role: a)"]', *["end"] * deep, "PROBLEM --> A --> RETURN")
+    found = [one for one in serious(text) if one.code == "MW126"]
+    lines = text.splitlines()
+    assert [lines[one.range.start.line].split("[")[0].split()[1] for one in found] == wrong
+    assert all("move it out of one of them" in one.message for one in found)

@@ -106,6 +106,19 @@ def _nested_nodes(n: int) -> str:
     return "flowchart TD\n" + inside + "end\n" * n
 
 
+@shape("Loops inside one another", most=400)
+def _nested_loops(n: int) -> str:
+    inside = "".join(f'subgraph S{i}["Loop (max: 2)"]\nM{i}[Custom]\n' for i in range(n))
+    return "flowchart TD\n" + inside + "end\n" * n
+
+
+_repeated("Loops side by side", 'subgraph S{i}["Loop (max: 2)"]\nM{i}[Custom]\nend\n', "flowchart TD\n", most=2000)
+_repeated(
+    "Maps in a row",
+    'subgraph S{i}["Map ()"]\nM{i}[Custom]\nend\nM{i} -->|each:input| N{i}\n',
+    "flowchart TD\n",
+    most=1000,
+)
 _repeated("nodes in one subgraph", "N{i}\n", "flowchart TD\nsubgraph S\n")
 _repeated("one node in many subgraphs", "subgraph S{i}\nA\nend\n", "flowchart TD\n", most=4000)
 _repeated("directions", "direction TB\n")

@@ -28,13 +28,15 @@ from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import TextEdit, apply_edits
 
 _MOST_NODES = 300
-"""Nodes up to which the graph after a change is checked by the rules: a menu is to come within 50 ms."""
+"""Nodes and boxes up to which the graph after a change is checked by the rules: a menu is to come within 50 ms."""
 _MOST_LOOKED_AT = 20_000
-"""Nodes times nodes with findings up to which it is checked so: a file may ask for the fixes of all of its findings."""
+"""Nodes and boxes, times boxes and nodes with findings, up to which it is checked so: a file may ask for the fixes of all of
+its findings.
+"""
 _MOST_REREAD = 150
-"""Nodes up to which the text that a fix leaves is read again: a menu is to come within 50 ms."""
+"""Nodes and boxes up to which the text that a fix leaves is read again: a menu is to come within 50 ms."""
 _MOST_TO_READ = 5_000
-"""Nodes times nodes with findings up to which it is."""
+"""Nodes and boxes, times boxes and nodes with findings, up to which it is."""
 _SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 _MOST_TRIED = 100
 """Edges at the end of a text below which a new one may be written."""
@@ -174,17 +176,16 @@ class FixContext:
         """Whether a change takes a finding of ``rule`` away and brings no error or warning. In a large workflow only the nodes
         that it touches are looked at.
         """
-        graph, nodes = self.graph, len(self.graph.core.records)
+        graph = self.graph
         follows = graph_after(change, graph)
-        if nodes > _MOST_NODES or nodes * (self._wrong + 1) > _MOST_LOOKED_AT:
+        if self._size > _MOST_NODES or self._size * (self._wrong + 1) > _MOST_LOOKED_AT:
             return not _hurts(graph, follows)
         counted = rule.scope in _SCOPES
         return self._is_better(rule if counted else None, self._codes, self._found(follows), reveals)
 
     def _holds(self, rule: Rule, edits: Sequence[TextEdit], reveals: Reveals) -> bool:
         """Whether the text says what the graph promised: what is no delta, such as Loops and Maps, is read off it."""
-        nodes = len(self.graph.core.records)
-        large = nodes > _MOST_REREAD or nodes * (self._wrong + 1) > _MOST_TO_READ
+        large = self._size > _MOST_REREAD or self._size * (self._wrong + 1) > _MOST_TO_READ
         return large or self._reads_better(rule, edits, reveals)
 
     def _reads_better(self, rule: Rule, edits: Sequence[TextEdit], reveals: Reveals) -> bool:
@@ -208,10 +209,15 @@ class FixContext:
         return found_in(self.workflow_text.diagram, self.context) or (Counter(), Counter())
 
     @cached_property
+    def _size(self) -> int:
+        """Nodes and boxes."""
+        return len(self.graph.core.records) + len(self.graph.composites.boxes)
+
+    @cached_property
     def _wrong(self) -> int:
-        """Nodes with findings."""
+        """Nodes with findings, and boxes, which may all have some."""
         marks = self.graph.marks
-        return len(marks.found) + len(marks.problems) + len(self.graph.shape.wrong)
+        return len(marks.found) + len(marks.problems) + len(self.graph.shape.wrong) + len(self.graph.composites.boxes)
 
     @cached_property
     def _codes(self) -> tuple[Counter[str], Counter[str]]:

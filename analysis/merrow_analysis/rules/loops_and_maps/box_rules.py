@@ -70,11 +70,14 @@ NEVER_OVER = _FAMILY.rule(
 BROKEN_BOX = _FAMILY.rule(
     "MW126",
     "broken-box",
-    "A Loop or Map has no id of its own, has no nodes, or shares a node with another subgraph.",
+    "A Loop or Map has no id of its own, has no nodes, shares a node with another subgraph, or lies too deep.",
     Severity.ERROR,
     fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
 )
+
+_DEEPEST = 32
+"""How deep composites may lie in each other: a run goes down into them."""
 
 
 @_FAMILY.checked_by
@@ -88,6 +91,7 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     boxes = [box for box in graph.composites if not box.implied]
     for box in boxes:
         yield from _broken(context, box, groups)
+    yield from _too_deep(graph, boxes, groups)
     yield from _coming_back(context, groups)
     again: dict[str | None, list[EdgeRecord]] = {}
     for record in graph.again_records:
@@ -150,6 +154,20 @@ def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) 
         yield report(
             BROKEN_BOX, node.flow.range, message, related=related, fixes=_sound(context, leave_box(node, group))
         )
+
+
+def _too_deep(graph: TypedGraph, boxes: list[Composite], groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    """A finding at each box that is the first too deep one."""
+    depths: dict[str | None, int] = {None: 0}
+    for box in graph.composites:
+        depths[box.id] = depths[box.parent] + 1
+    for box in boxes:
+        if depths[box.id] == _DEEPEST + 1:
+            message = (
+                f"The {box.operator} {box.id} is inside of {_DEEPEST} Loops and Maps, and no more are allowed around one; move "
+                "it out of one of them."
+            )
+            yield report(BROKEN_BOX, groups[box.id].range, message)
 
 
 def _sound(context: GraphContext, fixes: Iterator[Fix]) -> Iterator[Fix]:
