@@ -54,6 +54,17 @@ CASES = {
         workflow(A, "PROBLEM -->|input| A", "PROBLEM -->|input| A", "A --> RETURN"),
         ["Remove the edge PROBLEM → A"],
     ),
+    "MW120": (
+        workflow(
+            A,
+            'subgraph ITEMS["Map (max: 20)"]',
+            "OTHER([Other]):::Interface",
+            "end",
+            "PROBLEM -->|input| A",
+            "A --> OTHER",
+        ),
+        ["Make ITEMS a plain group"],
+    ),
     "MW201": (
         workflow(
             A, REVIEW, CHECK, *JUDGED[:3], "REVIEW -->|result| CHECK", "CHECK -->|yes| RETURN", "CHECK -->|no| RETURN"

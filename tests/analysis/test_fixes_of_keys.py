@@ -136,6 +136,22 @@ def test_an_arrow_at_the_end_of_the_text_may_lead_to_the_result(before: str, tit
     ("code", "text", "offered"),
     [
         ("MW001", "  A --> B\n  B -->\n", [("Remove the unfinished arrow", "  A --> B\n  B\n")]),
+        (
+            "MW001",
+            "  A --> Read the mail\n",
+            [("Write Read_the_mail[Read the mail]", "  A --> Read_the_mail[Read the mail]\n")],
+        ),
+        (
+            "MW001",
+            "  Read it -- no --> Stop-it now, please -->|x y| B\n",
+            [
+                (
+                    "Put the words into brackets",
+                    '  Read_it[Read it] -- no --> Stop_it_now_please["Stop-it now, please"] -->|x y| B\n',
+                )
+            ],
+        ),
+        ("MW001", "  A --> the 2 % of it\n", []),
         ("MW001", "  A B\n", [("Write A --> B", "  A --> B\n")]),
         ("MW007", "A@{ shape: rect label: x }\n", [("Add a comma", "A@{ shape: rect, label: x }\n")]),
         ("MW007", "A@{ label: it's: a }\n", [("Put the value in quotes", 'A@{ label: "it\'s: a" }\n')]),

@@ -8,6 +8,7 @@ from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Severity
 from merrow_analysis.graph.flow import Mention, Subgraph
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.box_fixes import as_group
 from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.registry import Family, Flags, Scope
@@ -85,9 +86,20 @@ def _end_inside(context: GraphContext, node: TypedNode) -> Diagnostic:
     )
     fixes: Iterable[Fix] = ()
     if len({mention.block for mention in within}) == 1 and groups[box.id].end is not None:
-        moved = _moved_out(graph, within[0].block, inner, groups[box.id])
-        fixes = asked(context).sound(END_INSIDE, moved, what_edges_bring)
+        line = within[0].block
+        if _keeps_a_node(graph, groups[box.id], line):
+            fixes = asked(context).sound(END_INSIDE, _moved_out(graph, line, inner, groups[box.id]), what_edges_bring)
+        else:
+            fixes = as_group(context, END_INSIDE, box)
     return report(END_INSIDE, place, message, fixes=fixes)
+
+
+def _keeps_a_node(graph: TypedGraph, box: Subgraph, block: Block) -> bool:
+    """Whether a box has a node that another of its lines mentions."""
+    end = block.line if box.end is None else box.end.line
+    members = [graph.flow.nodes[name] for name in graph.composites.members(box.id) if name in graph.flow.nodes]
+    lines = {mention.block.line for node in members for mention in node.mentions}
+    return any(box.block.line < line < end for line in lines - {block.line})
 
 
 def _moved_out(graph: TypedGraph, block: Block, inner: Subgraph, box: Subgraph) -> list[Fix]:

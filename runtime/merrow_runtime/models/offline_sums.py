@@ -16,6 +16,8 @@ _WORDS = (
     (r"\bplus\b", "+"),
     (r"\bminus\b", "-"),
 )
+# A minus or a slash without spaces may be a range or a date.
+_CLOSE_SIGN = re.compile(r"(?<=[\d)])([+*])(?=[\d(])")
 _OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -27,10 +29,11 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] 
 def calculation(text: str) -> str | None:
     """The first calculation in a text that can be worked out, as a Python expression; None where there is none.
 
-    ``6 times 7`` and ``6 × 7`` count as ``6 * 7``; dates, ranges and divisions by zero don't.
+    ``6 times 7``, ``6 × 7`` and ``6*7`` count as ``6 * 7``; dates, ranges and divisions by zero don't.
     """
     for words, sign in _WORDS:
         text = re.sub(rf"(?i)(?<=[\d)])\s*(?:{words})\s*(?=[\d(])", f" {sign} ", text)
+    text = _CLOSE_SIGN.sub(r" \1 ", text)
     for found in _CALCULATION.finditer(text):
         if _value(found.group()) is not None:
             return found.group()

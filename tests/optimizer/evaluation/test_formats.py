@@ -105,6 +105,11 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert (line, said) == (None, "The file can't be read: No such file or directory.")
 
 
+def test_a_name_that_no_set_has_is_answered_with_those_that_there_are(tmp_path: Path) -> None:
+    [(_, _, said)] = problems_in(tmp_path / "arithmatic")
+    assert said.endswith("The sets that come with Merrow are arithmetic and flow-tasks.")
+
+
 def test_all_broken_lines_are_said_at_once(tmp_path: Path) -> None:
     found = problems_in(written(tmp_path, f'{{"a"\n{lines_of(ONE)}[]\n{{"a": NaN}}\n'))
     assert [line for line, _, _ in found] == [1, 3, 4]

@@ -55,6 +55,8 @@ async def test_whatever_it_is_asked_its_name_says_what_it_is_and_it_costs_nothin
         ("Take 20 minus 8, then rest", "12"),
         ("What is 9 divided by 2?", "4.5"),
         ("3×4", "12"),
+        ("What is 2+3?", "5"),
+        ("12*(3+4)", "84"),
     ],
 )
 async def test_its_program_works_out_a_calculation_of_the_problem(problem: str, result: str) -> None:
@@ -64,7 +66,8 @@ async def test_its_program_works_out_a_calculation_of_the_problem(problem: str, 
 
 
 @pytest.mark.parametrize(
-    "problem", ["Ann has 3 apples.", "from 2024-07-18", "10-20 minutes", "9**9**9", "1 / 0", "(1 + 2", ""]
+    "problem",
+    ["Ann has 3 apples.", "from 2024-07-18", "10-20 minutes", "9**9**9", "5+ years", "C++ 3", "1 / 0", "(1 + 2", ""],
 )
 async def test_its_program_says_so_where_there_is_none(problem: str) -> None:
     assert "no plain calculation" in str(run(await said(problem, system=PYTHON), "solve"))

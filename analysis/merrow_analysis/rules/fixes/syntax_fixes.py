@@ -38,6 +38,10 @@ _MOST_ENDS = 6
 _KEYWORDS = ("flowchart", "graph")
 _DIRECTIONS = frozenset(("TD", "TB", "LR", "RL", "BT"))
 _ARROW_ALONE = re.compile(r"(?:[xo<]?(?:--|==|-?\.+-?|-)[-=.xo>]*|~~~+)(?:\|[^|]*\|)?\s*")
+_WHOLE_ARROW = re.compile(r"\s(?:--\s[^-|>]+\s-->|[xo<]?(?:--+[->xo]|==+[=>xo]|-\.+-[>xo]?)(?:\|[^|]*\|)?)(?=\s)")
+_WORDS = re.compile(r"(?!\d)[\w'.,?!]+(?:-\w+)*(?: +[\w'.,?!]+(?:-\w+)*)+")
+_WORD = re.compile(r"[^\W_]+")
+_UNQUOTED = re.compile(r"[\w ]+")
 _END = re.compile(r"end\b")
 _APART = (" ", "\t", "]", ")", "}")
 """What may be before an arrow that is missing; elsewhere a word is only half typed."""
@@ -57,6 +61,7 @@ def fixes_for(problem: SyntaxProblem, block: Block, diagram: Diagram, flow: Flow
         yield from maker(problem, block.line + line_number, line, column)
     if problem.flaw == "syntax-error":
         yield from _led_on(block.line + line_number, line, column, flow)
+        yield from _bracketed(block.line + line_number, line)
 
 
 def _line_of(block: Block, offset: int) -> tuple[int, str, int]:
@@ -159,6 +164,30 @@ def _led_on(line_number: int, line: str, column: int, flow: Flow) -> Iterator[Fi
         at = Position(line_number, column)
         title = f"Write {before[1]} --> {after[0]}"
         yield Fix(title, (TextEdit(Range(at, at), "--> "),), Applicability.UNSAFE)
+
+
+def _bracketed(line_number: int, line: str) -> Iterator[Fix]:
+    """Put words between arrows into brackets, behind an id that is made of them: ``A --> Read the mail``."""
+    if len(line) > _LONGEST_QUOTED:
+        return
+    arrows = list(_WHOLE_ARROW.finditer(line))
+    starts, ends = [0, *(arrow.end() for arrow in arrows)], [*(arrow.start() for arrow in arrows), len(line)]
+    edits: list[TextEdit] = []
+    written = ""
+    done = 0
+    for start, end in zip(starts, ends, strict=True):
+        words = line[start:end].strip()
+        if arrows and _WORDS.fullmatch(words):
+            begin = line.index(words, start)
+            label = words if _UNQUOTED.fullmatch(words) else f'"{words}"'
+            node = f"{'_'.join(_WORD.findall(words))}[{label}]"
+            place = Range(Position(line_number, begin), Position(line_number, begin + len(words)))
+            edits.append(TextEdit(place, node))
+            written += line[done:begin] + node
+            done = begin + len(words)
+    if edits and reads(written + line[done:]):
+        title = f"Write {edits[0].new_text}" if len(edits) == 1 else "Put the words into brackets"
+        yield Fix(title, tuple(edits), Applicability.UNSAFE)
 
 
 def _ends(text: str) -> tuple[str, str] | None:

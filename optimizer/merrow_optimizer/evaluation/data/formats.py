@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from merrow_optimizer.evaluation.data.names import shipped_names
 from merrow_optimizer.evaluation.data.problems import Collector
 
 _SPACE = " \t\r\n"
@@ -69,7 +70,8 @@ def _text(problems: Collector) -> str | None:
     try:
         data = problems.file.read_bytes()
     except OSError as error:
-        problems.add(f"The file can't be read: {error.strerror or error}.")
+        known = "" if problems.file.suffix else f" The sets that come with Merrow are {' and '.join(shipped_names())}."
+        problems.add(f"The file can't be read: {error.strerror or error}.{known}")
         return None
     try:
         return data.decode("utf-8-sig")
