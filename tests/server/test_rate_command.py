@@ -77,7 +77,7 @@ class Person:
             if not piece:
                 break
             shown += piece.decode()
-            if re.search(r"quit \([^)]*\): $", shown):
+            if re.search(r"(quit \([^)]*\)|for none): $", shown):
                 break
         return shown
 
@@ -104,12 +104,21 @@ def test_good_and_bad_are_gold_and_are_compared_with_a_metric(
     assert "3 rated, 1 left." in person.question()
     assert person.leave() == 0
     # A second look asks about the rest alone.
-    person = Person("rate", identity)
+    person = Person("rate", identity, "--notes")
     number = int(re.findall(r"What is (\d)", person.question())[-1])
     person.say("b" if number == 2 else "g")
+    assert "a note" in person.question()
+    person.say("the last \x1b[31mone")
     assert "1 rated, 0 left." in person.question()
     person.leave()
-    people = in_process(capsys, "show", identity, "--format", "json").json["people"]
+    shown_json = in_process(capsys, "show", identity, "--format", "json").json
+    people = shown_json["people"]
+    assert all(row["verdict"] == ("bad" if row["item"] == "q2" else "good") for row in shown_json["rows"])
+    [noted] = [row for row in shown_json["rows"] if "note" in row]
+    assert (noted["item"], noted["note"]) == (f"q{number}", "the last \x1b[31mone")
+    one = in_process(capsys, "show", identity, "--item", noted["item"]).out
+    assert f"people\n{noted['verdict']}: the last " in one
+    assert "\x1b" not in one
     # Items 0 and 3 are right and good; 1 is wrong and good; 2 is right and bad.
     assert (people["items"], people["share"], people["kappa"]) == (4, 0.5, pytest.approx(-1 / 3))
     assert "People agree with it on 0.500" in in_process(capsys, "show", identity).out

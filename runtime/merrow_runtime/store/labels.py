@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from merrow_runtime.store.writer import Writer, explained
 
@@ -15,19 +15,31 @@ Verdict = Literal["good", "bad", "better", "worse", "equal"]
 _BYTES = 16
 
 
+class Label(NamedTuple):
+    """What a person said of an answer, with a ``note`` in words of their own; it is empty where they left none."""
+
+    verdict: Verdict
+    note: str
+
+
 class Labels:
     """The labels of a store. ``item`` is the hash of an item, ``output`` an answer as `output_text` has it."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
 
-    def put(self, item: str, output: str, verdict: Verdict, other: str | None = None) -> None:
-        """Keep what a person said of an answer, or of it beside the ``other`` one, in place of what was said before.
-
-        Raises `StoreFailure`.
+    def put(
+        self, item: str, output: str, verdict: Verdict, other: str | None = None, *, note: str | None = None
+    ) -> None:
+        """Keep what a person said of an answer, or of it beside the ``other`` one, in place of what was said before; a ``note``
+        of None leaves the one that is there. Raises `StoreFailure`.
         """
-        values = (_hash(item), _hash(output), b"" if other is None else _hash(other), verdict, time.time())
-        sql = "INSERT OR REPLACE INTO labels (item, output, other, verdict, at) VALUES (?, ?, ?, ?, ?)"
+        place = (_hash(item), _hash(output), b"" if other is None else _hash(other))
+        sql = (
+            "INSERT OR REPLACE INTO labels (item, output, other, verdict, at, note) VALUES (?1, ?2, ?3, ?4, ?5,"
+            " coalesce(?6, (SELECT note FROM labels WHERE item = ?1 AND output = ?2 AND other = ?3), ''))"
+        )
+        values = (*place, verdict, time.time(), note)
         self._writer.now(lambda database: database.execute(sql, values))
 
     def drop(self, item: str, output: str) -> None:
@@ -37,10 +49,15 @@ class Labels:
         self._writer.now(lambda database: database.execute(sql, values))
 
     def get(self, item: str, output: str, other: str | None = None) -> Verdict | None:
+        """The verdict on it; None where there is none. Raises `StoreFailure`."""
+        found = self.label(item, output, other)
+        return None if found is None else found.verdict
+
+    def label(self, item: str, output: str, other: str | None = None) -> Label | None:
         """What was said of it; None where nothing was. Raises `StoreFailure`."""
         values = (_hash(item), _hash(output), b"" if other is None else _hash(other))
-        found = self._rows("SELECT verdict FROM labels WHERE item = ? AND output = ? AND other = ?", values)
-        return found[0][0] if found else None
+        found = self._rows("SELECT verdict, note FROM labels WHERE item = ? AND output = ? AND other = ?", values)
+        return Label(*found[0]) if found else None
 
     @property
     def edition(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 9
+VERSION = 10
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -130,6 +130,10 @@ CREATE TABLE extracted (
 """
 _SINCE_9 = _REVISIONS + _EXTRACTIONS
 
+_NOTES_OF_LABELS = """
+ALTER TABLE labels ADD COLUMN note TEXT NOT NULL DEFAULT '';
+"""
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -169,7 +173,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -211,6 +215,7 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     6: _SINCE_7,
     7: _SINCE_8,
     8: _SINCE_9,
+    9: _NOTES_OF_LABELS,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 

@@ -14,6 +14,7 @@ from merrow_optimizer.evaluation.summary import COUNTED, Comparison, Summary, co
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
 from merrow_runtime.store.extractions import ExtractionRecord
+from merrow_runtime.store.labels import Label
 from merrow_runtime.store.optimizations import OptimizationRecord
 
 _GOOD = 0.5
@@ -68,6 +69,8 @@ def evaluation_report(user: Store, record: EvaluationRecord, *, whole: bool = Fa
     if whole:
         given = _inputs(user, {one.run for one in ordered})
         shown = [{**row, "inputs": given.get(row["run"])} for row in shown]
+    if user.labels.edition:
+        shown = with_verdicts(user, record, shown)
     people = _agreement(user, record, scores if whole else user.evaluations.scores(record.id, outputs=True))
     return {**evaluation_object(user, record, scores), **people, "rows": shown}
 
@@ -89,7 +92,7 @@ def _agreement(user: Store, record: EvaluationRecord, scores: Sequence[ScoreReco
 
 def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of a report with what people said of each answer as ``verdict``: ``good``, ``bad``, None where nobody said anything,
-    and without it where there is no answer to rate.
+    and without it where there is no answer to rate; with their ``note`` where they left one.
     """
     hashes = record.plan.get("hashes", {})
     scores = user.evaluations.scores(record.id, outputs=True)
@@ -98,9 +101,19 @@ def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[
     shown: list[dict[str, Any]] = []
     for row in rows:
         output = outputs.get((row["item"], row["repeat"]))
-        said = user.labels.get(hashes[row["item"]], output) if rated and output is not None else None
-        shown.append(dict(row) if output is None else {**row, "verdict": said})
+        if output is None:
+            shown.append(dict(row))
+            continue
+        said = user.labels.label(hashes[row["item"]], output) if rated else None
+        shown.append({**row, **label_object(said)})
     return shown
+
+
+def label_object(said: Label | None) -> dict[str, Any]:
+    """What a person said of an answer, as plain data."""
+    if said is None:
+        return {"verdict": None}
+    return {"verdict": said.verdict, **({"note": said.note} if said.note else {})}
 
 
 def _inputs(user: Store, runs: Set[str]) -> dict[str, Any]:

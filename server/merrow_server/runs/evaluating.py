@@ -26,6 +26,7 @@ from merrow_server.evaluations.report import (
     evaluation_object,
     evaluation_report,
     item_object,
+    label_object,
     with_verdicts,
 )
 from merrow_server.evaluations.so_far import SoFar
@@ -119,7 +120,8 @@ class Evaluations(Journalled[_Ready, EvaluationRecord]):
         record = self._store.evaluations.get(evaluation)
         if item is None:
             found = evaluation_report(self._store, record)
-            return {**found, **self._place(record), "rows": with_verdicts(self._store, record, found["rows"])}
+            rows = found["rows"] if self._store.labels.edition else with_verdicts(self._store, record, found["rows"])
+            return {**found, **self._place(record), "rows": rows}
         golds = record.plan["golds"]
         if item not in golds:
             raise UsageFailure(f"Evaluation {record.id} has no item {item}.")
@@ -129,8 +131,12 @@ class Evaluations(Journalled[_Ready, EvaluationRecord]):
             "rows": [item_object(one, golds[item]) for one in scores if one is not None],
         }
 
-    def rate(self, evaluation: str, item: str, repeat: int, verdict: Literal["good", "bad"] | None) -> Json:
-        """Keep what a person says of an answer, None to take it back. Raises `UsageFailure` where there is no such answer."""
+    def rate(
+        self, evaluation: str, item: str, repeat: int, verdict: Literal["good", "bad"] | None, note: str | None
+    ) -> Json:
+        """Keep what a person says of an answer, None to take it back with its note; a ``note`` of None leaves the one that is
+        there. Raises `UsageFailure` where there is no such answer.
+        """
         record = self._store.evaluations.get(evaluation)
         kept = self._store.evaluations.score(record.id, item, repeat)
         key = record.plan.get("hashes", {}).get(item)
@@ -139,8 +145,9 @@ class Evaluations(Journalled[_Ready, EvaluationRecord]):
         if verdict is None:
             self._store.labels.drop(key, kept.output)
         else:
-            self._store.labels.put(key, kept.output, verdict)
-        return {"evaluation": record.id, "item": item, "repeat": repeat, "verdict": verdict}
+            self._store.labels.put(key, kept.output, verdict, note=note)
+        said = label_object(self._store.labels.label(key, kept.output))
+        return {"evaluation": record.id, "item": item, "repeat": repeat, **said}
 
     def compare(self, first: str, second: str) -> Json:
         """Two evaluations on the items that both scored, and in words as ``text``.

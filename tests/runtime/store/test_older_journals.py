@@ -2,8 +2,8 @@
 
 ``fixtures/format2.sql`` to ``format5.sql`` were dumped from journals that Merrow with those formats wrote: of
 one workflow a finished run, a failed one, one whose process was killed while node C was asked, a cancelled one, and one
-``--from`` the first with another C. ``format7.sql`` and ``format8.sql`` are those before them, carried over by the Merrow
-of these formats.
+``--from`` the first with another C. ``format7.sql``, ``format8.sql`` and ``format9.sql`` are those before them, carried over by
+the Merrow of these formats; the last has a person's verdict on an answer, too.
 """
 
 from __future__ import annotations
@@ -115,6 +115,19 @@ def test_every_run_is_there_as_it_was(path: Path) -> None:
         assert store.dialects.get(ORIGIN, "m-1") == {"max_tokens": "max_completion_tokens"}
     assert version(path) == VERSION
     assert rows(path) == before
+
+
+def test_a_verdict_of_a_person_is_there_and_may_have_a_note_now(path: Path) -> None:
+    before = version(path)
+    with closing(Store.open(path)) as store:
+        rated = store.labels.edition
+        assert rated == (before >= 9)
+        store.labels.put("item", "answer", "bad", note="why")
+        assert store.labels.label("item", "answer") == ("bad", "why")
+        assert store.labels.edition == rated + 1
+    with closing(sqlite3.connect(path)) as database:
+        kept = database.execute("SELECT verdict, note FROM labels ORDER BY number").fetchall()
+    assert kept == [("good", "")] * rated + [("bad", "why")]
 
 
 def test_who_answered_is_said_to_be_unknown_where_it_was_not_noted(path: Path) -> None:

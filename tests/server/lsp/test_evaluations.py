@@ -124,6 +124,21 @@ async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_pa
             rated = await editor.ask("merrow/evaluation", id=ended["evaluation"])
             assert [row["verdict"] for row in rated["rows"]] == [verdict, *[None] * 5]
             assert rated.get("people", {}).get("items") == (None if verdict is None else 1)
+        noted = await editor.execute("merrow.rateAnswer", **answers, verdict="bad", note="one too many")
+        assert noted == answers | {"repeat": 0, "verdict": "bad", "note": "one too many"}
+        # Another verdict alone leaves the note; taken back, it goes with it.
+        assert (await editor.execute("merrow.rateAnswer", **answers, verdict="good"))["note"] == "one too many"
+        rated = await editor.ask("merrow/evaluation", id=ended["evaluation"])
+        assert [row.get("note") for row in rated["rows"]] == ["one too many", *[None] * 5]
+        assert await editor.execute("merrow.rateAnswer", **answers, verdict=None) == answers | {
+            "repeat": 0,
+            "verdict": None,
+        }
+        assert "note" not in await editor.execute("merrow.rateAnswer", **answers, verdict="bad")
+        for wrong in (5, "x" * 2001):
+            with pytest.raises(JsonRpcException, match="`note` must be a text of at most 2,000 characters"):
+                await editor.execute("merrow.rateAnswer", **answers, verdict="bad", note=wrong)
+        await editor.execute("merrow.rateAnswer", **answers, verdict=None)
         with pytest.raises(JsonRpcException, match="has no answer to q9"):
             await editor.execute("merrow.rateAnswer", **answers | {"item": "q9"}, verdict="good")
         with pytest.raises(JsonRpcException, match="must be good, bad or null"):

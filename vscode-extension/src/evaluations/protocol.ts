@@ -48,6 +48,14 @@ export interface Evaluation {
 /** What a person says of an answer. */
 export type Verdict = 'good' | 'bad';
 
+/** What a person says of one answer to an item. */
+export interface Rating {
+  readonly item: string;
+  readonly repeat: number;
+  readonly verdict: Verdict | null;
+  readonly note?: string;
+}
+
 /** What one answer to an item came to. */
 export interface Row {
   readonly item: string;
@@ -62,6 +70,8 @@ export interface Row {
   readonly run: string;
   /** In a report, of an answer that can be rated. */
   readonly verdict?: Verdict | null;
+  /** What they added in words. */
+  readonly note?: string;
 }
 
 /** The answer to `merrow/evaluation`: failures first. */

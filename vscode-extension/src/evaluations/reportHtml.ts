@@ -6,6 +6,7 @@ import { fileName, scoreText, statusText } from './words';
 
 const COLUMNS = ['Item', 'Status', 'Read', 'Gold', 'Reason', 'People', 'Cost', 'Time'];
 const VERDICTS: readonly (readonly [Verdict, string])[] = [['good', '✓'], ['bad', '✗']];
+const LONGEST_NOTE = 2000;
 const OUTCOMES: readonly Outcome[] = ['failed', 'wrong', 'invalid', 'unanswered', 'right'];
 
 export function reportHtml(report: Report): string {
@@ -52,10 +53,11 @@ function line(row: Row, repeats: number): string {
   return `<tr data-status="${row.status}"><th scope="row">${item}</th>${columns}</tr>`;
 }
 
-/** Buttons for what a person says of an answer; none where there is no answer. */
-function verdicts({ item, repeat, verdict }: Row): string {
+/** Buttons for what a person says of an answer, and their note beside it; none where there is no answer. */
+function verdicts({ item, repeat, verdict, note = '' }: Row): string {
   if (verdict === undefined) return '';
-  const about = `data-act="rate" data-item="${escape(item)}" data-repeat="${repeat}"`;
-  const buttons = VERDICTS.map(([name, sign]) => `<button class="verdict" ${about} data-verdict="${name}" aria-pressed="${verdict === name}" aria-label="${name}" title="Call the answer ${name}">${sign}</button>`);
-  return `<span>${buttons.join('')}</span>`;
+  const about = `data-item="${escape(item)}" data-repeat="${repeat}"`;
+  const buttons = VERDICTS.map(([name, sign]) => `<button class="verdict" data-act="rate" ${about} data-verdict="${name}" aria-pressed="${verdict === name}" aria-label="${name}" title="Call the answer ${name}">${sign}</button>`);
+  const noted = verdict === null ? '' : `<input class="note" data-act="note" ${about} data-verdict="${verdict}" value="${escape(note)}" placeholder="Note" maxlength="${LONGEST_NOTE}" aria-label="Note on the answer to ${escape(item)}">`;
+  return `<span>${buttons.join('')}</span>${noted}`;
 }

@@ -4,7 +4,7 @@ import type { MerrowContext } from '../context';
 import { page, webviewRoot } from '../preview/page';
 import { sentence } from '../run/texts/rejection';
 import { say } from '../say';
-import type { Report, Verdict } from './protocol';
+import type { Rating, Report } from './protocol';
 import { reportHtml } from './reportHtml';
 import type { EvaluationServer } from './server';
 import { fileName } from './words';
@@ -13,7 +13,7 @@ const VIEW_TYPE = 'merrow.evaluation';
 /** Milliseconds in which news of an evaluation that goes on are put together. */
 const PAUSE = 500;
 
-type Said = 'ready' | 'resume' | { readonly run: string } | { readonly rate: { readonly item: string; readonly repeat: number; readonly verdict: Verdict | null } };
+type Said = 'ready' | 'resume' | { readonly run: string } | { readonly rate: Rating };
 
 /** The pages of evaluations, one for each. */
 export class ReportPanels implements vscode.Disposable {
@@ -62,7 +62,7 @@ export class ReportPanels implements vscode.Disposable {
     if (message === 'resume') await vscode.commands.executeCommand(Command.resumeEvaluation, { id });
     else if (message === 'ready') await this.load(id, panel);
     else if ('rate' in message) {
-      await told(() => this.server.rate(id, message.rate.item, message.rate.repeat, message.rate.verdict));
+      await told(() => this.server.rate(id, message.rate));
       await this.load(id, panel);
     } else await vscode.commands.executeCommand(Command.openRun, { kind: 'run', summary: { run: message.run, uri: null } });
   }

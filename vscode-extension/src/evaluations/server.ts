@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { chosenModel } from '../run/server';
 import type { Target } from '../run/protocol';
-import type { Evaluation, EvaluationNews, Forecast, Question, Report, Verdict } from './protocol';
+import type { Evaluation, EvaluationNews, Forecast, Question, Rating, Report } from './protocol';
 
 let tokens = 0;
 
@@ -57,9 +57,9 @@ export class EvaluationServer implements vscode.Disposable {
     return this.execute('merrow.compareEvaluations', { a, b });
   }
 
-  /** Keep what a person says of an answer; null takes it back. */
-  async rate(evaluation: string, item: string, repeat: number, verdict: Verdict | null): Promise<void> {
-    await this.execute('merrow.rateAnswer', { evaluation, item, repeat, verdict });
+  /** Keep what a person says of an answer; null takes it back. Without a note the one that is there stays. */
+  async rate(evaluation: string, rating: Rating): Promise<void> {
+    await this.execute('merrow.rateAnswer', { evaluation, ...rating });
   }
 
   async delete(id: string): Promise<void> {

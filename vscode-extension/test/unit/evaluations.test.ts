@@ -23,8 +23,9 @@ test('the report lists every answer with its run, and says what the score leaves
   assert.equal([...html.matchAll(/data-act="run"/g)].length, 2);
   assert.match(html, /leaves out what is unanswered or invalid/);
   assert.doesNotMatch(html, /data-act="rate"/);
-  const rated = reportHtml({ ...evaluation, rows: [row('q1', 'right', { verdict: 'bad' }), row('q2', 'right', { verdict: null })] });
-  assert.deepEqual([...rated.matchAll(/data-item="(q\d)" data-repeat="0" data-verdict="(\w+)" aria-pressed="(\w+)"/g)].map(([, ...found]) => found.join(' ')), ['q1 good false', 'q1 bad true', 'q2 good false', 'q2 bad false']);
+  const rated = reportHtml({ ...evaluation, rows: [row('q1', 'right', { verdict: 'bad' }), row('q2', 'right', { verdict: null }), row('q3', 'right', { verdict: 'good', note: 'a "fine" <one>' })] });
+  assert.deepEqual([...rated.matchAll(/data-item="(q\d)" data-repeat="0" data-verdict="(\w+)" aria-pressed="(\w+)"/g)].map(([, ...found]) => found.join(' ')), ['q1 good false', 'q1 bad true', 'q2 good false', 'q2 bad false', 'q3 good true', 'q3 bad false']);
+  assert.deepEqual([...rated.matchAll(/data-act="note" data-item="(q\d)" data-repeat="0" data-verdict="(\w+)" value="([^"]*)"/g)].map(([, ...found]) => found), [['q1', 'bad', ''], ['q3', 'good', 'a &quot;fine&quot; &lt;one&gt;']]);
   assert.deepEqual([...html.matchAll(/data-filter="(\w+)"/g)].map(([, name]) => name), ['wrong', 'unanswered', 'right']);
   assert.doesNotMatch(html, /data-act="resume"/);
   assert.match(reportHtml({ ...evaluation, status: 'stopped', error: 'The budget is used up.', rows: [] }), /The budget is used up\.[^]*data-act="resume"/);

@@ -1,7 +1,7 @@
 /** The page of an evaluation: takes the HTML that the extension made, shows only some outcomes, and says what was clicked. */
 import './style.css';
 
-interface Rating { readonly item: string; readonly repeat: number; readonly verdict: string | null }
+interface Rating { readonly item: string; readonly repeat: number; readonly verdict: string | null; readonly note?: string }
 type Said = 'ready' | 'resume' | { readonly run: string } | { readonly rate: Rating };
 
 declare function acquireVsCodeApi(): { postMessage(message: Said): void };
@@ -14,16 +14,22 @@ const wanted = new Set<string>();
 addEventListener('message', ({ data }: MessageEvent<{ readonly html: string }>) => {
   const scrolled = document.documentElement.scrollTop;
   const focused = focusedVerdict();
+  const typed = document.activeElement instanceof HTMLInputElement ? document.activeElement : undefined;
   root.innerHTML = data.html;
   filter();
-  if (focused !== undefined) root.querySelector<HTMLElement>(focused)?.focus();
+  const found = focused === undefined ? null : root.querySelector<HTMLElement>(focused);
+  found?.focus();
+  if (typed !== undefined && found instanceof HTMLInputElement) {
+    found.value = typed.value;
+    found.setSelectionRange(typed.selectionStart, typed.selectionEnd);
+  }
   document.documentElement.scrollTop = scrolled;
 });
 
-/** What finds the button for a verdict again that has the focus, which a new page would take from it. */
+/** What finds the button for a verdict, or the note beside it, again that has the focus, which a new page would take from it. */
 function focusedVerdict(): string | undefined {
   const { act, item = '', repeat = '', verdict = '' } = document.activeElement instanceof HTMLElement ? document.activeElement.dataset : {};
-  return act === 'rate' ? `[data-item="${CSS.escape(item)}"][data-repeat="${repeat}"][data-verdict="${verdict}"]` : undefined;
+  return act === 'rate' || act === 'note' ? `[data-act="${act}"][data-item="${CSS.escape(item)}"][data-repeat="${repeat}"][data-verdict="${verdict}"]` : undefined;
 }
 
 function filter(): void {
@@ -46,5 +52,10 @@ root.addEventListener('click', ({ target }) => {
     const isSaid = button.getAttribute('aria-pressed') === 'true';
     editor.postMessage({ rate: { item, repeat: Number(repeat), verdict: isSaid ? null : verdict } });
   }
+});
+root.addEventListener('change', ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || target.dataset['act'] !== 'note') return;
+  const { item = '', repeat = '0', verdict = '' } = target.dataset;
+  editor.postMessage({ rate: { item, repeat: Number(repeat), verdict, note: target.value.trim() } });
 });
 editor.postMessage('ready');

@@ -34,7 +34,8 @@ _GOOD, _SIDES = {"g": "good", "b": "bad"}, {"1": "better", "2": "worse", "=": "e
 @click.argument("evaluation", metavar="EVAL", shell_complete=words.evaluations)
 @click.argument("second", metavar="[EVAL2]", required=False, shell_complete=words.evaluations)
 @click.option("--again", is_flag=True, help="Ask also about what was rated before.")
-def command(evaluation: str, second: str | None, again: bool) -> None:
+@click.option("--notes", is_flag=True, help="Ask for a note in your own words after each verdict.")
+def command(evaluation: str, second: str | None, again: bool, notes: bool) -> None:
     """Rate the answers of the evaluation EVAL on a terminal: each is shown without its score, and called good or bad. With EVAL2
     the answers of both to the same item are shown in random order, without a word about whose is whose.
 
@@ -48,12 +49,12 @@ def command(evaluation: str, second: str | None, again: bool) -> None:
     with closing(Store.open()) as user:
         first = user.evaluations.get(evaluation)
         if second is None:
-            _rate(user, first, again=again)
+            _rate(user, first, again=again, notes=notes)
         else:
-            _compare(user, first, user.evaluations.get(second), again=again)
+            _compare(user, first, user.evaluations.get(second), again=again, notes=notes)
 
 
-def _rate(user: Store, record: EvaluationRecord, *, again: bool) -> None:
+def _rate(user: Store, record: EvaluationRecord, *, again: bool, notes: bool) -> None:
     rated = 0
     answers = _answers(user, record)
     for item, (kept, row) in _shuffled(answers):
@@ -65,13 +66,14 @@ def _rate(user: Store, record: EvaluationRecord, *, again: bool) -> None:
         if said == "q":
             break
         if said in _GOOD:
-            user.labels.put(item, kept, "good" if said == "g" else "bad")
+            note = _note() if notes else None
+            user.labels.put(item, kept, "good" if said == "g" else "bad", note=note)
             rated += 1
     left = sum(user.labels.get(item, kept) is None for item, (kept, _) in answers.items())
     echo(f"{rated} rated, {left} left.")
 
 
-def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, again: bool) -> None:
+def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, again: bool, notes: bool) -> None:
     from merrow_optimizer.evaluation.statistics.paired import mcnemar, p_text
 
     one, other = _answers(user, first), _answers(user, second)
@@ -89,7 +91,8 @@ def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, 
             break
         if said in _SIDES:
             verdict = "equal" if said == "=" else "better" if (said == "1") != turned else "worse"
-            user.labels.put(item, kept, verdict, kept_other)  # type: ignore[arg-type]
+            note = _note() if notes else None
+            user.labels.put(item, kept, verdict, kept_other, note=note)  # type: ignore[arg-type]
     said_of = [user.labels.get(item, kept, kept_other) for item, ((kept, _), (kept_other, _)) in pairs.items()]
     better, worse, equal = (said_of.count(word) for word in ("better", "worse", "equal"))
     echo(
@@ -128,6 +131,15 @@ def _show(heading: str, value: Any) -> None:
     from merrow_runtime.values import as_text
 
     echo(f"\n{style(heading, fg='cyan')}\n{plain(as_text(value))}")
+
+
+def _note() -> str | None:
+    """What a person adds in words; None, which leaves an earlier note, where they add nothing."""
+    try:
+        said: str = click.prompt("a note, or Enter for none", default="", show_default=False, err=True)
+    except click.Abort:
+        return None
+    return said.strip() or None
 
 
 def _asked(question: str, answers: list[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_analysis.suggest import closest
 from merrow_runtime.values import as_text
 from merrow_server.errors import InputError
-from merrow_server.evaluations.report import evaluation_report, item_object
+from merrow_server.evaluations.report import evaluation_report, item_object, with_verdicts
 from merrow_server.evaluations.tables import report_lines
 from merrow_server.files import write_bytes
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
@@ -52,6 +52,8 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
         raise InputError(f"Evaluation {record.id} has no item {item}.{hint}")
     found = [user.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
     objects = [item_object(one, golds[item]) for one in found if one is not None]
+    if user.labels.edition:
+        objects = with_verdicts(user, record, objects)
     if output == "json":
         emit(json.dumps(objects, indent=2))
         return
@@ -72,5 +74,7 @@ def _lines(one: Mapping[str, Any], *, several: bool) -> Iterator[str]:
             yield f"\n{style(heading, fg='cyan')}\n{plain(text)}"
     if "output" in one:
         yield f"\n{style('answer', fg='cyan')}\n{plain(as_text(one['output']))}"
+    if one.get("verdict"):
+        yield f"\n{style('people', fg='cyan')}\n{': '.join(filter(None, (one['verdict'], plain(one.get('note', '')))))}"
     if one["run"]:
         yield f"\nSee its nodes with: merrow show {one['run']}"

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 EVALUATE, EVALUATIONS, SHOW = "merrow.evaluate", "merrow.evaluations", "merrow.showEvaluation"
 COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation", "merrow/evaluation"
 RATE = "merrow.rateAnswer"
+LONGEST_NOTE = 2_000
+"""Characters of a note beside a verdict."""
 _VERDICTS = ("good", "bad", None)
 _AGREE = "Evaluate"
 _LISTED = 50
@@ -151,7 +153,9 @@ async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 
 
 async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
-    """Keep what a person says of an answer of an evaluation: ``good``, ``bad``, or null to take it back."""
+    """Keep what a person says of an answer of an evaluation: ``good``, ``bad``, or null to take it back; with a ``note`` in
+    words, which stays where none is given.
+    """
     asked = asked_of(arguments)
     evaluation, item = text_in(asked, "evaluation", RATE), text_in(asked, "item", RATE)
     repeat, verdict = asked.get("repeat", 0), asked.get("verdict")
@@ -159,7 +163,10 @@ async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         raise InvalidParameters("`repeat` must be a whole number from 0.")
     if verdict not in _VERDICTS:
         raise InvalidParameters("`verdict` must be good, bad or null.")
-    return await server.runs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict))
+    note = asked.get("note")
+    if note is not None and (not isinstance(note, str) or len(note) > LONGEST_NOTE):
+        raise InvalidParameters(f"`note` must be a text of at most {LONGEST_NOTE:,} characters.")
+    return await server.runs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict, note))
 
 
 def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
