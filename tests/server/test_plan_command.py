@@ -6,6 +6,8 @@ import json
 import multiprocessing
 import os
 import random
+import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -323,6 +325,38 @@ def test_mistakes_are_told_before_anything_is_asked(
     assert done.code == (2 if says else 1)
     assert says in done.err
     assert not server.requests
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("judging", [False, True])
+def test_ctrl_c_ends_it_and_keeps_what_came(server: OpenAIServer, state: Path, judging: bool) -> None:
+    """While the last of two plans is asked for, or the judge; neither is asked again for what came before."""
+    held = "plans of it" if judging else "You plan how"
+    came: list[Received] = []
+
+    def reply(request: Received) -> Step:
+        came.append(request)
+        waits = held in request.prompt and (judging or len(came) > 1)
+        return Reply(answer(merrow_form([CHAIN, WIDE][len(came) % 2])), delay=60.0 if waits else 0.0)
+
+    server.answer = reply
+    command = ["plan", TASK, "-n", "2", "-o", "flow.mmd", "--base-url", server.base_url]
+    program = [sys.executable, "-m", "merrow_server", *command]
+    with subprocess.Popen(program, stderr=subprocess.PIPE, env=os.environ.copy()) as running:
+        deadline = time.monotonic() + 60
+        while len(came) < 2 + judging and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors.decode()
+    assert b"Traceback" not in errors
+    assert b"Stopped: answers that came are kept and not paid again." in errors
+    assert not (state / "flow.mmd").exists()
+    scripted(server, DIAMOND)
+    done = merrow(*command)
+    assert done.code == 0, done.err
+    assert f"({1 + judging} known already)" in done.err
 
 
 def _silently(arguments: list[str]) -> None:

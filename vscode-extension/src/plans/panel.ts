@@ -7,7 +7,7 @@ import { offline } from '../run/texts/figures';
 import { sentence, wasLeft } from '../run/texts/rejection';
 import { chosenModel } from '../run/server';
 import { say } from '../say';
-import type { Forecast, FromPage, Plans, ToPage } from './protocol';
+import type { Forecast, FromPage, Plans, ToPage, Wish } from './protocol';
 import { aboutText, cardsOf } from './words';
 
 const ASK = 'Ask the Model';
@@ -59,7 +59,7 @@ export class PlanPanel implements vscode.Disposable {
       this.post({ task: this.task });
       await this.introduce();
     } else if (message === 'stop') this.cancelling?.cancel();
-    else if ('plan' in message) await this.plan(message.plan.task, message.plan.n);
+    else if ('plan' in message) await this.plan(message.plan);
     else await this.use(message.use);
   }
 
@@ -72,13 +72,13 @@ export class PlanPanel implements vscode.Disposable {
     }
   }
 
-  private async plan(task: string, n: number): Promise<void> {
+  private async plan(wish: Wish): Promise<void> {
     if (this.cancelling !== undefined) return;
     const cancelling = (this.cancelling = new vscode.CancellationTokenSource());
     const done = this.context.busy('running', 'planning a workflow');
     this.post({ problem: null, status: 'Planning…' });
     try {
-      const asked = { ...chosenModel(), task, n };
+      const asked = { ...chosenModel(), ...wish };
       const forecast = await this.execute<Forecast>({ ...asked, dryRun: true }, cancelling.token);
       if (forecast.endpoint !== offline && !(await canReachModels(this.context))) return;
       if (forecast.mayCost && !(await agreed(forecast))) return;

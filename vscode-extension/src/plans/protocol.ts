@@ -53,11 +53,21 @@ export interface Plans {
   readonly known: number;
 }
 
+/** What is to be planned, as `merrow.plan` takes it. */
+export interface Wish {
+  readonly task: string;
+  readonly n: number;
+  readonly roles?: readonly string[];
+  readonly maxAgents?: number;
+  readonly maxNodes?: number;
+  readonly form?: 'mermaid';
+}
+
 /** What the page says. */
 export type FromPage =
   | 'ready'
   | 'stop'
-  | { readonly plan: { readonly task: string; readonly n: number } }
+  | { readonly plan: Wish }
   /** The plan with this rank is to be opened as a file. */
   | { readonly use: number };
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Plan, Plans } from '../../src/plans/protocol';
+import { wishOf } from '../../src/plans/wish';
 import { aboutText, cardsOf, shortNumber } from '../../src/plans/words';
 
 const plan: Plan = {
@@ -82,4 +83,11 @@ test('which model plans is said first', () => {
 
 test('numbers have four digits that say something', () => {
   assert.deepEqual([293.71, 0.0419123, 2, 123456, -1.5].map(shortNumber), ['293.7', '0.04191', '2', '123500', '-1.5']);
+});
+
+test('what the fields ask for: blank ones nothing, numbers out of reach the nearest one', () => {
+  const blank = { task: ' Bake. ', number: '', roles: ' , ', agents: ' ', tasks: 'many', drawn: false };
+  assert.deepEqual(wishOf(blank), { task: 'Bake.', n: 3 });
+  const all = { task: 'Bake.', number: '99', roles: 'Baker, Web designer ,', agents: '0', tasks: '7.4', drawn: true };
+  assert.deepEqual(wishOf(all), { task: 'Bake.', n: 10, roles: ['Baker', 'Web designer'], maxAgents: 1, maxNodes: 7, form: 'mermaid' });
 });

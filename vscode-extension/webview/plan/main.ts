@@ -1,6 +1,7 @@
 /** The page of plans: a box for the task, and below it the plans side by side, each with its diagram, figures and what it covers. */
 import './style.css';
 import type { Card, Cards, FromPage, ToPage } from '../../src/plans/protocol';
+import { MOST_PLANS, wishOf } from '../../src/plans/wish';
 import { currentTheme } from '../drawing/editorTheme';
 import { Engine } from '../drawing/engine';
 import { element } from '../preview/dom';
@@ -8,13 +9,27 @@ import { Pane } from '../proposal/pane';
 
 declare function acquireVsCodeApi(): { postMessage(message: FromPage): void };
 
-const MOST = 10;
 const editor = acquireVsCodeApi();
 const { engine: source = '', nonce = '' } = document.body.dataset;
 const engine = new Engine(fetch(source).then((answer) => answer.text()), nonce);
 
 const task = element('textarea', { id: 'task', rows: '3', placeholder: 'What is to be done, for example: Write a web page for our conference, with the schedule and a map of the venue.' });
-const number = element('input', { id: 'number', type: 'number', min: '1', max: String(MOST), value: '3' });
+const number = element('input', { id: 'number', type: 'number', min: '1', max: String(MOST_PLANS), value: '3' });
+const roles = element('input', { id: 'roles', type: 'text', placeholder: 'Any, or for example: Writer, Web designer' });
+const agents = element('input', { id: 'agents', type: 'number', min: '1', placeholder: 'any' });
+const tasksAtMost = element('input', { id: 'tasks', type: 'number', min: '1', max: '500', placeholder: '50' });
+const drawn = element('input', { id: 'drawn', type: 'checkbox' });
+const bounds = element(
+  'details',
+  { class: 'bounds' },
+  element('summary', {}, 'Roles and Limits'),
+  element('div', { class: 'fields' },
+    element('label', { for: 'roles' }, 'Roles of agents'), roles,
+    element('label', { for: 'agents' }, 'Agents at most'), agents,
+    element('label', { for: 'tasks' }, 'Tasks at most'), tasksAtMost,
+    element('label', { for: 'drawn' }, 'Plans may have Decisions, Loops and Maps'), drawn,
+  ),
+);
 const plan = element('button', { type: 'submit', class: 'primary' }, 'Plan');
 const stop = element('button', { type: 'button' }, 'Stop');
 const about = element('p', { class: 'about' });
@@ -26,6 +41,7 @@ const form = element(
   element('label', { for: 'task' }, 'Task'),
   task,
   element('div', { class: 'row' }, element('label', { for: 'number' }, 'Plans to compare'), number, plan, stop, status),
+  bounds,
   about,
   problem,
 );
@@ -35,13 +51,17 @@ stop.hidden = problem.hidden = status.hidden = true;
 
 form.addEventListener('submit', (event) => {
   event.preventDefault();
-  const [said, n] = [task.value.trim(), Math.min(Math.max(Math.round(Number(number.value)) || 3, 1), MOST)];
-  number.value = String(n);
-  if (said === '') {
+  const wish = wishOf({ task: task.value, number: number.value, roles: roles.value, agents: agents.value, tasks: tasksAtMost.value, drawn: drawn.checked });
+  // What is asked for is what is shown.
+  number.value = String(wish.n);
+  roles.value = wish.roles?.join(', ') ?? '';
+  agents.value = wish.maxAgents?.toString() ?? '';
+  tasksAtMost.value = wish.maxNodes?.toString() ?? '';
+  if (wish.task === '') {
     task.focus();
     return;
   }
-  editor.postMessage({ plan: { task: said, n } });
+  editor.postMessage({ plan: wish });
 });
 task.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;

@@ -14,7 +14,7 @@ from merrow_optimizer.planning.candidates import Told
 from merrow_optimizer.planning.ranking import RULES
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.store.database import Store
-from merrow_server.cli import NOT_WELL, OK
+from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.output import complain
 from merrow_server.cli.status_line import status_line
 from merrow_server.errors import InputError
@@ -42,9 +42,12 @@ def plan(
     if not task:
         raise InputError(f'{source} does not say its task; give it: merrow plan "TASK" --from {source}')
     with closing(Store.open()) as user:
-        return asyncio.run(
-            _plan(replace(asked, task=task, given=given), user, output, folder, as_json=as_json, dry_run=dry_run)
-        )
+        planned = _plan(replace(asked, task=task, given=given), user, output, folder, as_json=as_json, dry_run=dry_run)
+        try:
+            return asyncio.run(planned)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            echo(f"{style('Stopped', fg='yellow')}: answers that came are kept and not paid again.", err=True)
+            return INTERRUPTED
 
 
 def _check_places(output: Path | None, folder: Path | None) -> None:

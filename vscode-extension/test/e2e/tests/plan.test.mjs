@@ -80,16 +80,27 @@ describe(
       const w = workbench();
       const { page } = w;
       const model = await endpoint();
-      model.hold((messages) => messages[0].content.startsWith('You plan how'));
+      let asked = '';
+      model.hold((messages) => {
+        const plans = messages[0].content.startsWith('You plan how');
+        if (plans) asked = messages[0].content;
+        return plans;
+      });
       await w.open('notes.txt', `Buy milk.\n${TASK}\nIn two languages.\n`);
       await w.goTo(2, 1);
       await page.keyboard.press('Control+Shift+End');
       const frame = await opened(w);
       assert.equal(await frame.locator('textarea#task').inputValue(), `${TASK}\nIn two languages.`);
       await frame.getByLabel('Plans to compare').fill('2');
+      await frame.locator('.bounds summary').click();
+      await frame.getByLabel('Roles of agents').fill('Writer, Cook');
+      await frame.getByLabel('Agents at most').fill('2');
+      await frame.getByLabel('Tasks at most').fill('7');
+      await w.shot('plan-bounds');
       await frame.getByRole('button', { name: 'Plan', exact: true }).click();
       await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Ask the Model', exact: true }).click();
       await w.until(() => model.held === 2, 'the model is not asked for two plans');
+      assert.match(asked, /Write at most 7 tasks\. The agents have these roles and no others: Writer, Cook\. Use at most 2 agents\./);
       assert.equal(await frame.getByRole('button', { name: 'Plan', exact: true }).isDisabled(), true);
       await w.shot('plan-going-on');
       await frame.getByRole('button', { name: 'Stop' }).click();
