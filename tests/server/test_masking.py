@@ -1,4 +1,4 @@
-"""Masking and refinement from the command line: one run, and evaluations without and with a model that makes lost results again."""
+"""Masking and refinement from the command line: a run, and evaluations without and with a model that makes lost results again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,19 @@ def test_a_masked_run(server: OpenAIServer) -> None:
 
 def test_without_and_with_refinement_beside_the_closed_form(server: OpenAIServer) -> None:
     data(4)
-    asked = ("evaluate", "flow.mmd", *DATA, "--mask", "1", "--mask-only", "A", "--refine", "both", "--refine-every", "1")
+    asked = (
+        "evaluate",
+        "flow.mmd",
+        *DATA,
+        "--mask",
+        "1",
+        "--mask-only",
+        "A",
+        "--refine",
+        "both",
+        "--refine-every",
+        "1",
+    )
     done = merrow(*asked, "--format", "json")
     assert done.code == 0, done.err
     without, refined = done.json["cells"]
@@ -79,7 +91,9 @@ def test_what_the_front_matter_refines_is_refined_in_evaluations_also_where_a_pe
     write("flow.mmd", FLOW.replace("model: m-1", "model: m-1, refine: {every: 1, ask: true}"))
     done = merrow("evaluate", "flow.mmd", *DATA, "--mask", "1", "--mask-only", "A", "--format", "json")
     assert (done.json["score"], done.json["masking"]["refine"]) == (1.0, True)
-    off = merrow("evaluate", "flow.mmd", *DATA, "--mask", "1", "--mask-only", "A", "--refine", "off", "--format", "json")
+    off = merrow(
+        "evaluate", "flow.mmd", *DATA, "--mask", "1", "--mask-only", "A", "--refine", "off", "--format", "json"
+    )
     assert off.json["score"] == 0.0
 
 

@@ -209,7 +209,7 @@ def test_a_masked_file_that_is_called_is_not_taken_for_another(tmp_path: Path) -
         encoding="utf-8",
     )
     (tmp_path / "flow.mmd").write_text(
-        'flowchart TD\n    PROBLEM([Problem]):::Interface -->|PROBLEM| CALL@{op: Call, workflow: ./inner.mmd}\n'
+        "flowchart TD\n    PROBLEM([Problem]):::Interface -->|PROBLEM| CALL@{op: Call, workflow: ./inner.mmd}\n"
         "    CALL --> RETURN([Result]):::Interface\n",
         encoding="utf-8",
     )
