@@ -5,6 +5,7 @@ its remedy the run continues with the revision, and pays nothing twice.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -128,7 +129,7 @@ LONG = "y" * 9_000
 def test_a_full_disk_within_a_revision_is_said_and_the_run_continues_once_there_is_room(
     by: str, commit: int, tmp_path: Path
 ) -> None:
-    world = World(EDIT)
+    world = World(EDIT, EDIT, EDIT)
     plain = world.answer
     world.endpoint = FakeEndpoint(
         lambda request: f"{plain(request)}{LONG if request.messages[0].content[:2] == 'do' else ''}"
@@ -158,6 +159,10 @@ def test_a_full_disk_within_a_revision_is_said_and_the_run_continues_once_there_
         assert result.failure is not None
         assert result.failure.code == "journal"
         assert "is full; make room and resume the run" in (result.error or "")
+    with closing(sqlite3.connect(path)) as database:
+        # The next process finds that this one is not there any more.
+        database.execute("UPDATE holders SET holder = NULL")
+        database.commit()
     with closing(Store.open(path)) as store:
         again = continued(world, store) if store.run("r").status != "finished" else result
         assert again.status == "finished", again.error
