@@ -1,4 +1,4 @@
-"""Masking and refinement from the command line: one run, and evaluations without and with a model that makes lost results again."""
+"""Masking and refinement from the command line: a run, and evaluations without and with a model that makes lost results again."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_a_stopped_run_continues_with_the_file_and_pays_nothing_twice(server: Op
     revised = merrow("revise", "flow.mmd", "new.mmd")
     assert (revised.code, revised.err) == (0, "")
     assert "renamed  START (was A)\n" in revised.out
-    assert "To continue it so: merrow resume" in revised.out
+    assert "To continue it with this workflow: merrow resume" in revised.out
     HELD.set()
     resumed = merrow("resume", "flow.mmd", "--json")
     assert resumed.code == 0, resumed.err

@@ -133,7 +133,9 @@ class Revisions:
         return self._work is not None or self._thinking is not None
 
     def look(self) -> None:
-        """See what people have asked for. Raises `StoreFailure`."""
+        """See what people have asked for, unless the run has failed: then it is for a resume. Raises `StoreFailure`."""
+        if self.scheduler.failure is not None:
+            return
         if self.left_open is not None and self.refine is not None and self._thinking is None:
             record, self.left_open = self.left_open, None
             self._think(record)
@@ -245,20 +247,27 @@ class Revisions:
         return waiting.done
 
     async def _try_all(self) -> None:
+        failed: StoreFailure | None = None
         try:
             while self._asked:
                 one = min(self._asked, key=lambda waiting: waiting.record.trigger != "person")
-                try:
-                    ended = await self._try(one)
-                    if not one.done.done():
-                        one.done.set_result(ended)
-                finally:
-                    self._asked.remove(one)
-                    if not one.done.done():
-                        one.done.cancel()
+                ended = await self._try(one)
+                self._asked.remove(one)
+                if not one.done.done():
+                    one.done.set_result(ended)
         except StoreFailure as failure:
+            failed = failure
             self.scheduler.fail(failure)
         finally:
+            left, self._asked = self._asked, []
+            for one in left:
+                if one.done.done():
+                    continue
+                if failed is None:
+                    one.done.cancel()
+                else:
+                    one.done.set_exception(failed)
+                    one.done.exception()  # Of a model's nobody waits for it.
             self._work = None
             self._go_on()
 

@@ -77,8 +77,9 @@ def command(
             return
         asked = ask_for(store, identity, file)
         ended = _awaited(store, asked) if asked.is_under_way else asked.record
-        resumes = not asked.is_under_way or not store.is_worked_on(identity)
-    _show(identity, ended, as_json=output == "json", resumes=resumes)
+        worked_on = asked.is_under_way and store.is_worked_on(identity)
+        status = store.run(identity).status
+    _show(identity, ended, as_json=output == "json", worked_on=worked_on, status=status)
     if ended.state == "refused":
         ctx.exit(NOT_WELL)
 
@@ -104,7 +105,7 @@ def _awaited(store: Store, asked: Asked) -> RevisionRecord:
         time.sleep(_LOOK)
 
 
-def _show(run: str, record: RevisionRecord, *, as_json: bool, resumes: bool) -> None:
+def _show(run: str, record: RevisionRecord, *, as_json: bool, worked_on: bool, status: str) -> None:
     from merrow_runtime.revising.difference import Difference
 
     if as_json:
@@ -127,7 +128,10 @@ def _show(run: str, record: RevisionRecord, *, as_json: bool, resumes: bool) -> 
     cancelled = record.adopted.get("cancelled")
     if cancelled:
         echo(f"cancelled {visible(', '.join(cancelled))}")
-    if resumes:
-        echo(f"No process works on the run. To continue it so: merrow resume {run}")
-    elif not applied:
-        echo(f"The process that works on the run has not looked at it yet; see: merrow show {run}")
+    if worked_on:
+        if not applied:
+            echo(f"The process that works on the run has not looked at it yet; see: merrow show {run}")
+    elif status == "finished":
+        echo(f"The run has finished; see: merrow show {run}")
+    else:
+        echo(f"No process works on the run. To continue it with this workflow: merrow resume {run}")
