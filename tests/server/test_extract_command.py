@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.optimizer.extraction.harness import rows_file
+from tests.optimizer.extraction.harness import MARKS, rows_file
 from tests.optimizer.extraction.planted import World, identity, shown_parts
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import Outcome, merrow
@@ -22,8 +22,23 @@ MODELS = ("--model", "m", "--optimizer-model", "g")
 WORLD = World(5, operators=4, cases=12, weak=0.2)
 
 
+PLAIN = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["AnswerGenerate<br/>"]
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
 def answer(request: Received) -> Step:
     return Reply(WORLD.answer(request.body), delay=0.005)
+
+
+def is_run(request: Received) -> bool:
+    """Whether a step of a case is carried out, and nothing is asked of the model that extracts."""
+    said = request.body["messages"][0]["content"]
+    return not any(mark in said for mark in MARKS.values())
 
 
 @pytest.fixture
@@ -60,7 +75,7 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     # The first lines say what it may cost, by stage.
     assert "Stage 1, initial steps: 12 to 36 calls" in done.err
     stages = merrow("extract", "math_validate.jsonl", *MODELS, "--dry-run", "--format", "json").json["stages"]
-    asked = Counter("run" if len(one.body["messages"]) == 1 else "asked" for one in server.requests)
+    asked = Counter("run" if is_run(one) else "asked" for one in server.requests)
     assert [one["stage"] for one in stages] == [1, 2, 3, 4, 5]
     bound = sum(one["calls"]["most"] for one in stages[:4])
     assert asked["asked"] <= bound
@@ -250,3 +265,30 @@ def test_published_data(name: str, server: OpenAIServer) -> None:
     assert report["cases"]["unusable"] == []
     assert [one["gives"] for one in report["operators"]] == ["Code" if name == "humaneval" else "Answer", "Analysis"]
     assert merrow("check", "out/cases", "out/start", "--format", "json").json == []
+
+
+@pytest.mark.parametrize(("wrong", "share"), [("Do the work of", 0.0), ("Do the work of Op0 ", 0.5)])
+def test_the_set_with_the_best_coverage_is_written_where_none_covers_enough(
+    wrong: str, share: float, server: OpenAIServer
+) -> None:
+    """Operators, all or one, answer worse than the steps whose place they take."""
+    answered = server.answer
+
+    def worse(request: Received) -> Step:
+        return Reply("\\boxed{0}") if is_run(request) and wrong in request.prompt else answered(request)
+
+    server.answer = worse
+    done = extract("--format", "json")
+    assert done.code == 1, done.err
+    assert f"The set covers {share:.3f} of the cases, less than the 0.95" in done.err
+    assert "the set with the best coverage" in done.err
+    report = done.json["report"]
+    assert (report["coverage"]["extraction"]["share"], report["is_enough"]) == (share, False)
+    assert bool(report["operators"]) == bool(share)
+    assert len(list(Path("out/cases").glob("*.mmd"))) == 12
+    assert merrow("check", "out/cases", "--format", "json").json == []
+    library = "---\nworkflow: {libraries: [./operators.yaml]}\n---\n"
+    Path("out/own.mmd").write_text(library + PLAIN, encoding="utf-8")
+    assert merrow("check", "out/own.mmd", "--format", "json").json == []
+    told = merrow("show", done.json["extraction"]).out
+    assert ("No operator answers a case as well" in told) == (not share)

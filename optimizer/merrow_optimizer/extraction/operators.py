@@ -67,4 +67,5 @@ def taken_by(step: Step, kinds: Mapping[str, Type]) -> list[Type]:
 
 def library_text(operators: Iterable[Operator]) -> str:
     """The operator library, as a YAML file."""
-    return "".join(f"{line}\n" for line in ("operators:", *(line for one in operators for line in one.declared("  "))))
+    lines = [line for one in operators for line in one.declared("  ")]
+    return "".join(f"{line}\n" for line in ("operators:" if lines else "operators: {}", *lines))

@@ -55,8 +55,11 @@ def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str
     for one in report["operators"]:
         support = f"{one['support']} of {one['paths']}" if one["paths"] else ""
         rows.append((one["name"], ", ".join(one["takes"]), one["gives"], support, f"{one['cases']:,}"))
-    yield from _table(rows, style)
-    yield ""
+    if report["operators"]:
+        yield from _table(rows, style)
+        yield ""
+    else:
+        yield "No operator answers a case as well as the steps whose place it takes."
     for name, said in report["coverage"].items():
         where = "the cases that it was drawn from" if name == "extraction" else "the probe"
         if said["share"] is None:
