@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -128,8 +129,17 @@ def model() -> Iterator[OpenAIServer]:
 
 
 @pytest.fixture(autouse=True)
-def _flow() -> None:
+def _flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / ".state"))
     write("flow.mmd", FLOW)
+
+
+def kept(run: str) -> dict[str, Any]:
+    """A run as the journal has it."""
+    shown = merrow("show", run, "--format", "json")
+    assert shown.code == 0, shown.err
+    found: dict[str, Any] = shown.json
+    return found
 
 
 def events_of(text: str) -> list[dict[str, Any]]:
@@ -157,7 +167,7 @@ def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
         resolver = {**schemas["Run"], "components": document["components"]}
         jsonschema.validate(shown, resolver)
         assert len(model.requests) == shown["usage"]["calls"] == 2
-        journalled = merrow("show", shown["run"], "--format", "json").json
+        journalled = kept(shown["run"])
         assert journalled["outputs"] == shown["outputs"]
         assert journalled["inputs"] == {"PROBLEM": "six", "TONE": "warm"}
         again = service.client.get(f"/runs/{shown['run']}").json()
@@ -307,7 +317,7 @@ async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> No
             jsonschema.validate(found.structured_content, tool.output_schema)
             assert [name for _, name in seen if name in ("A", "B")] == ["A", "B"]
             assert found.meta is not None
-            assert merrow("show", found.meta["run"], "--format", "json").json["outputs"] == found.structured_content
+            assert kept(found.meta["run"])["outputs"] == found.structured_content
             wrong = await client.call_tool("flow", {"PROBLEM": "x", "TONE": "loud"})
             assert wrong.is_error
             assert "The input TONE must be of type Tone" in wrong.content[0].text  # type: ignore[union-attr]
