@@ -326,6 +326,11 @@ CASES: dict[str, list[Case]] = {
         case("serve", "--tcp", TEXT),
         case("serve", stdin=f"Content-Length: {TEXT}\r\n\r\n{TEXT}", shows=False),
     ],
+    "up": [
+        case("up", "broken.mmd"),
+        case("up", TEXT),
+        case("up", "chain.mmd", "--port", TEXT),
+    ],
     "suggest": [
         case("suggest", "chain.mmd", "--base-url", "SERVER", "--yes"),
         case("suggest", "chain.mmd", "--base-url", "SERVER", "--yes", "--format", "json", shows=False),

@@ -76,6 +76,7 @@ def _listening(port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen(_MOST_CONNECTIONS)  # before anyone is told where
     except OSError as problem:
         listener.close()
         raise InputError(

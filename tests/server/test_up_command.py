@@ -1,0 +1,346 @@
+"""``merrow up`` as its clients see it: a real process, asked by HTTP and by a client of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jsonschema
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from tests.examples import examples
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
+from tests.server.program import merrow, write
+
+FLOW = """\
+---
+title: Says it twice
+workflow:
+  types:
+    Tone: [warm, cold]
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    TONE@{ type: Tone, default: warm }
+    TONE:::Interface
+    A@{ op: Custom, prompt: "say" }
+    B@{ op: Custom, prompt: "again" }
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A
+    TONE -->|input| A
+    A -->|input| B
+    B --> RETURN
+    classDef Interface fill:#eee
+"""
+TOKEN = "a-token-of-the-tests"  # noqa: S105
+
+
+def answer(request: Received) -> Step:
+    """What the model answers, if ever."""
+    if "NEVER" in request.prompt:
+        return Hang()
+    return Reply(
+        "SLOWLY it is" if "SLOWLY" in request.prompt else "It is", delay=0.5 if "SLOWLY" in request.prompt else 0.0
+    )
+
+
+class Service:
+    """A process that serves ``flow.mmd``, and a client of it."""
+
+    def __init__(self, *arguments: str, token: str | None = TOKEN) -> None:
+        env = {name: value for name, value in os.environ.items() if name != "MERROW_UP_TOKEN"}
+        command = [sys.executable, "-m", "merrow_server", "up", "flow.mmd", "--port", "0", *arguments]
+        self.process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=env if token is None else {**env, "MERROW_UP_TOKEN": token},
+        )
+        assert self.process.stdout is not None
+        self.said: list[str] = []
+        for line in self.process.stdout:
+            self.said.append(line.rstrip("\n"))
+            if line.startswith("Stop it"):
+                break
+        found = re.search(r"http://127\.0\.0\.1:\d+", self.told)
+        assert found is not None, self.told
+        self.url = found[0]
+        made = re.search(r"Token: (\S+)", self.told)
+        self.headers = {"Authorization": f"Bearer {made[1] if made else token}"}
+        self.client = httpx2.Client(base_url=self.url, headers=self.headers, timeout=60)
+
+    @property
+    def told(self) -> str:
+        return "\n".join(self.said)
+
+    def post(self, inputs: Any, **headers: str) -> httpx2.Response:
+        return self.client.post(
+            "/runs", json=inputs, headers={key.replace("_", "-"): one for key, one in headers.items()}
+        )
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end; the exit code."""
+        self.process.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> int:
+        assert self.process.stdout is not None
+        self.said += self.process.stdout.read().splitlines()
+        return self.process.wait(60)
+
+    def close(self) -> None:
+        self.client.close()
+        if self.process.poll() is None:
+            self.process.kill()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def up(*arguments: str, token: str | None = TOKEN) -> Iterator[Service]:
+    service = Service(*arguments, token=token)
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+@pytest.fixture
+def model() -> Iterator[OpenAIServer]:
+    with serving(answer) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / ".state"))
+    write("flow.mmd", FLOW)
+
+
+def kept(run: str) -> dict[str, Any]:
+    """A run as the journal has it."""
+    shown = merrow("show", run, "--format", "json")
+    assert shown.code == 0, shown.err
+    found: dict[str, Any] = shown.json
+    return found
+
+
+def events_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
+
+
+def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
+    with up("--base-url", model.base_url, token=None) as service:
+        assert "flow.mmd is served at http://127.0.0.1:" in service.told
+        assert "Calls of a run: 2; tokens: about" in service.told
+        assert model.base_url.removesuffix("/v1") in service.told
+
+        document = service.client.get("/openapi.json").json()
+        schemas = document["components"]["schemas"]
+        assert schemas["Inputs"]["required"] == ["PROBLEM"]
+        assert schemas["Inputs"]["properties"]["TONE"]["enum"] == ["warm", "cold"]
+        assert schemas["Inputs"]["properties"]["TONE"]["default"] == "warm"
+        assert document["info"]["title"] == "Says it twice"
+        assert model.requests == []
+
+        answered = service.post({"problem": "six"})
+        shown = answered.json()
+        assert (answered.status_code, shown["status"]) == (200, "finished")
+        jsonschema.validate(shown["outputs"], schemas["Outputs"])
+        resolver = {**schemas["Run"], "components": document["components"]}
+        jsonschema.validate(shown, resolver)
+        assert len(model.requests) == shown["usage"]["calls"] == 2
+        journalled = kept(shown["run"])
+        assert journalled["outputs"] == shown["outputs"]
+        assert journalled["inputs"] == {"PROBLEM": "six", "TONE": "warm"}
+        again = service.client.get(f"/runs/{shown['run']}").json()
+        assert {key: again[key] for key in ("run", "status", "outputs", "usage")} == {
+            key: shown[key] for key in ("run", "status", "outputs", "usage")
+        }
+
+        told = service.post({"PROBLEM": "seven", "TONE": "cold"}, Accept="text/event-stream")
+        assert told.headers["content-type"].startswith("text/event-stream")
+        events = events_of(told.text)
+        assert [event["number"] for event in events] == sorted({event["number"] for event in events})
+        assert (events[0]["event"], events[-1]["event"]) == ("run_started", "run_finished")
+        run = events[-1]["run"]
+        rest = service.client.get(f"/runs/{run}/events", headers={"Last-Event-ID": "3"})
+        assert events_of(rest.text) == [event for event in events if event["number"] > 3]
+
+        begun = service.post({"problem": "eight NEVER"}, Prefer="respond-async")
+        assert (begun.status_code, begun.json()["status"]) == (202, "running")
+        stopped = service.client.delete(begun.headers["location"])
+        assert stopped.json()["status"] == "cancelled"
+        assert service.end(signal.SIGINT) == 130
+
+
+def test_a_request_that_comes_again_is_not_paid_again(model: OpenAIServer) -> None:
+    with up("--base-url", model.base_url) as service:
+        with ThreadPoolExecutor(6) as pool:
+            asked = [pool.submit(service.post, {"PROBLEM": "SLOWLY"}, Idempotency_Key="one") for _ in range(6)]
+            answers = [one.result().json() for one in asked]
+        assert len({answer["run"] for answer in answers}) == 1
+        assert len(model.requests) == 2
+        refused = service.post({"PROBLEM": "other"}, Idempotency_Key="one")
+        assert refused.status_code == 409
+        assert "used for other inputs" in refused.json()["error"]
+        other = service.post({"PROBLEM": "SLOWLY"}, Idempotency_Key="two").json()
+        assert other["run"] != answers[0]["run"]
+        assert len(model.requests) == 2, "equal questions have the answers that are known"
+        assert service.post({"PROBLEM": "x"}, Idempotency_Key="x" * 201).status_code == 400
+        assert service.end() == 0
+    with up("--base-url", model.base_url) as service:
+        later = service.post({"PROBLEM": "SLOWLY"}, Idempotency_Key="one").json()
+        assert (later["run"], later["outputs"]) == (answers[0]["run"], answers[0]["outputs"])
+        assert len(model.requests) == 2
+    write("flow.mmd", FLOW.replace('"again"', '"once more"'))
+    with up("--base-url", model.base_url) as service:
+        changed = service.post({"PROBLEM": "SLOWLY"}, Idempotency_Key="one").json()
+        assert changed["run"] != answers[0]["run"], "another version of the workflow is another request"
+
+
+def test_the_end_waits_for_runs_and_what_is_stopped_goes_on_later(model: OpenAIServer) -> None:
+    with up("--base-url", model.base_url) as service, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(service.post, {"PROBLEM": "SLOWLY"})
+        while not model.requests:
+            time.sleep(0.02)
+        assert service.end() == 0
+        assert "1 run is under way and may end, in 30 seconds at most" in service.told
+        assert asked.result().json()["status"] == "finished"
+    model.script(Reply("first"), Hang())
+    with up("--base-url", model.base_url, "--grace", "0") as service, ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(service.post, {"PROBLEM": "other"}, Idempotency_Key="kept")
+        while len(model.requests) < 4:
+            time.sleep(0.02)
+        assert service.end() == 0
+        stopped = asked.result()
+        assert (stopped.status_code, stopped.json()["status"]) == (503, "cancelled")
+        run = stopped.json()["run"]
+        assert f"Continue it with: merrow resume {run}" in service.told
+    with up("--base-url", model.base_url) as service:
+        finished = service.post({"PROBLEM": "other"}, Idempotency_Key="kept").json()
+        assert (finished["run"], finished["status"]) == (run, "finished")
+        assert len(model.requests) == 5, "what was finished is not asked again"
+
+
+def test_it_keeps_within_its_limits(model: OpenAIServer) -> None:
+    with up("--base-url", model.base_url, "--most-runs", "1", "--grace", "0") as service:
+        assert service.post({"PROBLEM": "NEVER"}, Prefer="respond-async").status_code == 202
+        refused = service.post({"PROBLEM": "x"})
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
+        assert "1 runs are under way" in refused.json()["error"]
+    count = len(model.requests)
+    with up("--base-url", model.base_url, "--total-usd", "0") as service:
+        spent = service.post({"PROBLEM": "x"})
+        assert spent.status_code == 402
+        assert "it may spend $0" in spent.json()["error"]
+        assert len(model.requests) == count
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(st.characters()) | st.integers(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.just("PROBLEM"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None:
+    with up("--base-url", model.base_url) as service:
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
+            for method, path in (("POST", "/runs"), ("GET", "/openapi.json"), ("POST", "/mcp"), ("GET", "/none")):
+                refused = httpx2.request(method, service.url + path, headers=headers, content=b"{}")
+                assert refused.status_code == 401
+                assert TOKEN not in refused.text
+        for headers in ({"Host": "evil.example"}, {"Host": "127.0.0.1.evil.example"}):
+            assert service.client.get("/openapi.json", headers=headers).status_code == 400
+        assert service.client.post("/mcp", headers={"Origin": "http://evil.example"}, json={}).status_code == 403
+        assert service.client.post("/runs", content=b" " * 10_000_001).status_code == 413
+        assert service.client.post("/mcp", content=b" " * 10_000_001).status_code == 413
+        for body in (b"", b"[" * 100_000, b"\xff\xfe", b'"x"', b'{"PROBLEM": NaN, "x": 1}'):
+            refused = service.client.post("/runs", content=body)
+            assert refused.status_code in (400, 422), body[:20]
+            assert refused.json()["error"].endswith(".")
+        for path in ("/", "/runs/none", "/runs/none/events", "/runs/..%2f..", "/runs/%00"):
+            assert service.client.get(path).status_code == 404
+        assert service.client.put("/runs").status_code == 405
+
+        @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+        @given(ANY_JSON)
+        def ask(body: Any) -> None:
+            answer = service.client.post("/runs", content=json.dumps(body).encode())
+            assert answer.status_code in (200, 400, 422)
+            assert answer.json().get("error") or answer.json()["status"] == "finished"
+
+        ask()
+        # A run of another workflow is not shown.
+        write("other.mmd", FLOW)
+        other = merrow("run", "other.mmd", "--input", "problem=x", "--base-url", model.base_url, "--json").out
+        run = json.loads(other.splitlines()[-1])["run"]
+        assert service.client.get(f"/runs/{run}").status_code == 404
+        assert service.end() == 0
+        assert "Traceback" not in service.told
+
+
+async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> None:
+    with up("--base-url", model.base_url) as service:
+        async with (
+            httpx2.AsyncClient(headers=service.headers, timeout=60) as http,
+            Client(streamable_http_client(f"{service.url}/mcp", http_client=http)) as client,
+        ):
+            (tool,) = (await client.list_tools()).tools
+            assert (tool.name, tool.description) == ("flow", "Says it twice")
+            assert tool.input_schema["required"] == ["PROBLEM"]
+            seen: list[tuple[float, str | None]] = []
+
+            async def progress(number: float, total: float | None, message: str | None) -> None:
+                seen.append((number, message))
+
+            found = await client.call_tool("flow", {"PROBLEM": "nine"}, progress_callback=progress)
+            assert not found.is_error
+            jsonschema.validate(found.structured_content, tool.output_schema)
+            assert [name for _, name in seen if name in ("A", "B")] == ["A", "B"]
+            assert found.meta is not None
+            assert kept(found.meta["run"])["outputs"] == found.structured_content
+            wrong = await client.call_tool("flow", {"PROBLEM": "x", "TONE": "loud"})
+            assert wrong.is_error
+            assert "The input TONE must be of type Tone" in wrong.content[0].text  # type: ignore[union-attr]
+
+
+def test_what_keeps_it_from_beginning_is_a_sentence() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        outcome = merrow("up", "flow.mmd", "--port", port)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"merrow: Port {port} can't be used: ")
+    short = merrow("up", "flow.mmd", env={"MERROW_UP_TOKEN": "short"})
+    assert (short.code, short.err.count("\n")) == (2, 1)
+    assert "must have 16 or more" in short.err
+    write("flow.mmd", FLOW.replace("--> RETURN", "--> NOWHERE"))
+    assert merrow("up", "flow.mmd").code == 2
+    program = (
+        "import sys; sys.modules['mcp'] = None; from merrow_server.cli import main; sys.exit(main(['up', 'flow.mmd']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "merrow: merrow up needs packages that are not installed; install them with: pip install 'merrow[up]'\n",
+    )
