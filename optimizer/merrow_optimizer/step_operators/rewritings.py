@@ -23,7 +23,7 @@ from merrow_optimizer.extraction.steps import operator_name
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.meaning import meaning
 from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.substitution import substitute
 from merrow_optimizer.step_operators.signatures import OwnStep, fed, own_step, ports_of_kinds
 
@@ -33,40 +33,40 @@ _SAID_BY_OPERATOR = frozenset({"prompt", "role", "template", "returns"})
 """Parameters of a node that its operator says from now on."""
 
 
-def declarations(subject: Subject, files: Files, nodes: Sequence[TypedNode]) -> Iterator[Rewriting]:
+def declarations(original: Original, files: Files, nodes: Sequence[TypedNode]) -> Iterator[Rewriting]:
     """One operator for all of these nodes, in the front matter of the workflow; nothing unless each can be one, and what they
     give is of one kind. Where their prompts differ, the commonest becomes the operator's, and other nodes keep theirs.
     """
-    steps = [one for node in nodes if (one := own_step(subject, node)) is not None]
+    steps = [one for node in nodes if (one := own_step(original, node)) is not None]
     if not steps or len(steps) != len(nodes) or len({one.given for one in steps}) != 1:
         return
     title = NAME_ONE if len(steps) == 1 else NAME_SEVERAL
-    name = _free_name(subject, steps)
+    name = _free_name(original, steps)
     content = ("declare", name, *sorted(one.node.id for one in steps))
-    yield Rewriting(title, steps[0].node.flow.range, content, partial(_declare, subject, files, steps, name))
+    yield Rewriting(title, steps[0].node.flow.range, content, partial(_declare, original, files, steps, name))
 
 
-def uses(subject: Subject, files: Files, node: TypedNode) -> Iterator[Rewriting]:
+def uses(original: Original, files: Files, node: TypedNode) -> Iterator[Rewriting]:
     """The operators that the workflow or its libraries declare and whose signature unifies with that of a node, in order."""
-    step = own_step(subject, node)
-    for spec in subject.typed.operators.specs.values() if step is not None else ():
+    step = own_step(original, node)
+    for spec in original.typed.operators.specs.values() if step is not None else ():
         if step is not None and not spec.built_in and fed(step, spec) is not None:
             title = f"Use operator {spec.name} of the library here"
-            write_it = partial(_use, subject, files, [step], spec, spec.prompt or step.prompt)
+            write_it = partial(_use, original, files, [step], spec, spec.prompt or step.prompt)
             yield Rewriting(title, node.flow.range, ("use", spec.name, node.id), write_it)
 
 
-def _free_name(subject: Subject, steps: Sequence[OwnStep]) -> str:
+def _free_name(original: Original, steps: Sequence[OwnStep]) -> str:
     """A name for an operator: that of the first step's prompt, else of its node, in capitals."""
     wanted = operator_name(steps[0].role or steps[0].node.id)
     name, number = wanted, 1
-    while name.casefold() in subject.typed.operators.specs:
+    while name.casefold() in original.typed.operators.specs:
         number += 1
         name = f"{wanted}{number}"
     return name
 
 
-def _declare(subject: Subject, files: Files, steps: Sequence[OwnStep], name: str) -> Rewritten:
+def _declare(original: Original, files: Files, steps: Sequence[OwnStep], name: str) -> Rewritten:
     prompts = [one.prompt for one in steps]
     prompt = max(prompts, key=prompts.count)
     own = merged(signature(one.taken, one.given) for one in steps)
@@ -80,19 +80,19 @@ def _declare(subject: Subject, files: Files, steps: Sequence[OwnStep], name: str
     if len(inputs) < len(own.inputs):
         raise CannotWriteError("Two of the kinds that the steps read have ports of the same name.")
     body = {"inputs": inputs, "outputs": {port_of(own.output): own.output}, "prompt": prompt}
-    text = _text(subject.analysis)
-    edit = add_entry(subject.analysis.diagram.front_matter, "operators", name, body, on_lines=True)
+    text = _text(original.analysis)
+    edit = add_entry(original.analysis.diagram.front_matter, "operators", name, body, on_lines=True)
     if edit is None:
         raise CannotWriteError("The front matter has no place for an operator.")
     declared = files.open(_edited(text, [edit])).analysis()
     spec = None if declared.typed is None else declared.typed.operators.specs.get(name.casefold())
     if spec is None:
         raise CannotWriteError(f"The operator {name} can't be declared.")
-    return _use(Subject(declared), files, steps, spec, prompt, before=subject.analysis)
+    return _use(Original(declared), files, steps, spec, prompt, before=original.analysis)
 
 
 def _use(
-    subject: Subject,
+    original: Original,
     files: Files,
     steps: Sequence[OwnStep],
     spec: OperatorSpec,
@@ -102,47 +102,47 @@ def _use(
     """Put an operator in the place of steps. Those whose prompt is the operator's from now on, or one of them alone, lose theirs;
     ``before`` is the workflow before the operator was declared, where it is new.
     """
-    old = subject.analysis if before is None else before
+    old = original.analysis if before is None else before
     told: dict[str, str] = {}
     for step in steps:
         told[step.node.id] = prompt if before is None or step.prompt == prompt else step.prompt
-        subject = Subject(files.open(_with(subject, step.node.id, spec)).analysis())
+        original = Original(files.open(_with(original, step.node.id, spec)).analysis())
         kept = None if spec.prompt is not None and told[step.node.id] == prompt else told[step.node.id]
-        subject = Subject(files.open(_with_prompt(subject, step.node.id, kept)).analysis())
-    text = _text(subject.analysis)
+        original = Original(files.open(_with_prompt(original, step.node.id, kept)).analysis())
+    text = _text(original.analysis)
     for name in sorted({step.role.casefold() for step in steps if step.role is not None}):
         text = _without_prompt(files.open(text).analysis(), name)
     return Rewritten(text, partial(_means_the_same, old, spec.name, told))
 
 
-def _with(subject: Subject, node: str, spec: OperatorSpec) -> str:
+def _with(original: Original, node: str, spec: OperatorSpec) -> str:
     """The text with an operator at a node whose signature unifies with it."""
-    step = own_step(subject, subject.typed.by_id[node])
+    step = own_step(original, original.typed.by_id[node])
     ports = None if step is None else fed(step, spec)
     if step is None or ports is None:
         raise CannotWriteError(f"{spec.name} does not fit {node}.")
     try:
-        made = write(subject.manuscript, substitute(subject, step.node, spec, ports))
-        return edits_both_ways(subject.manuscript.places, made)[0]
+        made = write(original.workflow_text, substitute(original, step.node, spec, ports))
+        return edits_both_ways(original.workflow_text.places, made)[0]
     except CannotWriteError:
         raise
     except ValueError:
         raise CannotWriteError("The places to edit lie inside each other.") from None
 
 
-def _with_prompt(subject: Subject, node: str, prompt: str | None) -> str:
+def _with_prompt(original: Original, node: str, prompt: str | None) -> str:
     """The text in which a node says nothing that its operator says, but this prompt, which then is written at the node itself: an
     operator's own prompt comes before that of a role.
     """
-    found = subject.typed.by_id[node]
+    found = original.typed.by_id[node]
     gone = _SAID_BY_OPERATOR & found.resolution.parameters.keys()
     written = {} if prompt is None else {"prompt": quoted(prompt, in_statement=True)}
     if not gone and not written:
-        return _text(subject.analysis)
+        return _text(original.analysis)
     edits = rewrite(found, Moved(gone | written.keys(), written))
     if edits is None:
         raise CannotWriteError(f"What {node} says can't be taken out where it is declared.")
-    return _edited(_text(subject.analysis), edits)
+    return _edited(_text(original.analysis), edits)
 
 
 def _without_prompt(analysis: Analysis, role: str) -> str:

@@ -14,7 +14,7 @@ from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.extraction.kinds import port_of, unifies
 from merrow_optimizer.extraction.kinds import signature as signature_of
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -33,14 +33,14 @@ class OwnStep:
     role: str | None
 
 
-def own_step(subject: Subject, node: TypedNode) -> OwnStep | None:
+def own_step(original: Original, node: TypedNode) -> OwnStep | None:
     """What can become an operator of its own; None for other nodes, for those whose prompt has variables or whose edges have the
     words of a Loop or a Map, and where a kind is not known.
     """
     spec = node.spec
-    if spec is None or not spec.built_in or spec.name != "Custom" or node.id in subject.closed:
+    if spec is None or not spec.built_in or spec.name != "Custom" or node.id in original.closed:
         return None
-    said, role = prompt_of(node, subject.analysis.prompts), role_of(node)
+    said, role = prompt_of(node, original.analysis.prompts), role_of(node)
     text = said.text if isinstance(said, Prompt) else said
     edges = [edge for edge in node.incoming if not edge.order_only]
     if text is None or isinstance(text, Template) or not text.strip() or not edges:

@@ -18,7 +18,7 @@ from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.calls.files import Files
-from merrow_optimizer.mutations.subject import Subject
+from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.step_operators.rewritings import declarations, uses
 
 NAME_STEP, USE = "refactor.extract.operator", "refactor.rewrite.operator"
@@ -188,10 +188,10 @@ def prompted(draw: st.DrawFn) -> str:
 @given(prompted(), st.data())
 def test_nothing_gets_worse_and_every_prompt_stays(text: str, data: st.DataObject) -> None:
     """Whatever is offered, for any nodes: no new error or warning, the same edges, and undone byte for byte."""
-    subject = Subject(analyse(text))
-    own = [node for node in subject.typed.nodes if node.operator == "Custom"]
+    original = Original(analyse(text))
+    own = [node for node in original.typed.nodes if node.operator == "Custom"]
     nodes = data.draw(st.lists(st.sampled_from(own), min_size=1, max_size=3, unique_by=lambda node: node.id))
-    made = [one.make(subject, Files()) for one in declarations(subject, Files(), nodes)]
+    made = [one.make(original, Files()) for one in declarations(original, Files(), nodes)]
     if len(nodes) == 1:
         assert len(made) == 1
     for move in made:
@@ -203,9 +203,9 @@ def test_nothing_gets_worse_and_every_prompt_stays(text: str, data: st.DataObjec
         name = {graph.by_id[node.id].operator for node in nodes}
         assert len(name) == 1
         assert name.isdisjoint({"Custom"})
-        assert pairs(graph) == pairs(subject.typed)
+        assert pairs(graph) == pairs(original.typed)
         # Another step of the same kind can be the new operator.
-        again = Subject(analyse(after))
+        again = Original(analyse(after))
         for node in again.typed.nodes:
             for one in uses(again, Files(), node):
                 found = one.make(again, Files())

@@ -8,7 +8,7 @@ from itertools import islice
 from merrow_analysis.ide.cursor.selection import selection
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Move
-from merrow_optimizer.mutations.subject import Subject, why_unchangeable
+from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.step_operators.rewritings import declarations, uses
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.offers.mutations import choice_of
@@ -24,14 +24,14 @@ def operator_actions(diagram: OpenDiagram, place: Range, wanted: Callable[[str],
     nodes = selection(diagram.analysis, place).nodes
     if not nodes or why_unchangeable(diagram.analysis) is not None:
         return
-    subject, files = Subject(diagram.analysis), choice_of(diagram).files
+    original, files = Original(diagram.analysis), choice_of(diagram).files
     own = [node for node in nodes if node.kind == "operator"]
     if wanted(NAME_STEP):
-        for rewriting in declarations(subject, files, own):
-            move = rewriting.make(subject, files)
+        for rewriting in declarations(original, files, own):
+            move = rewriting.make(original, files)
             if isinstance(move, Move):
                 yield NAME_STEP, move
     if wanted(USE_OPERATOR) and len(nodes) == 1:
-        made = (rewriting.make(subject, files) for rewriting in uses(subject, files, nodes[0]))
+        made = (rewriting.make(original, files) for rewriting in uses(original, files, nodes[0]))
         for move in islice((one for one in made if isinstance(one, Move)), _MOST_OFFERED):
             yield USE_OPERATOR, move
