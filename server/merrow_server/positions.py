@@ -5,7 +5,9 @@ Inside Merrow a column counts code points. Outside, a character of the astral pl
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, TypedDict
 
 from merrow_analysis.text import Position, Range
@@ -111,7 +113,22 @@ def character_at(lines: Sequence[str], position: Position, encoding: Encoding) -
     # Nearly always so; a line's ending takes two characters at most.
     if line < len(lines) and column + 2 <= len(lines[line]) and (encoding == "utf-32" or lines[line].isascii()):
         return column
-    return units(_content(lines, position.line)[: position.column], encoding)
+    content = _content(lines, line)
+    if len(content) < _LONG:
+        return units(content[:column], encoding)
+    column = min(column, len(content))
+    # Asked with the line as it is kept: so many places of one long line take as long as there are, and not as long as it is.
+    return column + bisect_left(_more_units(lines[line], encoding), column)
+
+
+_LONG = 256
+"""Characters from which on it is remembered where a line's characters take several units."""
+
+
+@lru_cache(maxsize=16)
+def _more_units(line: str, encoding: Encoding) -> Sequence[int]:
+    """The columns of characters that take several code units: each once for every unit but the first."""
+    return [column for column, letter in enumerate(line) for _ in range(units(letter, encoding) - 1)]
 
 
 def position_at(lines: Sequence[str], line: int, character: int, encoding: Encoding) -> Position:

@@ -321,3 +321,17 @@ def test_labels_that_need_quotes_are_no_reason_for_a_comment(lines: str) -> None
     done = repair(text)
     assert done.text == text.replace("Write (it)", '"Write (it)"').replace("Check (it)", '"Check (it)"')
     assert {step.title for step in done.steps} <= {"Put the labels in quotes", "Put the label in quotes"}
+
+
+@pytest.mark.parametrize("looked_at", [1, 3])
+def test_a_repair_is_the_smallest_only_where_every_finding_was_looked_at(
+    looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("merrow_optimizer.repair.search.MANY", looked_at)
+    nodes = "".join(
+        f'    N{n}@{{ op: Custm, prompt: "p" }}\n    PROBLEM -->|input| N{n}\n    N{n} --> R{n}([R]):::Interface\n'
+        for n in range(2)
+    )
+    done = repair(f"flowchart TD\n    PROBLEM([Problem]):::Interface\n{nodes}", 1.0, clock=lambda: 0.0)
+    assert done.is_valid
+    assert done.is_smallest == (looked_at == 3)

@@ -5,10 +5,13 @@ from hypothesis import strategies as st
 
 from merrow_analysis.text import Position, Range, split_lines
 from merrow_server.positions import (
+    Encoding,
+    character_at,
     from_utf16,
     position_from_wire,
     range_from_wire,
     to_utf16,
+    units,
     utf16_length,
     wire_position,
     wire_range,
@@ -47,6 +50,14 @@ def test_every_place_of_a_text_comes_back(text: str, data: st.DataObject) -> Non
     assert position_from_wire(lines, wire) == position
     place = Range(Position(number, 0), position)
     assert range_from_wire(lines, wire_range(lines, place)) == place
+
+
+@given(LINES, st.integers(1, 60), ENDINGS, st.integers(0, 700), st.sampled_from(["utf-8", "utf-16", "utf-32"]))
+def test_a_place_in_a_line_of_any_length_is_counted_from_its_beginning(
+    piece: str, times: int, ending: str, column: int, encoding: Encoding
+) -> None:
+    line = piece * times
+    assert character_at(["", line + ending], Position(1, column), encoding) == units(line[:column], encoding)
 
 
 def test_an_emoji_counts_two_and_a_tab_one() -> None:

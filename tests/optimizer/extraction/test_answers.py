@@ -56,6 +56,14 @@ def test_steps_that_are_sent_back(steps: list[Any], told: str) -> None:
     assert told in str(found.value)
 
 
+def test_names_are_found_however_they_are_spelt() -> None:
+    said = [step(name="Draft"), step(name="end", reads=["dRAFT", "draft", "Problem", "INPUT"])]
+    assert [(one.name, one.reads) for one in read_steps({"steps": said}, ("PROBLEM",))] == [
+        ("Draft", ("PROBLEM",)),
+        ("end", ("Draft", "PROBLEM")),
+    ]
+
+
 HOSTILE = (
     "class",
     "end",

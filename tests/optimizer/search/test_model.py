@@ -108,6 +108,24 @@ def test_what_a_judge_gave_is_a_feature_once_there_is_any() -> None:
     assert weights([best, worst, worst, worst])[-1][0] > 0
 
 
+@pytest.mark.parametrize(("sure", "unsure"), [(1, 2), (2, 1)])
+def test_of_two_that_are_believed_to_be_alike_the_surer_one_is_the_crown(sure: int, unsure: int) -> None:
+    history = History(400, 1, 0)
+    for name in ("s", "sab", "sxy"):
+        history.add(draft(name))
+    # The one that is less sure is believed to be better, by less than half of what it is less sure.
+    for candidate, answers, right in ((0, 60, 50), (sure, 400, 70), (unsure, 60, 74)):
+        draw = Draw(len(history.draws) + 1, candidate, history.next_places(candidate, answers))
+        history.ask(draw)
+        history.apply(draw, [float(number * 37 % 100 < right) for number in range(answers)])
+        history.applied += 1
+    posterior = Posterior(history)
+    believed = dict(zip(posterior.scored, zip(posterior.means, posterior.deviations, strict=True), strict=True))
+    (mean, deviation), (higher, wider) = believed[sure], believed[unsure]
+    assert mean < higher < mean + (wider - deviation) / 2
+    assert Guided(Words()).crown(history) == sure
+
+
 def test_draws_of_scores_spread_as_the_posterior_says() -> None:
     posterior = Posterior(scored(5, 4, 20))
     chance = Random(1)

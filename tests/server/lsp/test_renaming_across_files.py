@@ -72,6 +72,36 @@ def test_an_input_is_renamed_in_every_caller(files: Files, opened: tuple[str, ..
     assert files.texts == WHOLE
 
 
+OUTER = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    M@{ op: Call, workflow: "./main.mmd" }
+    C@{ op: Call, workflow: "./sub/f.mmd" }
+    RETURN([Return]):::Interface
+    PROBLEM -->|PROBLEM| M
+    M -->|RETURN:PROBLEM| C
+    PROBLEM -->|LEVEL| C
+    C -->|GRADE:result| RETURN
+    classDef Interface fill:#eee
+"""
+
+
+@pytest.mark.parametrize("opened", [(), ("main.mmd", "outer.mmd")])
+def test_a_caller_that_calls_another_caller_is_read_with_what_that_becomes(
+    files: Files, opened: tuple[str, ...]
+) -> None:
+    """As it is, the other caller would be wrong by the time, and so would what it gives."""
+    files.write({"outer.mmd": OUTER, "main.mmd": CALLER, "sub/f.mmd": CALLED})
+    before = files.findings()
+    files.open("sub/f.mmd", *opened)
+    files.rename("sub/f.mmd", "LEV<|>EL([", "DEPTH")
+    assert files.texts == {
+        "outer.mmd": OUTER.replace("LEVEL", "DEPTH"),
+        "main.mmd": CALLER.replace("LEVEL", "DEPTH"),
+        "sub/f.mmd": CALLED.replace("LEVEL", "DEPTH"),
+    }
+    assert files.findings() == before
+
+
 def test_an_output_is_renamed_from_a_caller(files: Files) -> None:
     files.write(WHOLE)
     files.open("main.mmd")

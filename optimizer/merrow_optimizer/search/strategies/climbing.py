@@ -70,13 +70,15 @@ class Climb:
         return history.next_places(number, min(whole, max(0, history.left(number, 1))))
 
     def _is_lost(self, history: History, child: int, sure: float) -> bool:
-        """Whether the child is dropped, by its first answers against the crown's newest."""
+        """Whether the child is dropped, by its answers against the crown's newest. It has at most one to an item: only what was
+        the crown has more, and that has no block left.
+        """
         crown = self.crown(history)
         if crown == child:
             return False
         newest = {place.item: score for place, score in sorted(history.scores[crown].items())}
         # In the order in which they were drawn: the evidence is that of a sequence.
-        scores = [(place.item, score) for place, score in history.scores[child].items() if place.repeat == 0]
+        scores = [(place.item, score) for place, score in history.scores[child].items()]
         return is_dropped([score - newest[item] for item, score in scores if item in newest], sure)
 
 
