@@ -2,14 +2,14 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import type { RunDocuments } from '../run/texts/documents';
+import { attempt } from '../run/attempt';
 import { ageText } from '../run/texts/figures';
 import type { Target } from '../run/protocol';
-import { sentence, wasLeft } from '../run/texts/rejection';
+import { sentence } from '../run/texts/rejection';
 import { nameOf } from '../run/starting';
 import { NO_WORKFLOW, targetOf } from '../run/targets';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';
-import { offerTrust } from '../server/trust';
 import type { Evaluation, Question } from './protocol';
 import { ReportPanels, told } from './reportPanels';
 import type { EvaluationServer } from './server';
@@ -56,7 +56,7 @@ class Evaluating {
   ) {}
 
   async evaluate(given: unknown): Promise<void> {
-    await this.attempt(async () => {
+    await attempt(this.context, async () => {
       const target = await targetOf(this.context, given);
       if (target === undefined) {
         void say.info(NO_WORKFLOW);
@@ -69,22 +69,10 @@ class Evaluating {
   }
 
   async resume(id: string): Promise<void> {
-    await this.attempt(async () => {
+    await attempt(this.context, async () => {
       const { workflow, uri, evaluation } = await this.server.report(id);
       await this.follow(fileName(workflow), uri, () => this.server.resume(evaluation), evaluation);
     });
-  }
-
-  private async attempt(act: () => Promise<void>): Promise<void> {
-    if (!this.context.trusted()) {
-      offerTrust();
-      return;
-    }
-    try {
-      await act();
-    } catch (problem) {
-      if (!wasLeft(problem)) void say.error(sentence(problem));
-    }
   }
 
   /** Show how far an evaluation is, until it ends; then its report. */

@@ -5,14 +5,14 @@ import { told } from '../evaluations/reportPanels';
 import type { EvaluationStart } from '../evaluations/starting';
 import { fileName, statusText } from '../evaluations/words';
 import { canReachModels } from '../run/access';
+import { attempt } from '../run/attempt';
 import { ageText, offline } from '../run/texts/figures';
 import type { Target } from '../run/protocol';
-import { sentence, wasLeft } from '../run/texts/rejection';
+import { sentence } from '../run/texts/rejection';
 import { nameOf } from '../run/starting';
 import { NO_WORKFLOW, targetOf } from '../run/targets';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';
-import { offerTrust } from '../server/trust';
 import { proposingOf, strategyOf } from './form';
 import type { Search, SearchQuestion } from './protocol';
 import type { SearchServer } from './server';
@@ -61,7 +61,7 @@ class Searching {
   ) {}
 
   async optimize(given: unknown): Promise<void> {
-    await this.attempt(async () => {
+    await attempt(this.context, async () => {
       const target = await targetOf(this.context, given);
       if (target === undefined) {
         void say.info(NO_WORKFLOW);
@@ -74,7 +74,7 @@ class Searching {
   }
 
   async resume(id: string): Promise<void> {
-    await this.attempt(async () => {
+    await attempt(this.context, async () => {
       const { workflow, uri, search } = await this.server.report(id);
       await this.follow(fileName(workflow), uri, () => this.server.resume(search), search);
     });
@@ -99,18 +99,6 @@ class Searching {
     if (!asks || forecast.free) return true;
     const detail = [forecast.text, `The model is at ${forecast.endpoint}.`, ...forecast.notes].join('\n\n');
     return (await say.info(`Search for a better ${nameOf(target)}?`, { modal: true, detail }, 'Search')) === 'Search';
-  }
-
-  private async attempt(act: () => Promise<void>): Promise<void> {
-    if (!this.context.trusted()) {
-      offerTrust();
-      return;
-    }
-    try {
-      await act();
-    } catch (problem) {
-      if (!wasLeft(problem)) void say.error(sentence(problem));
-    }
   }
 
   /** Show how far a search is, until it ends; then its report. */

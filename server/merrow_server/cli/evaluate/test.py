@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ import click
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
-from merrow_server.cli.sessions.run import ending_signals
+from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
 
@@ -148,23 +147,19 @@ async def _tested(chosen: Sequence[tuple[Suite, Sequence[Case]]], given: dict[st
 
     asked = Asked(given["record"], given["model"], given["base_url"], given["concurrency"], given["stop_at_first"])
     ended, started = _Ended(), time.monotonic()
-    loop, own = asyncio.get_running_loop(), asyncio.current_task()
-    assert own is not None  # noqa: S101 (this is a coroutine of a task)
-    for number in ending_signals():
-        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
-            loop.add_signal_handler(number, own.cancel)
     try:
-        for suite, cases in chosen:
-            if not cases:
-                continue
-            told = _teller(suite, ended, quiet=given["output"] != "text")
-            try:
-                whole = await carry_out(suite, cases, asked, _opener(asked, user), user, told)
-            except UsageFailure as problem:
-                ended.problems.append(str(problem))
-                continue
-            if not whole:
-                break
+        with cancelled_by_signals():
+            for suite, cases in chosen:
+                if not cases:
+                    continue
+                told = _teller(suite, ended, quiet=given["output"] != "text")
+                try:
+                    whole = await carry_out(suite, cases, asked, _opener(asked, user), user, told)
+                except UsageFailure as problem:
+                    ended.problems.append(str(problem))
+                    continue
+                if not whole:
+                    break
     except asyncio.CancelledError:
         ended.interrupted = True
         echo("Stopped; what was answered is kept.", err=True)

@@ -11,9 +11,10 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
-from merrow_server.cli.output import STATUS_COLOURS
-from merrow_server.rendering.snippet import cells, visible
-from merrow_server.rendering.terminal import echo, emit, style
+from merrow_server.cli.sessions.deleting import take_out
+from merrow_server.cli.texts.listing import print_rows
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, emit
 from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import ago
 
@@ -51,7 +52,7 @@ def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: f
 
     with closing(Store.open()) as user:
         if deleted or prune is not None:
-            _take_out(user, deleted, prune)
+            take_out(user, user.optimizations, deleted, prune)
             return
         list_searches(user, limit, workflow, output)
 
@@ -71,18 +72,6 @@ def list_searches(user: Store, limit: int, workflow: str | None, output: str) ->
         _print(found)
 
 
-def _take_out(user: Store, deleted: tuple[str, ...], prune: float | None) -> None:
-    from merrow_optimizer.evaluation.sessions import delete, is_open
-
-    for search in deleted:
-        delete(user, user.optimizations, search)
-    if prune is not None:
-        old = [one.id for one in user.optimizations.older_than(prune * 86_400) if not is_open(user, one.id)]
-        for search in old:
-            delete(user, user.optimizations, search)
-        echo("1 search was taken out." if len(old) == 1 else f"{len(old)} searches were taken out.", err=True)
-
-
 def _print(found: list[dict[str, Any]]) -> None:
     rows = [
         (
@@ -97,11 +86,7 @@ def _print(found: list[dict[str, Any]]) -> None:
         )
         for one in found
     ]
-    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
-        padded[1] = style(padded[1], fg=STATUS_COLOURS.get(row[1], "yellow"))
-        echo("  ".join(padded).rstrip())
+    print_rows(rows)
 
 
 def _best(one: dict[str, Any]) -> str:

@@ -11,10 +11,12 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
-from merrow_server.cli.output import STATUS_COLOURS, complain
+from merrow_server.cli.output import complain
+from merrow_server.cli.sessions.deleting import take_out
+from merrow_server.cli.texts.listing import print_rows
 from merrow_server.errors import InputError
-from merrow_server.rendering.snippet import cells, visible
-from merrow_server.rendering.terminal import echo, emit, style
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, emit
 from merrow_server.reports.run_report import cost_text, run_object, workflow_text
 from merrow_server.times import ago, duration
 
@@ -101,19 +103,12 @@ def _list_others(store: Store, kind: str, limit: int, workflow: str | None, outp
 def _extractions(
     store: Store, limit: int, cases: str | None, deleted: tuple[str, ...], prune: float | None, output: str
 ) -> None:
-    from merrow_optimizer.evaluation.sessions import delete, is_open
     from merrow_server.cli.sessions.extraction import list_extractions
 
-    if not deleted and prune is None:
-        list_extractions(store, limit, None if cases is None else _name(cases), output)
+    if deleted or prune is not None:
+        take_out(store, store.extractions, deleted, prune, said="deleted")
         return
-    for extraction in deleted:
-        delete(store, store.extractions, extraction)
-    if prune is not None:
-        old = [one.id for one in store.extractions.older_than(prune * 86_400) if not is_open(store, one.id)]
-        for extraction in old:
-            delete(store, store.extractions, extraction)
-        echo("1 extraction was deleted." if len(old) == 1 else f"{len(old)} extractions were deleted.", err=True)
+    list_extractions(store, limit, None if cases is None else _name(cases), output)
 
 
 def _name(workflow: str) -> str:
@@ -134,8 +129,4 @@ def _print(found: list[dict[str, Any]]) -> None:
         )
         for run in found
     ]
-    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
-        padded[1] = style(padded[1], fg=STATUS_COLOURS.get(row[1]))
-        echo("  ".join(padded).rstrip())
+    print_rows(rows, otherwise=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.output import complain
-from merrow_server.cli.sessions.run import ending_signals
+from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.evaluations.preparing import Prepared, remarks
 from merrow_server.evaluations.report import comparison, evaluation_report, summary
@@ -44,14 +43,9 @@ async def watch(user: Store, record: EvaluationRecord, prepared: Prepared) -> in
 
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
     """
-    loop, own = asyncio.get_running_loop(), asyncio.current_task()
-    assert own is not None  # noqa: S101 (this is a coroutine of a task)
-    for number in ending_signals():
-        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
-            loop.add_signal_handler(number, own.cancel)
     plan = prepared.plan
     try:
-        with _progress(user, record, len(plan.items) * plan.repeats) as told:
+        with cancelled_by_signals(), _progress(user, record, len(plan.items) * plan.repeats) as told:
             evaluator = await work(user, record.id, plan, told)
     except asyncio.CancelledError:
         echo(
@@ -60,9 +54,6 @@ async def watch(user: Store, record: EvaluationRecord, prepared: Prepared) -> in
         )
         return INTERRUPTED
     finally:
-        for number in ending_signals():
-            with contextlib.suppress(NotImplementedError, ValueError):
-                loop.remove_signal_handler(number)
         await prepared.close()
     if evaluator.stopped_by is not None:
         complain(evaluator.stopped_by)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import sys
 from collections.abc import Iterator
@@ -15,14 +14,15 @@ from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
-from merrow_server.cli.output import STATUS_COLOURS, complain
+from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
-from merrow_server.cli.sessions.run import ending_signals
+from merrow_server.cli.sessions.signals import cancelled_by_signals
+from merrow_server.cli.texts.listing import print_rows
 from merrow_server.extractions.files import check_place, write_files
 from merrow_server.extractions.preparing import ExtractionAsked, PreparedExtraction, prepare_extraction
 from merrow_server.extractions.report import extraction_object
 from merrow_server.extractions.words import plan_lines, report_lines
-from merrow_server.rendering.snippet import cells, plain, visible
+from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import ago
@@ -45,15 +45,10 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
 
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
     """
-    loop, own = asyncio.get_running_loop(), asyncio.current_task()
-    assert own is not None  # noqa: S101 (this is a coroutine of a task)
-    for number in ending_signals():
-        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
-            loop.add_signal_handler(number, own.cancel)
     check_place(prepared.out)
     code = OK
     try:
-        with _progress() as told:
+        with cancelled_by_signals(), _progress() as told:
             extractor = await work(user, record, prepared.plan, told)
         if extractor.stopped_by is not None:
             complain(extractor.stopped_by)
@@ -61,9 +56,6 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
     except asyncio.CancelledError:
         code = INTERRUPTED
     finally:
-        for number in ending_signals():
-            with contextlib.suppress(NotImplementedError, ValueError):
-                loop.remove_signal_handler(number)
         await prepared.close()
     if code != OK:
         echo(
@@ -121,11 +113,7 @@ def list_extractions(user: Store, limit: int, cases: str | None, output: str) ->
         )
         for one in found
     ]
-    widths = [max(cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        padded = [value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)]
-        padded[1] = style(padded[1], fg=STATUS_COLOURS.get(row[1], "yellow"))
-        echo("  ".join(padded).rstrip())
+    print_rows(rows)
 
 
 def _operators(report: dict[str, object] | None) -> str:

@@ -21,6 +21,7 @@ from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.agreeing import decide
 from merrow_server.cli.sessions.run_display import display_for
+from merrow_server.cli.sessions.signals import ending_signals
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text
@@ -135,14 +136,6 @@ async def _leave_to_signals(run: Run) -> None:
     finally:
         for number, before in handled:
             signal.signal(number, before)
-
-
-def ending_signals() -> list[signal.Signals]:
-    """The signals that ask a process to end. SIGHUP is left alone where it is ignored: `nohup` asks for that."""
-    signals = [signal.SIGINT, signal.SIGTERM]
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        signals.append(signal.SIGHUP)
-    return signals
 
 
 def _code(result: RunResult, stopped: list[int]) -> int:

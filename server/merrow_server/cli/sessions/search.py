@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +19,7 @@ from merrow_runtime.workflow import Workflow
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
-from merrow_server.cli.sessions.run import ending_signals
+from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import PreparedSearch, SearchAsked, prepare_search
 from merrow_server.optimizations.report import SCHEMA, search_object
@@ -48,11 +47,6 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
 
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
     """
-    loop, own = asyncio.get_running_loop(), asyncio.current_task()
-    assert own is not None  # noqa: S101 (this is a coroutine of a task)
-    for number in ending_signals():
-        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
-            loop.add_signal_handler(number, own.cancel)
     if as_json:
         _emit("search_started", _object(user, record.id))
     else:
@@ -60,7 +54,7 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
         echo(f"Search {record.id}; its candidates are files in {folder}", err=True)
     code = OK
     try:
-        with _shown(prepared.plan, as_json=as_json) as told:
+        with cancelled_by_signals(), _shown(prepared.plan, as_json=as_json) as told:
             searcher = await work(user, record, prepared.plan, told)
         if searcher.stopped_by is not None:
             complain(searcher.stopped_by)
@@ -68,9 +62,6 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
     except asyncio.CancelledError:
         code = INTERRUPTED
     finally:
-        for number in ending_signals():
-            with contextlib.suppress(NotImplementedError, ValueError):
-                loop.remove_signal_handler(number)
         await prepared.close()
     found = load(user, record.id)
     try:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from merrow_server.features.code_action import REPAIR_COMMAND, REPAIR_TITLE, as_mapping
+from merrow_server.features.code_action import as_mapping
 from merrow_server.features.commands.execute_command import apply, numbered, the_document
 from merrow_server.features.commands.mutation_commands import TURN, refused
 from merrow_server.lsp.documents import OpenDiagram
+from merrow_server.lsp.offers.fix_offers import REPAIR_COMMAND, REPAIR_TITLE
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 

@@ -1,0 +1,223 @@
+"""What is offered for findings: their fixes, what else can be done about them, searched remedies, the repair of all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from merrow_analysis.diagnostics import Applicability, Diagnostic
+from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.ide.actions import code_actions as ide_actions
+from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
+from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.findings.diagnostics import SOURCE
+from merrow_server.lsp.findings.files_beside import findings_of_file
+from merrow_server.lsp.offers.offer import FIX_ALL, QUICK_FIX, REPAIR, Offer
+from merrow_server.lsp.server import MerrowServer
+
+if TYPE_CHECKING:
+    from merrow_analysis.ide.actions.actions import Action
+
+REPAIR_COMMAND = "merrow.repair"
+REPAIR_TITLE = "Repair this workflow"
+_MOST_LOOKED_AT = 50
+
+
+def other_offers(
+    server: MerrowServer, document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic]
+) -> Iterator[Offer]:
+    """What can be done about a finding besides its fixes: the best is the first at each."""
+    from merrow_server.lsp.offers.other_actions import other_actions
+
+    ours = {(one.code, *_corners(one.range)): one for one in sent if one.source == SOURCE}
+    for number, diagram in enumerate(document.diagrams, 1):
+        within = diagram.range_from_lsp(place)
+        done: set[int] = set()
+        for action in () if within is None else other_actions(server.supports, server.runs, diagram, number, within):
+            finding = action.finding
+            meant = ours.get((finding.code, *_corners(diagram.to_lsp(finding.range))))
+            if ours and meant is None:
+                continue
+            first = id(finding) not in done and not finding.fixes
+            done.add(id(finding))
+            yield Offer(
+                action.title,
+                QUICK_FIX,
+                partial(diagram.edits_to_lsp, action.edits or ()),
+                ready=True,
+                sent=meant,
+                preferred=first,
+                command=action.command,
+                change=action.change,
+            )
+
+
+def offers_at(
+    document: OpenDocument,
+    place: types.Range,
+    sent: Iterable[types.Diagnostic],
+    wanted: Callable[[str], bool],
+    *,
+    whole: bool = True,
+) -> Iterator[Offer]:
+    """What can be done at a range of a document, and with ``whole`` the repair of all of it, which comes last."""
+    if wanted(QUICK_FIX):
+        yield from _of_file_beside(document, place, list(sent))
+    for diagram in document.diagrams:
+        within = diagram.range_from_lsp(place)
+        if within is not None:
+            yield from _in_diagram(document, diagram, within, list(sent), wanted)
+    if whole and wanted(FIX_ALL) and any(_is_repairable(diagram) for diagram in document.diagrams):
+        yield Offer("Repair all that can be repaired safely", FIX_ALL, lambda: _repaired(document, Applicability.SAFE))
+
+
+def _of_file_beside(document: OpenDocument, place: types.Range, sent: list[types.Diagnostic]) -> Iterator[Offer]:
+    """The fixes of what is wrong at a range of a settings file or a cases file."""
+    within = document.range_from_lsp(place)
+    for finding in findings_of_file(document):
+        if finding.range.start > within[1] or within[0] > finding.range.end:
+            continue
+        shown = document.to_lsp(finding.range)
+        meant = next((one for one in sent if one.code == finding.code and one.range == shown), None)
+        for number, fix in enumerate(finding.fixes):
+            edits = [types.TextEdit(document.to_lsp(edit.range), edit.new_text) for edit in fix.edits]
+            yield Offer(fix.title, QUICK_FIX, partial(list, edits), ready=True, sent=meant, preferred=number == 0)
+
+
+def _in_diagram(
+    document: OpenDocument,
+    diagram: OpenDiagram,
+    within: Range,
+    sent: list[types.Diagnostic],
+    wanted: Callable[[str], bool],
+) -> Iterator[Offer]:
+    ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
+    meant: dict[int, types.Diagnostic] = {}
+    findings: tuple[Diagnostic, ...] | None = None
+    if ours:
+        pairs = list(_matched(diagram, ours))
+        findings = tuple(finding for finding, _ in pairs)
+        meant = {id(finding): diagnostic for finding, diagnostic in pairs}
+    for action in ide_actions.actions(diagram.analysis, within, findings, wanted):
+        edits = partial(_edits_of, diagram, action)
+        if action.everywhere and action.diagnostic is not None:
+            edits = partial(_repaired, document, Applicability.UNSAFE, action.diagnostic.code)
+        yield Offer(
+            action.title,
+            action.kind,
+            edits,
+            ready=action.diagnostic is not None and not action.everywhere,
+            sent=meant.get(id(action.diagnostic)),
+            preferred=action.preferred,
+            suppresses=action.suppresses,
+        )
+
+
+def searched_offers(
+    document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic], wanted: Callable[[str], bool]
+) -> Iterator[Offer]:
+    """What a search finds for the findings at a range whose rules have no remedy that is enough."""
+    if not wanted(QUICK_FIX):
+        return
+    from merrow_server.lsp.offers import repairs
+
+    ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
+    for diagram in document.diagrams:
+        within = diagram.range_from_lsp(place)
+        if within is None:
+            continue
+        meant = {id(finding): diagnostic for finding, diagnostic in _matched(diagram, ours)}
+        for finding, remedies in repairs.searched(diagram, within, meant):
+            for number, remedy in enumerate(remedies):
+                yield Offer(
+                    remedy.title,
+                    QUICK_FIX,
+                    partial(diagram.edits_to_lsp, remedy.edits),
+                    ready=True,
+                    sent=meant.get(id(finding)),
+                    preferred=number == 0 and not finding.fixes,
+                )
+
+
+def repair_offers(
+    server: MerrowServer,
+    document: OpenDocument,
+    place: types.Range,
+    sent: Iterable[types.Diagnostic],
+    wanted: Callable[[str], bool],
+) -> Iterator[Offer]:
+    """The repair of the whole workflow, where it has errors, for clients that can be sent edits.
+
+    It is about the gravest finding at the place: editors show what is about none below what suppresses one.
+    """
+    if not wanted(REPAIR) or not server.supports.apply_edit:
+        return
+    ours = [one for one in sent if one.source == SOURCE]
+    gravest = min(ours, key=lambda one: one.severity or types.DiagnosticSeverity.Hint, default=None)
+    for number, diagram in enumerate(document.diagrams, 1):
+        if diagram.range_from_lsp(place) is not None and diagram.analysis.errors:
+            asked = {"uri": document.uri, "diagram": number, "version": document.version}
+            command = types.Command(REPAIR_TITLE, REPAIR_COMMAND, arguments=[asked])
+            yield Offer(REPAIR_TITLE, REPAIR, lambda: None, sent=gravest, command=command)
+            return
+
+
+def _matched(diagram: OpenDiagram, sent: list[types.Diagnostic]) -> Iterator[tuple[Diagnostic, types.Diagnostic]]:
+    """The findings of the text as it is now that a client speaks of; what is no longer there is passed over."""
+    by_place: dict[tuple[object, ...], types.Diagnostic] = {}
+    for diagnostic in sent:
+        by_place.setdefault((diagnostic.code, *_corners(diagnostic.range)), diagnostic)
+    for finding in diagram.analysis.diagnostics:
+        found = by_place.get((finding.code, *_corners(diagram.to_lsp(finding.range))))
+        if found is not None:
+            yield finding, found
+
+
+def _corners(place: types.Range) -> tuple[int, int, int, int]:
+    return place.start.line, place.start.character, place.end.line, place.end.character
+
+
+def _edits_of(diagram: OpenDiagram, action: Action) -> list[types.TextEdit] | None:
+    """What an action changes in a diagram as edits of the document, with its line endings."""
+    edits: Iterable[TextEdit] | None = action.edits()
+    if edits is None:
+        return None
+    ending = line_ending(diagram.lines)
+    return diagram.edits_to_lsp(with_line_ending(edit, ending) for edit in edits)
+
+
+def _is_repairable(diagram: OpenDiagram) -> bool:
+    """Whether anything can be repaired safely, as far as the first findings of each rule tell: a menu must not make all fixes."""
+    looked: Counter[str] = Counter()
+    for diagnostic in diagram.analysis.diagnostics:
+        looked[diagnostic.code] += 1
+        if looked[diagnostic.code] > _MOST_LOOKED_AT:
+            continue
+        if any(fix.applicability >= Applicability.SAFE for fix in diagnostic.fixes):
+            return True
+    return False
+
+
+def _repaired(document: OpenDocument, least: Applicability, code: str | None = None) -> list[types.TextEdit] | None:
+    """The edits that all fixes of at least applicability ``least`` come to, applied again and again until none is left.
+
+    With ``code`` only those of one rule.
+    """
+    from merrow_analysis.check import analyse
+    from merrow_server.changes.fixing import repair
+
+    context = document.context
+
+    def diagnose(text: str) -> list[Diagnostic]:
+        found = analyse(text, path=context.path, provider=context.provider, config=context.config).diagnostics
+        return [one for one in found if code is None or one.code == code]
+
+    edits: list[types.TextEdit] = []
+    for diagram in document.diagrams:
+        after = repair(diagram.text, diagnose, least).text
+        edits += diagram.edits_to_lsp(line_edits(diagram.text, after))
+    return edits or None
