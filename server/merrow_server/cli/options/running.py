@@ -39,7 +39,7 @@ RUN_OPTIONS = (
         help="Sandbox for generated code (merrow doctor lists them). Default: the strongest one available.",
     ),
     click.option(
-        "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can hold it."
+        "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can isolate it."
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one event a line."),
 )
