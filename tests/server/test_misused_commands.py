@@ -46,7 +46,11 @@ Capture = pytest.CaptureFixture[str]
             "merrow run takes FILE, but got 'What is it?' as well. An input is given with --input, such as "
             "--input problem='What is 6 times 7?'. See merrow run --help.",
         ),
-        (["rules", "x"], "merrow rules takes no arguments, but got x. See merrow rules --help."),
+        (
+            ["rules", "x"],
+            "merrow rules takes no arguments, but got x. The page of a rule is shown by: merrow explain CODE. "
+            "See merrow rules --help.",
+        ),
         (
             ["run", "one.mmd", "--budget-usd", "x"],
             "Invalid value for '--budget-usd': 'x' is not a number. See merrow run --help.",
@@ -93,3 +97,13 @@ def test_the_next_command_can_be_pasted() -> None:
     said = merrow("new", "my flow").out
     assert "Next: merrow check 'my flow.mmd', then merrow run 'my flow.mmd' --dry-run" in said
     assert Path("my flow.mmd").is_file()
+
+
+def test_the_number_of_a_rule_is_enough(capsys: Capture) -> None:
+    assert in_process(capsys, "explain", "105").out == in_process(capsys, "explain", "MW105").out != ""
+
+
+def test_no_runs_of_one_workflow_are_not_no_runs(capsys: Capture) -> None:
+    assert in_process(capsys, "runs", "--workflow", "one.mmd").err == (
+        "No runs of one.mmd yet; make one with: merrow run one.mmd\n"
+    )

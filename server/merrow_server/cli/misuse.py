@@ -57,6 +57,7 @@ _ALSO: Mapping[str, str] = {
     "run": "An input is given with --input, such as --input problem='What is 6 times 7?'.",
     "plan": "Put the task into quotation marks.",
     "evaluate": "Data is given with --dataset.",
+    "rules": "The page of a rule is shown by: merrow explain CODE.",
 }
 """What is said besides where a command gets too many words."""
 

@@ -26,7 +26,7 @@ from merrow_server.rendering.terminal import console, echo
 @click.pass_context
 def command(ctx: click.Context, rule: str) -> None:
     """Show the page of a rule, named by its code or its name: what it does, why, an example wrong and right."""
-    found = find_rule(rule)
+    found = find_rule(rule) or find_rule(f"MW{rule}")
     if found is None:
         near = closest(rule, [word for each in all_rules() for word in (each.code, each.name)])
         hint = f"Did you mean {near}?" if near else "merrow rules lists them all."

@@ -87,10 +87,10 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compare: tuple[str, s
     """Score the workflow in FILE on a data set: what it got right, where it failed, what it cost, and how sure that is.
 
     Nothing is paid twice: an answer that is known by workflow, model and item is not asked for again, whatever its nodes
-    are called; `merrow resume` goes on where an evaluation stopped. Failures of an endpoint are not wrong answers.
+    are called; `merrow resume` continues an evaluation that stopped. Failures of an endpoint are not wrong answers.
 
     A finished evaluation exits with 1 only by a gate (--fail-under, --fail-under-lower, --max-drop, --fail-if-worse,
-    --allow-errors), one that stopped before its end always does.
+    --allow-errors); one that stopped before it finished always does.
     """
     from merrow_runtime.store.database import Store
 

@@ -60,7 +60,9 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, default=42, show_default=True, help="Decides the menu of mutations, and orders.")
 @click.option("--fresh", is_flag=True, help="Ask again what is known already.")
-@click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at this much money.")
+@click.option(
+    "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop once this many US dollars are spent."
+)
 @click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens.")
 @click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds.")
 @click.option("--yes", is_flag=True, help="Agree to the cost, whatever your settings allow unasked.")

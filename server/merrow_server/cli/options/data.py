@@ -45,7 +45,9 @@ MODEL_OPTIONS = (
         "--judge-model", metavar="MODEL", help="The model that the metric judge asks; without it, the workflow's."
     ),
     click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model."),
-    click.option("--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop at this much money."),
+    click.option(
+        "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop once this many US dollars are spent."
+    ),
     click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens."),
     click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds."),
     click.option(

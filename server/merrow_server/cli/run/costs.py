@@ -44,7 +44,7 @@ def command(by: str, month: str | None, everything: bool, output: str) -> None:
     """Say what calls to models cost: all runs and evaluations of this user on this machine, also those that
     were deleted since.
 
-    Prices are those known when a call was made; calls without a known price are counted beside. The embedded model
+    Prices are those known when a call was made; calls without a known price are counted separately. The embedded model
     costs nothing and is not listed.
     """
     from merrow_runtime.models.user_settings import read_user_settings

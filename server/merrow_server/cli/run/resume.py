@@ -42,10 +42,8 @@ if TYPE_CHECKING:
     """,
 )
 @click.argument("run", required=False, shell_complete=words.unfinished)
-@click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1, max=64), help="Of a search, as it was begun with: no other number will do."
-)
+@click.option("--verbose", is_flag=True, help="Show answers as they arrive.")
+@click.option("--jobs", type=click.IntRange(min=1, max=64), help="For a search: the number that it began with.")
 @with_options(RUN_OPTIONS)
 @with_options(GATE_OPTIONS)
 @click.pass_context

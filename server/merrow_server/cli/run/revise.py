@@ -63,7 +63,7 @@ def command(
     What is finished and still holds is kept, however its nodes are called now: nothing of it is paid for again. What runs
     continues where it is the same; else it is cancelled. A run that has stopped continues with FILE when it is resumed.
 
-    The exit code is 1 when FILE can't take the workflow's place: then the run goes on as it was.
+    The exit code is 1 when FILE can't take the workflow's place: then the run continues as it was.
     """
     from merrow_runtime.revising.asking import ask_for
     from merrow_runtime.store.database import Store

@@ -95,7 +95,7 @@ _LATEST = "\0latest"
 @click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
 @click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed for shuffles and --mask.")
-@click.option("--verbose", is_flag=True, help="Show answers while they come into being.")
+@click.option("--verbose", is_flag=True, help="Show answers as they arrive.")
 @with_options(REFINE_OPTIONS)
 @with_options(MASK_OPTIONS)
 @with_options(RUN_OPTIONS)

@@ -84,7 +84,8 @@ def command(
     if output == "json":
         emit(json.dumps(found, indent=2))
     elif not found:
-        echo("No runs yet; make one with: merrow run FILE", err=True)
+        of = "" if workflow is None else f" of {workflow}"
+        echo(f"No runs{of} yet; make one with: merrow run {workflow or 'FILE'}", err=True)
     else:
         _print(found)
 

@@ -80,7 +80,9 @@ def command(
     if file is None:
         raise InputError("Name the workflow: merrow compile FILE -o FILE.py")
     if more:
-        raise InputError(f"One workflow is compiled at a time; {more[0]} is one too many.")
+        raise InputError(
+            f"One workflow is compiled at a time, but got {more[0]} as well. The program is named with -o."
+        )
     program = compiled(file, output, runtime=runtime, support=support)
     if output is None:
         write_stdout(Source(program.text))
