@@ -260,7 +260,9 @@ def check_budget(plan: SearchPlan) -> None:
         (limits.usd, item.cost_usd, "US dollars", "--budget-usd"),
         (limits.tokens, item.tokens, "tokens", "--budget-tokens"),
     ):
-        least = bounds.least * plan.least
+        # A call begins only where all that it may use is left, in the search and again at the end.
+        call = (bounds.most or 0.0) / (item.calls.most or 1.0)
+        least = bounds.least * plan.least + 2 * call
         if limit is not None and limit < least:
             raise UsageFailure(f"A budget of {limit:g} {unit} {said}, which is about {least:,.4g} ({option}).")
 
