@@ -46,7 +46,9 @@ def main() -> None:
     names = [*STRATEGIES, *ABLATIONS]
     options.add_argument("--strategies", nargs="+", default=COMPARED, choices=names, help=f"default {COMPARED}")
     options.add_argument("--seeds", default="0-29", help="first and last seed (default 0-29)")
-    options.add_argument("--out", type=Path, help="append each run to this file as a line of JSON")
+    options.add_argument(
+        "--out", type=Path, help="append each run to this file as a line of JSON; those in it are not run again"
+    )
     options.add_argument("--table", type=Path, nargs="+", help="only print the table of such files")
     options.add_argument("--plot", type=Path, help="write the mean curves to this page, too")
     options.add_argument("--speed", action="store_true", help="only measure what choosing a batch costs")
@@ -57,19 +59,27 @@ def main() -> None:
     outcomes: list[Outcome] = []
     if given.table:
         for path in given.table:
-            outcomes += [Outcome(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+            outcomes += _read(path)
     else:
+        before = _read(given.out) if given.out is not None and given.out.exists() else []
+        known = {(one.row, one.strategy, one.seed): one for one in before}
         first, last = map(int, given.seeds.split("-"))
         for seed in range(first, last + 1):
             for row in given.rows:
                 for name in given.strategies:
-                    outcomes.append(run(row, ROWS[row], name, seed))
-                    if given.out is not None:
+                    found = known.get((row, name, seed))
+                    outcomes.append(found or run(row, ROWS[row], name, seed))
+                    if found is None and given.out is not None:
                         with given.out.open("a", encoding="utf-8") as out:
                             out.write(json.dumps(outcomes[-1].to_json()) + "\n")
     print(table(outcomes))
     if given.plot is not None:
         given.plot.write_text(page(outcomes), "utf-8")
+
+
+def _read(path: Path) -> list[Outcome]:
+    """The runs in a file."""
+    return [Outcome(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from merrow_optimizer.evaluation.data.parts import SEED, in_order
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Forecast, Plan, forecast_item
 from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.search.candidates import Draft
 from merrow_optimizer.search.children import Moves, Nothing, Proposer
 from merrow_optimizer.search.engine import Strategy
@@ -26,8 +27,6 @@ from merrow_runtime.workflow import RecordingProvider, Workflow, check_workflow
 
 LEAST_ITEMS = 20
 """Items without which a search is refused, unless it is to be small."""
-ASIDE = "aside"
-"""The part of the items that is held out where the data has no such part: a third of them, the same in each search."""
 ROUNDS = 20
 """Times all items that a search may ask where no budget is said."""
 _REPEATS = {"guided": 3, "climb": 2, "random": 1, "evolve": 5, "mcts": 5, "gepa": 1}
@@ -261,7 +260,9 @@ def check_budget(plan: SearchPlan) -> None:
         (limits.usd, item.cost_usd, "US dollars", "--budget-usd"),
         (limits.tokens, item.tokens, "tokens", "--budget-tokens"),
     ):
-        least = bounds.least * plan.least
+        # A call begins only where all that it may use is left, in the search and again at the end.
+        call = (bounds.most or 0.0) / (item.calls.most or 1.0)
+        least = bounds.least * plan.least + 2 * call
         if limit is not None and limit < least:
             raise UsageFailure(f"A budget of {limit:g} {unit} {said}, which is about {least:,.4g} ({option}).")
 

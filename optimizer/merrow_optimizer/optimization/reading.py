@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from merrow_optimizer.optimization.answers import Answers, Wanted, value_of
-from merrow_optimizer.optimization.plan import ASIDE, SearchPlan
+from merrow_optimizer.optimization.plan import SearchPlan
+from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.search.candidates import START
 from merrow_optimizer.search.held_out import HeldOutResult, read_held_out
 from merrow_runtime.store.database import Store
@@ -53,23 +54,3 @@ async def read(
         start_cost=start.cost,
         crown_cost=crown.cost,
     )
-
-
-def read_before(user: Store, dataset: str, searched: str, part: str, start: str, but: str = "") -> int:
-    """How often the held-out ``part`` of the data with this hash was read, but by the search ``but``, which searches the part
-    ``searched``. Where it is set aside by searches alone, an evaluation of the start, by its semantic hash, has read it, but
-    chose nothing with it.
-    """
-    if part != ASIDE:
-        return user.evaluations.readings(dataset, parts_with(part), but=but)
-    return user.evaluations.readings(dataset, [part, searched, "all"], but=but, of_others=start)
-
-
-def searched_part(part: str, held_out: str | None) -> str:
-    """What a search of this ``part`` of the data reads of it: all of it, but what it sets aside for the end."""
-    return f"{part} but {ASIDE}" if held_out == ASIDE else part
-
-
-def parts_with(part: str) -> list[str]:
-    """The names under which items of this part of the data may have been read."""
-    return [part, "all", searched_part("all", ASIDE)]

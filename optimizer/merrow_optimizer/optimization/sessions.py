@@ -11,7 +11,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.sessions import carry_out
 from merrow_optimizer.optimization.plan import SearchPlan, Told
-from merrow_optimizer.optimization.reading import searched_part
+from merrow_optimizer.optimization.readings import searched_part
 from merrow_optimizer.optimization.rounds import Rounds
 from merrow_optimizer.optimization.searcher import Searcher
 from merrow_runtime.store.database import Store

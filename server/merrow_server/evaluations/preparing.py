@@ -14,7 +14,7 @@ from merrow_optimizer.evaluation.items import hash_of
 from merrow_optimizer.evaluation.metrics import check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
-from merrow_optimizer.optimization.reading import parts_with
+from merrow_optimizer.optimization.readings import parts_with
 from merrow_optimizer.optimization.rounds import changed_round
 from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime.models.dialects import DialectStore

@@ -13,7 +13,7 @@ from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.optimization.plan import Bounded, Proposing, SearchPlan, Split, affords, check, split_of
-from merrow_optimizer.optimization.reading import read_before
+from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
 from merrow_optimizer.optimization.rounds import without_comment
 from merrow_optimizer.search.candidates import START

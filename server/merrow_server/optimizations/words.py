@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from merrow_optimizer.evaluation.statistics.paired import p_text
 from merrow_optimizer.optimization.consulting import EVERY
-from merrow_optimizer.optimization.plan import ASIDE, SearchPlan, affords
+from merrow_optimizer.optimization.plan import SearchPlan, affords
+from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.optimization.rounds import CROWN
 from merrow_optimizer.search.candidates import START
 from merrow_server.evaluations.tables import Style, bare

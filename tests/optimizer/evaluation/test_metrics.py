@@ -84,3 +84,12 @@ def test_nothing_of_this_is_imported_before_it_is_used() -> None:
     assert (
         subprocess.run([sys.executable, "-c", lean], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
+    # What evaluates loads nothing that makes other workflows.
+    makers = "('mutations', 'crossover', 'search', 'suggestions.session', 'optimization.plan')"
+    lean = (
+        "import sys, merrow_server.cli.sessions.evaluation\n"
+        f"print([n for n in {makers} if f'merrow_optimizer.{{n}}' in sys.modules])"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", lean], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )

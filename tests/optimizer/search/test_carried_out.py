@@ -22,7 +22,8 @@ from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.evaluation.scores import Score
 from merrow_optimizer.optimization import sessions
-from merrow_optimizer.optimization.plan import ASIDE, Bounded, SearchPlan, Split, check, middle, split_of
+from merrow_optimizer.optimization.plan import Bounded, SearchPlan, Split, check, middle, split_of
+from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.optimization.record import RecordedCandidate, RecordedDraw, SearchRecord, load
 from merrow_runtime import Store
 from merrow_runtime.errors import EndpointFailure, UsageFailure

@@ -310,3 +310,37 @@ class BudgetMachine(RuleBasedStateMachine):
 
 TestBudgetMachine = BudgetMachine.TestCase
 TestBudgetMachine.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 60), st.floats(0, 1)), min_size=1, max_size=25),
+    st.integers(1, 400),
+    st.booleans(),
+)
+def test_a_strict_budget_is_kept_and_refuses_only_what_might_not_fit(
+    calls: list[tuple[int, float]], limit: int, in_money: bool
+) -> None:
+    """Calls use some share of what they reserve, in any order of ends; a call is refused only where it doesn't fit alone."""
+
+    async def main() -> None:
+        budget = Budget(*((limit / 64, None) if in_money else (None, limit)), strict=True)
+
+        def usage(count: int) -> Usage:
+            return tokens(0, count / 64) if in_money else tokens(count)
+
+        async def call(estimate: int, share: float) -> bool:
+            try:
+                async with budget.reserve(usage(estimate)) as reservation:
+                    await asyncio.sleep(0)
+                    reservation.settle(usage(int(estimate * share)))
+            except BudgetFailure:
+                left = limit - (budget.settled.cost_usd or 0.0) * 64 if in_money else limit - budget.settled.tokens
+                assert estimate > left or left <= 0
+                return False
+            return True
+
+        began = await asyncio.gather(*(call(*one) for one in calls))
+        assert budget.settled.calls == sum(began)
+        assert (budget.settled.cost_usd or 0.0) * 64 <= limit if in_money else budget.settled.tokens <= limit
+
+    asyncio.run(main())
