@@ -408,3 +408,20 @@ def test_no_finished_call_is_made_twice_after_kills(server: OpenAIServer) -> Non
     assert (len(server.requests), again["usage"]["calls"]) == (count, 0)
     assert again["plans"] == shown["plans"]
     assert KILLS < 8 or len(moments) > 1, "all were killed at the same moment"
+
+
+@pytest.mark.parametrize(("judge", "known"), [("gpt-4o", True), ("nobody-knows", False)])
+def test_the_judge_is_counted_with_its_own_price(capsys: Capture, judge: str, known: bool) -> None:
+    def cost(*more: str) -> dict[str, float] | None:
+        shown = in_process(capsys, "plan", TASK, "-n", "1", "--dry-run", "--format", "json", *address, *more).json
+        found: dict[str, float] | None = shown["cost_usd"]
+        return found
+
+    address = ("--base-url", "https://api.openai.com/v1", "--optimizer-model", "gpt-4o-mini")
+    alone, both = cost("--no-judge"), cost("--judge-model", judge)
+    assert alone is not None
+    if both is None:
+        assert not known
+    else:
+        assert known
+        assert both["least"] > 5 * alone["least"]

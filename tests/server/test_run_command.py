@@ -108,6 +108,13 @@ def test_the_embedded_model_answers_where_nothing_is_set_and_says_that_it_is_non
     assert "not a real model" in shown.out
 
 
+def test_a_dry_run_names_the_model_that_judges(capsys: Capture) -> None:
+    validators = "  validators: {v: {rubric: Good, votes: 2, model: judge}}\n"
+    write("flow.mmd", CHAIN.replace("  prompts:", f"{validators}  prompts:") + "    A@{ validate: v }\n")
+    shown = in_process(capsys, "run", "flow.mmd", "--dry-run").out
+    assert "   validate, asked 2 to 6 times, answered by judge\n" in shown
+
+
 @pytest.mark.parametrize("package", ["openai", "aiohttp"])
 @pytest.mark.parametrize("arguments", [("run", "flow.mmd", "--input", "problem=1"), ("doctor",)])
 def test_without_the_packages_for_real_endpoints_it_is_said_what_to_do(

@@ -169,6 +169,7 @@ def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepar
     options = RunOptions(default_model=settings.model, base_url=asked.base_url)
     chosen = choosing(options, asked.base_url, (), user.dialects)
     model = asked.optimizer_model or settings.models.optimizer or asked.model or chosen.model or DEFAULT_MODEL
+    judge_model = asked.judge_model or settings.models.judge or model
     bounds = Bounds(asked.max_nodes, asked.max_agents, asked.roles, needs_agents=asked.given is None)
     wanted = Wanted(asked.task, model, bounds, asked.as_mermaid)
     is_offline = chosen.endpoint.origin == OFFLINE_ORIGIN
@@ -177,19 +178,26 @@ def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepar
     return Prepared(
         asked,
         wanted,
-        asked.judge_model or settings.models.judge or model,
+        judge_model,
         chosen,
-        _forecast(asked, wanted, chosen),
+        _forecast(asked, wanted, judge_model, chosen),
         min(allowed, default=ASK_ABOVE_USD),
         notices,
         user,
     )
 
 
-def _forecast(asked: Asked, wanted: Wanted, chosen: Chosen) -> Forecast:
+def _forecast(asked: Asked, wanted: Wanted, judge_model: str, chosen: Chosen) -> Forecast:
+    """A call of the judge, which is shown all plans, is taken to be as long as one for a plan."""
     judges = 1 if asked.judge else 0
     asks = 0 if asked.given is not None else asked.n
-    one = estimate_call(wanted.request(), price_at(chosen.endpoint, wanted.model))
-    least, most = asks + judges, asks * (1 + REPAIRS) + judges
-    cost = None if one.cost_usd is None else (least * one.cost_usd, most * one.cost_usd)
-    return Forecast((least, most), (least * one.tokens, most * one.tokens), cost)
+    most = asks * (1 + REPAIRS)
+    question = wanted.request()
+    one, judged = (estimate_call(question, price_at(chosen.endpoint, model)) for model in (wanted.model, judge_model))
+    known = (not asks or one.cost_usd is not None) and (not judges or judged.cost_usd is not None)
+    once, last = one.cost_usd or 0.0, judges * (judged.cost_usd or 0.0)
+    return Forecast(
+        (asks + judges, most + judges),
+        ((asks + judges) * one.tokens, (most + judges) * one.tokens),
+        (asks * once + last, most * once + last) if known else None,
+    )

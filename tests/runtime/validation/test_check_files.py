@@ -110,6 +110,17 @@ async def test_a_resumed_run_judges_by_the_file_as_it_was(tmp_path: Path) -> Non
     assert (result.outputs, validation(result)) == ({"RETURN": "abc"}, (2, True, [["4 is long"], []]))
 
 
+async def test_a_called_file_reads_the_check_beside_itself(tmp_path: Path) -> None:
+    called = flow_at(tmp_path)
+    (tmp_path / "checks.py").write_text("def check(output, inputs):\n    return 'the wrong file'\n")
+    caller = tmp_path / "caller.mmd"
+    caller.write_text(
+        f"flowchart TD\n    PROBLEM([P]) --> C --> RETURN([R])\n    C@{{ op: Call, workflow: {called.parent.name}/flow.mmd }}\n"
+    )
+    result = await run(load(caller), Model(["long one", "abc"]))
+    assert (result.outputs, result.error) == ({"RETURN": "abc"}, None)
+
+
 def test_a_planned_workflow_and_a_text_alone_read_no_file(tmp_path: Path) -> None:
     text = FLOW.format(path="checks.py").replace("  model: m\n", "")
     with pytest.raises(AnswerFailure, match=r"a planned workflow can name no file, and this names checks\.py"):

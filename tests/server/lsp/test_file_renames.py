@@ -87,6 +87,28 @@ def test_prompts_and_libraries_are_followed(files: Files) -> None:
     assert "libraries: [m/l.yaml]" in files.texts["fence.md"]
 
 
+def told(files: Files) -> list[str]:
+    """What an editor is told of main.mmd: the codes."""
+    return [one["code"] for one in files.editor.published(files.opened["main.mmd"])]
+
+
+def test_checks_of_validators_are_followed(files: Files) -> None:
+    front = "---\nworkflow:\n  validators:\n    v: [{rubric: Good}, {python: ./c.py}]\n---\n"
+    check = "def check(output, inputs):\n    return True\n"
+    files.write({"main.mmd": front + CALLED.replace('"think"', '"think", validate: v')})
+    files.open("main.mmd")
+    (files.folder / "c.py").write_text(check)
+    files.move(("c.py", "checks/c.py"))
+    assert "{python: ./checks/c.py}" in files.texts["main.mmd"]
+    files.open("main.mmd")
+    assert "MW502" not in told(files)
+    (files.folder / "checks/c.py").write_text("")
+    files.editor.notify(
+        "workspace/didChangeWatchedFiles", {"changes": [{"uri": files.editor.uri("checks/c.py"), "type": 2}]}
+    )
+    assert "MW502" in told(files)
+
+
 def test_what_leads_nowhere_or_out_of_the_workspace_stays(files: Files, tmp_path: Path) -> None:
     texts = {
         "main.mmd": CALLER,

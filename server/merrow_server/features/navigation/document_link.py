@@ -1,4 +1,4 @@
-"""Document links: addresses of click lines, prompt files, libraries."""
+"""Document links: addresses of click lines, prompt files, libraries, files of checks."""
 
 from __future__ import annotations
 
