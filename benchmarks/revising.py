@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import Any
 
@@ -20,11 +22,11 @@ from merrow_optimizer.revising.model import question
 from merrow_runtime import RunOptions, Store, start
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.revising.difference import difference
 from merrow_runtime.revising.reviser import Asker, Changes
 from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.run import Run
 from merrow_runtime.store.contract import NodeRecord
+from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow, check_workflow, restore
 
 
@@ -157,24 +159,127 @@ def asked() -> dict[str, float]:
     return {"tokens": estimate_tokens(text), "ms": min(times) * 1e3}
 
 
-def saved() -> list[tuple[int, int, int, int]]:
-    """For an edit at each depth of a layered plan of 40 tasks: the depth, and how many calls are made again by Merrow (at
-    most: by the diff), by resetting all that follows, and by starting over.
+def plans() -> dict[str, Workflow]:
+    """Ten plans of up to 24 tasks: chains, layers, trees, and some drawn at random, by what each one is."""
+    found = {
+        "chain of 6": [(one - 1, one) for one in range(1, 6)],
+        "chain of 12": [(one - 1, one) for one in range(1, 12)],
+        "6 side by side, then 1": [(one, 6) for one in range(6)],
+        "1, then 6, then 1": [(0, one) for one in range(1, 7)] + [(one, 7) for one in range(1, 7)],
+        "tree of 15, leaves first": [(2 * one + more, one) for one in range(7) for more in (1, 2)],
+        "3 chains of 4, joined": [(4 * one + at - 1, 4 * one + at) for one in range(3) for at in (1, 2, 3)]
+        + [(4 * one + 3, 12) for one in range(3)],
+        "6 layers of 4": [
+            (4 * layer + at, 4 * layer + 4 + (at + more) % 4)
+            for layer in range(5)
+            for at in range(4)
+            for more in (0, 1)
+        ],
+    }
+    for seed in (1, 2, 3):
+        draw = Random(seed)  # noqa: S311 (plans to measure with)
+        count = 8 + 4 * seed
+        found[f"{count} at random"] = [
+            (before, one)
+            for one in range(1, count)
+            for before in sorted(draw.sample(range(one), min(one, draw.randint(1, 2))))
+        ]
+    return {name: _plan(links) for name, links in found.items()}
+
+
+def _plan(links: list[tuple[int, int]]) -> Workflow:
+    count = 1 + max(max(link) for link in links)
+    sources = set(range(count)) - {after for _, after in links}
+    sinks = set(range(count)) - {before for before, _ in links}
+    lines = ["PROBLEM([Problem]):::Interface", "RETURN([Result]):::Interface", 'END["Assemble"]:::AssembleOp']
+    lines += [f'N{one}["Custom (prompt: work {one}.)"]:::CustomOp' for one in range(count)]
+    lines += [f"N{before} -->|input| N{after}" for before, after in links]
+    lines += [f"PROBLEM -->|input| N{one}" for one in sorted(sources)] + [f"N{one} --> END" for one in sorted(sinks)]
+    lines += ["PROBLEM -->|problem| END", "END --> RETURN"]
+    return check_workflow("flowchart TD\n" + "".join(f"    {line}\n" for line in lines))
+
+
+def _depths(workflow: Workflow) -> dict[str, int]:
+    """How many tasks lie on the longest way to each, by id; 1 for those that come first."""
+    depths: dict[str, int] = {}
+    for node in (workflow.graph.node(handle) for handle in workflow.graph.order):
+        if node.kind == "operator" and node.id != "END":
+            depths[node.id] = 1 + max((depths.get(edge.source.id, 0) for edge in node.incoming), default=0)
+    return depths
+
+
+def _behind(workflow: Workflow, name: str) -> set[str]:
+    """A node and all that follow from it."""
+    found, waiting = {name}, [name]
+    for one in waiting:
+        for edge in workflow.graph.by_id[one].outgoing:
+            if edge.target.kind == "operator" and edge.target.id not in found:
+                found.add(edge.target.id)
+                waiting.append(edge.target.id)
+    return found
+
+
+class Answers:
+    """Does each task; what it gives is the same as before where the edit was only of words, else another text."""
+
+    origin = "http://benchmark.test"
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self.revised = asyncio.Event()
+
+    async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
+        del on_text
+        if not request.messages[0].content.startswith(("work ", "better ")):
+            await self.revised.wait()  # What puts all together is not finished by then.
+        else:
+            self.answered += 1
+        told = request.messages[0].content.split("\n")[0].replace(" Briefly.", "")
+        given = hashlib.sha256(request.messages[-1].content.encode()).hexdigest()[:8]
+        return ModelReply(f"{told} {given}")
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+async def _made_again(workflow: Workflow, edited: Workflow) -> int:
+    """How many calls a run makes that continues as another workflow once all tasks are done."""
+    endpoint, store = Answers(), MemoryStore()
+    run = start(workflow, {"problem": "x"}, endpoint=endpoint, store=store, options=RunOptions(fresh=True), run_id="r")
+    tasks = len(_depths(workflow))
+    done = 0
+    async for event in run.events():
+        done += event.event == "node_finished" and event.node not in ("PROBLEM", "END", "RETURN")
+        if done == tasks and not endpoint.revised.is_set():
+            state = (await run.revise(edited)).state
+            if state != "applied":
+                raise RuntimeError(state)
+            endpoint.revised.set()
+    await run.result()
+    return endpoint.answered - tasks + 1
+
+
+def saved() -> list[dict[str, Any]]:
+    """For an edit of one task at each depth of ten plans, made once all tasks are done: how many calls are made again by Merrow,
+    where the task's result becomes another one (``other``) and where it comes out as it was (``same``), by resetting all that
+    follows, and by starting over. Means over the depths; the last call, which puts all together, counts in each.
     """
-    workflow = layered(40, 4)
-    rows: list[tuple[int, int, int, int]] = []
-    graph = workflow.graph
-    for depth in range(10):
-        name = f"N{depth * 4}"
-        new = restore({**workflow.snapshot(), "text": workflow.text.replace(f"work {depth * 4})", "better)")})
-        found = difference(workflow, new)
-        behind, waiting = {name}, [name]
-        for one in waiting:
-            for edge in graph.by_id[one].outgoing:
-                if edge.target.kind == "operator" and edge.target.id not in behind:
-                    behind.add(edge.target.id)
-                    waiting.append(edge.target.id)
-        rows.append((depth + 1, len(found.reset), len(behind), 41))
+    rows: list[dict[str, Any]] = []
+    for name, workflow in plans().items():
+        first: dict[int, str] = {}
+        for task, depth in _depths(workflow).items():
+            first.setdefault(depth, task)
+        again: dict[str, list[int]] = {"other": [], "same": [], "reset": [], "over": []}
+        for task in first.values():
+            number = task.removeprefix("N")
+            for kind, words in (("other", f"better {number}."), ("same", f"work {number}. Briefly.")):
+                text = workflow.text.replace(f"work {number}.", words)
+                edited = restore({**workflow.snapshot(), "text": text})
+                again[kind].append(asyncio.run(_made_again(workflow, edited)))
+            again["reset"].append(len(_behind(workflow, task)))
+            again["over"].append(len(_depths(workflow)) + 1)
+        means = {kind: round(sum(counts) / len(counts), 1) for kind, counts in again.items()}
+        rows.append({"plan": name, "tasks": len(_depths(workflow)), "depths": len(first), **means})
     return rows
 
 
@@ -195,7 +300,7 @@ def main() -> None:
         with closing(Store.open(folder / "s.sqlite")) as store:
             figures["strategies, seconds"] = strategies(store)
         figures["question"] = asked()
-        figures["calls again: depth, Merrow, all that follows, starting over"] = saved()
+        figures["calls made again"] = saved()
     print(json.dumps(figures, indent=2))
 
 

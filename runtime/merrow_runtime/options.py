@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from merrow_analysis.definitions.schema import REFINE
+from merrow_analysis.definitions.validation import violations
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.provenance import Reuse
@@ -98,6 +100,11 @@ class RunOptions:
             raise UsageFailure(
                 f"Node {self.only} runs alone, so no output of a node can be set; set what arrives at it."
             )
+        for wrong in violations(REFINE, {**self.refine, **_listed(self.refine)}) if self.refine else ():
+            name = f"refine.{wrong.path[0]}" if wrong.path else "refine"
+            if wrong.kind == "unknown":
+                raise UsageFailure(f"There is no `{name}`; the keys of `refine` are {', '.join(wrong.known)}.")
+            raise UsageFailure(f"`{name}` must be {wrong.wanted}.")
         if self.mask is not None and not 0 <= self.mask <= 1:
             raise UsageFailure("The rate of masking must be from 0 to 1.")
         if self.mask is None and (self.mask_only or self.mask_every):
@@ -124,6 +131,11 @@ class RunOptions:
         """The inverse of `to_json`; what this version doesn't know is left out."""
         known = {one.name for one in fields(cls)} - _OF_ONE_PROCESS
         return cls(**{name: value for name, value in shown.items() if name in known})
+
+
+def _listed(refine: Mapping[str, Any]) -> dict[str, Any]:
+    """A tuple where a front matter has a list."""
+    return {"on": list(refine["on"])} if isinstance(refine.get("on"), tuple) else {}
 
 
 _OF_ONE_PROCESS = frozenset({"record", "replay", "no_store", "stream", "base_url", "sandbox", "allow_unsafe", "retry"})

@@ -39,7 +39,9 @@ def test_a_masked_run(server: OpenAIServer) -> None:
     assert "with probability 1 a result of A is passed on as `none`" in told[0]["notices"][-1]
     assert told[-1]["outputs"] == {"RETURN": "no"}
     shown = merrow("show", "--node", "A")
-    assert "masked" in shown.out and "yes" in shown.out and "none" in shown.out
+    assert "masked" in shown.out
+    assert "yes" in shown.out
+    assert "none" in shown.out
     assert next(one for one in merrow("show", "--format", "json").json["nodes"] if one["node"] == "A")["masked"]
     refined = merrow(*run, "--refine", "--refine-every", "1")
     assert (refined.code, refined.out) == (0, "yes\n")
@@ -74,7 +76,9 @@ def test_without_and_with_refinement_beside_the_closed_form(server: OpenAIServer
     before = len(server.requests)
     text = merrow(*asked)
     assert len(server.requests) == before
-    assert "REFINED" in text.out and "(1 - 1)^1 = 0.000" in text.out and "(1 - 0)^1 = 1.000" in text.out
+    assert "REFINED" in text.out
+    assert "(1 - 1)^1 = 0.000" in text.out
+    assert "(1 - 0)^1 = 1.000" in text.out
     assert "website 46 and 87 %, gobang 0 and 93 %, slides 67 and 93 %" in text.out
     single = merrow("evaluate", "flow.mmd", *DATA, "--mask", "1", "--mask-only", "A")
     assert "was passed on as `none` with probability 1, without refinement" in single.out

@@ -129,6 +129,8 @@ def _type(node: TypedNode) -> str | None:
 
 
 _Given = tuple[str, tuple[Hashable, ...]]
+_WITHIN = (None, False, None, (), ())
+"""What an edge has to do with composites where there are none."""
 
 
 class _Side:
@@ -139,6 +141,7 @@ class _Side:
         self._given: dict[str, Mapping[str, Sequence[_Given]]] = {}
         self.redo = Redo(workflow.analysis.settings.redo)
         self.nodes = {node.id: node for node in (graph.node(handle) for handle in graph.order)}
+        self.titles = {name: title_of(node) for name, node in self.nodes.items()}
         self.working = [name for name, node in self.nodes.items() if node.kind in ("operator", "decision")]
         self.definitions = {name: _definition(node, steps) for name, node in self.nodes.items()}
         self.boxes = {
@@ -151,12 +154,12 @@ class _Side:
 
     def around(self, name: str) -> tuple[Hashable, ...]:
         """The composites that a node is in, as they are set."""
-        return tuple((box, *self.boxes[box]) for box in self.graph.composites.around(name))
+        return tuple((box, *self.boxes[box]) for box in self.graph.composites.around(name)) if self.boxes else ()
 
     def sources(self, name: str) -> Iterator[tuple[TypedEdge, str]]:
         """The edges that bring something to a node, each with the id of the node that gives it."""
         node = self.nodes[name]
-        yield from ((edge, edge.source.id) for edge in (*node.incoming, *node.again_in))
+        yield from ((edge, edge.record.source) for edge in (*node.incoming, *node.again_in))
 
     def given(self, name: str) -> Mapping[str, Sequence[_Given]]:
         """What comes to each port of a node, in order: who gives it, what of it, and how; under no port what only orders."""
@@ -167,8 +170,10 @@ class _Side:
         again = set(self.nodes[name].again_in)
         for edge, source in self.sources(name):
             node = self.nodes[source]
-            case = None if edge.case is None or node.cases is None else node.cases.keys[edge.case]
-            how = (title_of(node), case, edge.word, edge in again, edge.lowered, edge.left, edge.entered)
+            number = None if node.cases is None else node.case_of(edge)
+            case = None if node.cases is None or number is None else node.cases.keys[number]
+            across = (edge.word, edge in again, edge.lowered, edge.left, edge.entered) if self.boxes else _WITHIN
+            how = (self.titles[source], case, *across)
             for feed in edge.feeds:
                 ports[feed.port].append((source, (feed.output, feed.type, *how)))
             if not edge.feeds:

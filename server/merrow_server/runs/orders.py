@@ -60,6 +60,8 @@ class Order:
     budget: Mapping[str, Any] = field(default_factory=dict)
     fresh: bool = False
     no_store: bool = False
+    refine: Mapping[str, Any] | None = None
+    """As in `RunOptions`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,9 +256,11 @@ class Session:
             from_node=order.from_node,
             from_run=order.from_run or self._last(order, workflow),
             set_outputs=order.set_outputs,
+            refine=order.refine,
         )
         store = None if order.no_store else self.store
-        reviser = None if workflow.analysis.settings.refine is None else _reviser()
+        refines = workflow.analysis.settings.refine is not None or order.refine is not None
+        reviser = _reviser() if refines else None
         return start(workflow, order.inputs, options=options, endpoint=access.endpoint, store=store, reviser=reviser)
 
     def _last(self, order: Order, workflow: Workflow) -> str | None:

@@ -205,7 +205,8 @@ def test_simulated_runs_meet_the_closed_form(times: int) -> None:
 
 def test_a_masked_file_that_is_called_is_not_taken_for_another(tmp_path: Path) -> None:
     (tmp_path / "inner.mmd").write_text(
-        "flowchart TD\n    PROBLEM([Problem]):::Interface -->|input| T@{op: Custom, prompt: inner}\n    T --> RETURN([Result]):::Interface\n",
+        "flowchart TD\n    PROBLEM([Problem]):::Interface -->|input| T@{op: Custom, prompt: inner}\n"
+        "    T --> RETURN([Result]):::Interface\n",
         encoding="utf-8",
     )
     (tmp_path / "flow.mmd").write_text(

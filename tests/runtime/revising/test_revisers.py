@@ -13,7 +13,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime import RunOptions, resume, start
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.memory import MemoryStore
@@ -331,3 +331,17 @@ def test_a_recording_of_a_revised_run_is_replayed_with_its_revisions(tmp_path: P
     assert again.status == "finished"
     assert not silent.seen
     assert again.outputs == first.outputs == {"RETURN": "do it well"}
+
+
+@pytest.mark.parametrize(
+    ("refine", "sentence"),
+    [
+        ({"evry": 2}, "There is no `refine.evry`; the keys of `refine` are every, on, max"),
+        ({"every": -1}, "`refine.every` must be"),
+        ({"strategy": "hurry"}, "`refine.strategy` must be wait or overlap"),
+        ({"on": ("failure", "rain")}, "`refine.on` must be"),
+    ],
+)
+def test_what_refine_does_not_know_is_said_before_anything_is_asked(refine: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageFailure, match=sentence):
+        RunOptions(refine=refine)

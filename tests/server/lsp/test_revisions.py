@@ -276,3 +276,28 @@ async def test_what_is_asked_wrongly_is_answered_in_a_sentence(tmp_path: Path) -
         assert (await editor.execute(DIFF, old=old, text=BROKEN))["refused"]
         with pytest.raises(JsonRpcException, match="has no node X"):
             await editor.execute(DIFF, old=old, uri=new, finished=["X"])
+
+
+async def test_a_run_is_refined_as_its_argument_says(tmp_path: Path) -> None:
+    def looked(request: Received) -> Step:
+        first = request.body["messages"][0]["content"].split("\n")[0]
+        return Reply("{}" if first.startswith("You look after") else f"{first}!")
+
+    text = FLOW.replace("hold on", "third")
+    async with OpenAIServer(looked) as endpoint, editor_on(tmp_path, endpoint) as editor:
+        uri = editor.open(text)
+        for refine, times in ((None, 0), (True, 0), ({"every": 1}, 2), (False, 0)):
+            endpoint.requests.clear()
+            ended = await editor.execute(
+                "merrow.run",
+                uri=uri,
+                inputs={"problem": "x"},
+                fresh=True,
+                **({} if refine is None else {"refine": refine}),
+            )
+            assert ended["status"] == "finished"
+            asked = [one.body["messages"][0]["content"] for one in endpoint.requests]
+            assert sum(one.startswith("You look after") for one in asked) == times, refine
+        for wrong, words in (({"evry": 1}, "There is no `refine.evry`"), ("yes", "`refine` must be an object")):
+            with pytest.raises(JsonRpcException, match=words):
+                await editor.execute("merrow.run", uri=uri, inputs={"problem": "x"}, refine=wrong)

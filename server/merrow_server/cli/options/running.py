@@ -29,7 +29,7 @@ SANDBOX_OPTIONS = (
         help="Sandbox for generated code (merrow doctor lists them). Default: the strongest one available.",
     ),
     click.option(
-        "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can hold it."
+        "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can isolate it."
     ),
 )
 """Where generated code runs."""

@@ -56,7 +56,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "run": (str,),
     "id": (str,),
     "agreed": (bool,),
+    "refine": (dict, bool),
 }
+_REFINED: dict[bool, dict[str, Any]] = {True: {}, False: {"max": 0}}
+"""What `refine: true` and `refine: false` are."""
 _LIMITS = ("usd", "tokens", "seconds")
 
 
@@ -161,6 +164,7 @@ async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str
         budget=asked.get("budget", {}),
         fresh=asked.get("fresh", False),
         no_store=asked.get("noStore", False),
+        refine=_REFINED.get(asked["refine"]) if isinstance(asked.get("refine"), bool) else asked.get("refine"),
         set_outputs=asked.get("outputs", {}),
         **taken_over,
     )

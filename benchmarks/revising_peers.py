@@ -1,0 +1,151 @@
+"""``python -m benchmarks.revising_peers``: a plan that is changed while it is carried out, by Merrow and by two published rules.
+
+The rules are written here, after their descriptions, on the same scripted plan, tasks and change; no other program is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+from benchmarks.revising import Scripted, plans
+from merrow_optimizer.revising.answers import Change
+from merrow_runtime import RunOptions, start
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.workflow import Workflow
+
+EVERY, TASK, THOUGHT, POLL = 8, 0.05, 0.25, 0.1
+"""Finished tasks after which the plan is looked at; seconds of a task and of a look; seconds between Flow's looks for tasks."""
+EDITED = "N1"
+"""The task that the look words anew: it has finished by then, and its result comes out as it was, or not."""
+Parents = Mapping[str, tuple[str, ...]]
+
+
+class Tasks:
+    """Carries a task out in some time, and counts."""
+
+    origin = "http://benchmark.test"
+
+    def __init__(self, *, same: bool) -> None:
+        self.calls, self.same = 0, same
+
+    async def complete(self, request: ModelRequest, on_text: object = None) -> ModelReply:
+        del on_text
+        self.calls += 1
+        await asyncio.sleep(TASK)
+        told = request.messages[0].content.split("\n")[0]
+        return ModelReply(
+            told.replace("better", "work") if self.same else f"{told}{hash(request.messages[-1].content)}"
+        )
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def parents_of(workflow: Workflow) -> Parents:
+    """Each task's tasks before it."""
+    nodes = [node for node in workflow.graph.nodes if node.kind == "operator"]
+    return {
+        node.id: tuple(edge.source.id for edge in node.incoming if edge.source.kind == "operator") for node in nodes
+    }
+
+
+async def merrow(workflow: Workflow, *, same: bool) -> int:
+    """The calls that Merrow makes, the look's one among them."""
+    tasks = Tasks(same=same)
+    change = Change("edit", EDITED, objective=f"better {EDITED.removeprefix('N')}.")
+    refine = {"every": EVERY, "max": 1, "on": [], "strategy": "overlap"}
+    options = RunOptions(fresh=True, refine=refine)
+    run = start(
+        workflow, {"problem": "x"}, endpoint=tasks, store=MemoryStore(), options=options,
+        reviser=Scripted(change, THOUGHT),
+    )  # fmt: skip
+    result = await run.result()
+    if result.status != "finished":
+        raise RuntimeError(result.error)
+    return tasks.calls + 1
+
+
+async def flow(workflow: Workflow, *, same: bool) -> int:
+    """Flow's rule: tasks are looked for every 0.1 s; at a look nothing starts and what runs is waited for; what is changed, and all
+    that follows from it, is made again, whatever comes out.
+    """
+    del same
+    parents = parents_of(workflow)
+    done: set[str] = set()
+    running: dict[str, asyncio.Task[None]] = {}
+    calls, since, looked = 0, 0, False
+    while len(done) < len(parents):
+        for name in [name for name, task in running.items() if task.done()]:
+            del running[name]
+            done.add(name)
+            since += 1
+        if since >= EVERY and not looked:
+            if not running:
+                looked = True
+                calls += 1
+                await asyncio.sleep(THOUGHT)
+                done.discard(EDITED)
+                while lost := {name for name in done if not set(parents[name]) <= done}:
+                    done -= lost
+                continue
+        else:
+            for name, before in parents.items():
+                if name not in done and name not in running and set(before) <= done:
+                    calls += 1
+                    running[name] = asyncio.create_task(asyncio.sleep(TASK))
+        await asyncio.sleep(POLL)
+    return calls
+
+
+async def plan_and_execute(workflow: Workflow, *, same: bool) -> int:
+    """The rule of plan-and-execute agents: one task after the other, and a look at the plan after each; what is finished stays, so
+    that the changed task comes once more as a step of its own.
+    """
+    del same
+    calls = 0
+    for _ in range(len(parents_of(workflow)) + 1):
+        await asyncio.sleep(TASK)
+        await asyncio.sleep(THOUGHT)
+        calls += 2
+    return calls
+
+
+def main() -> None:
+    """Measure, and print it as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    workflow = plans()["6 layers of 4"]
+    figures: dict[str, Any] = {}
+    for same in (True, False):
+        found: dict[str, tuple[int, float]] = {}
+        for name, contender in (("merrow", merrow), ("flow", flow), ("plan and execute", plan_and_execute)):
+            times: list[float] = []
+            calls = 0
+            for _ in range(rounds):
+                began = time.perf_counter()
+                calls = asyncio.run(contender(workflow, same=same))
+                times.append(time.perf_counter() - began)
+            found[name] = calls, median(times)
+        own = found["merrow"]
+        figures["result as it was" if same else "another result"] = {
+            name: {
+                "calls": calls,
+                "seconds": seconds,
+                "calls, times": calls / own[0],
+                "seconds, times": seconds / own[1],
+            }
+            for name, (calls, seconds) in found.items()
+        }
+    print(json.dumps(figures, indent=2))
+
+
+if __name__ == "__main__":
+    main()
