@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from merrow_optimizer.extraction.extractor import Told
 from merrow_optimizer.extraction.report import files, library
 from merrow_optimizer.extraction.sessions import begin, work
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
@@ -18,6 +19,7 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.cli.texts.listing import print_rows
+from merrow_server.errors import InputError
 from merrow_server.extractions.files import check_place, write_files
 from merrow_server.extractions.preparing import ExtractionAsked, PreparedExtraction, prepare_extraction
 from merrow_server.extractions.report import extraction_object
@@ -69,7 +71,11 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
     shown = extraction_object(user, user.extractions.get(record.id))
     report = shown["report"]
     if report["why_nothing"] is None:
-        write_files(prepared.out, library(extractor), files(extractor), report)
+        try:
+            write_files(prepared.out, library(extractor), files(extractor), report)
+        except UsageFailure as problem:
+            again = f"What was found is kept: make room for the files, then write them with: merrow resume {record.id}"
+            raise InputError(f"{problem} {again}") from None
     if as_json:
         emit(json.dumps(shown, indent=2))
     else:
