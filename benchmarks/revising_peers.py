@@ -73,8 +73,8 @@ async def merrow(workflow: Workflow, *, same: bool) -> int:
 
 
 async def flow(workflow: Workflow, *, same: bool) -> int:
-    """Flow's rule: tasks are looked for every 0.1 s; at a look nothing starts and what runs is waited for; what is changed, and all
-    that follows from it, is made again, whatever comes out.
+    """Flow's rule: tasks are looked for every 0.1 s; at a look nothing starts and what runs is waited for; what is changed, and
+    all that follows from it, is made again, whatever comes out.
     """
     del same
     parents = parents_of(workflow)
@@ -105,8 +105,8 @@ async def flow(workflow: Workflow, *, same: bool) -> int:
 
 
 async def plan_and_execute(workflow: Workflow, *, same: bool) -> int:
-    """The rule of plan-and-execute agents: one task after the other, and a look at the plan after each; what is finished stays, so
-    that the changed task comes once more as a step of its own.
+    """The rule of plan-and-execute agents: one task after the other, and a look at the plan after each; what is finished stays,
+    so that the changed task comes once more as a step of its own.
     """
     del same
     calls = 0

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from merrow_runtime.compiling.cutting import Place, cut_out
 from merrow_runtime.compiling.lines import FileLines, Written, file_name
-from merrow_runtime.compiling.refusing import check_compiled, left_out
+from merrow_runtime.compiling.refusing import check_compiled, checks_of, left_out, runs_code
 from merrow_runtime.compiling.writing import Names, in_lines, in_quotes
 from merrow_runtime.operators.registry import BUILT_IN
 from merrow_runtime.sandbox.process import guest_modules, guest_source
@@ -26,6 +26,7 @@ _ROOTS: tuple[Place, ...] = (
     (f"{_HERE}.program", "Result"),
     (f"{_HERE}.program", "run_program"),
     (f"{_HERE}.work", "OPERATORS"),
+    (f"{_HERE}.work", "VALIDATING"),
 )
 _WORDS = ("each", "either", "first", "over", "passed", "typed")
 _INSTEAD: Mapping[Place, Place] = {
@@ -44,7 +45,21 @@ _INSTEAD: Mapping[Place, Place] = {
 }
 _GUESTS: Place = (f"{_HERE}.stand_ins", "GUESTS")
 _USER: Place = ("merrow_runtime.operators.user", "UserOperator")
-_RUN_CODE = frozenset({"Programmer", "Test"})
+_VALIDATING: Place = (f"{_HERE}.validated", "Validating")
+
+_TAKEN = (
+    "AGENTS",
+    "GUESTS",
+    "NODES",
+    "TYPES",
+    "UserOperator",
+    "VALIDATING",
+    "VALIDATORS",
+    "Validating",
+    "main",
+    "workflow",
+)
+"""Names that each program may have of its own."""
 
 Form = Literal["alone", "runtime", "support"]
 """How a program is carried out: by code in it, by an installed Merrow, or by a module beside it."""
@@ -68,23 +83,25 @@ def compile_workflow(
     check_compiled(workflow, runtime=form == "runtime")
     files = workflow.reached()
     roots = {name for _, name in (*_ROOTS, *((None, word) for word in _WORDS))}
-    names = Names([*roots, "AGENTS", "GUESTS", "NODES", "TYPES", "UserOperator", "main", "workflow", *_classes()])
+    names = Names([*roots, *_TAKEN, *_classes()])
     functions = {one.place: "workflow" if not one.place else names.of(one.place.rpartition("/")[2]) for one in files}
     written = [FileLines(one, functions, names).write() for one in files]
     lines = [*_head(workflow, form, support, source), *_readable(written), "", "", MARK]
+    validates = any(checks_of(one) for one in files)
     operators = sorted({name for one in written for name in one.operators})
     words = sorted({name for one in written for name in one.words})
-    own = {*names.given, "AGENTS", "NODES", "TYPES", "main", "workflow"}
+    own = {*names.given, "AGENTS", "NODES", "TYPES", "VALIDATORS", "main", "workflow"}
     if form == "runtime":
-        return Program("\n".join([*lines, *_from_runtime(operators, words), *_END]) + "\n")
+        return Program("\n".join([*lines, *_from_runtime(operators, words, validates=validates), *_END]) + "\n")
     if form == "support":
         assert support is not None  # noqa: S101 (whoever asks for it names it)
         wanted = sorted({"run_program", "Flow", "Result", *words})
         imported = f"from {support} import {', '.join(wanted)}"
-        everything = _code([*sorted(BUILT_IN), "*"], _WORDS, ())
+        everything = _code([*sorted(BUILT_IN), "*"], _WORDS, (), validates=True, with_guests=True)
         text = f'"""The code that programs made by `merrow compile --support` share: Merrow\'s own."""\n\n{everything}'
         return Program("\n".join([*lines, imported, *_END]) + "\n", text)
-    return Program("\n".join([*lines, _code(operators, words, own).rstrip("\n"), *_END]) + "\n")
+    code = _code(operators, words, own, validates=validates, with_guests=runs_code(workflow))
+    return Program("\n".join([*lines, code.rstrip("\n"), *_END]) + "\n")
 
 
 _END = ("", "", 'if __name__ == "__main__":', "    raise SystemExit(main())")
@@ -104,7 +121,8 @@ def _head(workflow: Workflow, form: Form, support: str | None, source: str | Non
     name = file_name(workflow)
     about = [title or f"The workflow of {name}.", ""]
     needs = "Merrow" if form == "runtime" else "Python 3.11 or newer, `openai[aiohttp]` and `json-repair`"
-    if form != "runtime" and any(isinstance(said.get("format"), dict) for said in _parameters(workflow)):
+    schemas = any(check.kind == "schema" for one in workflow.reached() for check in checks_of(one))
+    if form != "runtime" and (schemas or any(isinstance(said.get("format"), dict) for said in _parameters(workflow))):
         needs = needs.replace("` and `", "`, `jsonschema` and `")
     beside = f", and {support}.py beside it" if form == "support" else ""
     about += [f"Made by `merrow compile` of {name}. It needs {needs}{beside}.", ""]
@@ -147,29 +165,35 @@ def _class_of(operator: str) -> Place:
     return _USER if made is None else (made.__module__, made.__name__)
 
 
-def _code(operators: Iterable[str], words: Iterable[str], taken: Iterable[str]) -> str:
+def _code(
+    operators: Iterable[str], words: Iterable[str], taken: Iterable[str], *, validates: bool, with_guests: bool
+) -> str:
     """The code that a program with these operators and words needs."""
     classes = {operator: _class_of(operator) for operator in operators}
-    runs_code = not _RUN_CODE.isdisjoint(classes)
     roots = [*_ROOTS, *((f"{_HERE}.tracing", word) for word in words), *classes.values()]
-    code = cut_out([*roots, *([_GUESTS] if runs_code else [])], {*taken, "main"}, _INSTEAD)
+    roots += [_GUESTS] if with_guests else []
+    roots += [_VALIDATING] if validates else []
+    code = cut_out(roots, {*taken, "main"}, _INSTEAD)
     filled = ", ".join(f"{in_quotes(name)}: {place[1]}()" for name, place in classes.items())
     code += f"\n\nOPERATORS.update({{{filled}}})\n"
-    if runs_code:
+    code += "VALIDATING.append(Validating())\n" if validates else ""
+    if with_guests:
         for name in dict.fromkeys(guest_modules()):
             code += f"GUESTS[{in_quotes(name)}] = {in_lines(guest_source(name))}\n"
     return code
 
 
-def _from_runtime(operators: Iterable[str], words: Iterable[str]) -> Iterator[str]:
+def _from_runtime(operators: Iterable[str], words: Iterable[str], *, validates: bool) -> Iterator[str]:
     wanted = sorted({"Flow", "Result", "run_program"})
     yield f"from {_HERE}.program import {', '.join(wanted)}"
     if words := sorted(words):
         yield f"from {_HERE}.tracing import {', '.join(words)}"
-    yield f"from {_HERE}.work import OPERATORS"
+    yield from [f"from {_HERE}.validated import Validating"] if validates else []
+    yield f"from {_HERE}.work import OPERATORS" + (", VALIDATING" if validates else "")
     classes = {operator: _class_of(operator) for operator in operators}
     for module, name in sorted(set(classes.values())):
         yield f"from {module} import {name}"
     yield ""
     filled = ", ".join(f"{in_quotes(name)}: {place[1]}()" for name, place in classes.items())
     yield f"OPERATORS.update({{{filled}}})"
+    yield from ["VALIDATING.append(Validating())"] if validates else []

@@ -17,6 +17,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.compiling.plain import type_of_output
+from merrow_runtime.compiling.validation_lines import validation_of_node, validators_of
 from merrow_runtime.compiling.writing import Code, Names, in_lines, in_quotes, value
 from merrow_runtime.frontier.layout import Layout, layout_of
 from merrow_runtime.frontier.parts import Part
@@ -64,6 +65,7 @@ class FileLines:
         self._written = Written()
         self._nodes = "NODES" if self._is_main else names.of(f"{self._own}_nodes", constant=True)
         self._types = "TYPES" if self._is_main else names.of(f"{self._own}_types", constant=True)
+        self._validators_name = "VALIDATORS" if self._is_main else names.of(f"{self._own}_validators", constant=True)
         self._agents_name = "AGENTS" if self._is_main else names.of(f"{self._own}_agents", constant=True)
 
     def write(self) -> Written:
@@ -76,6 +78,9 @@ class FileLines:
         entries = [(node.id, self._entry(node)) for node in map(graph.node, self._order(self._layout.whole))]
         if types:
             written.constants.append(f"{self._types} = {value(types)}")
+        validators = validators_of(self._workflow)
+        if validators:
+            written.constants.append(f"{self._validators_name} = {value(validators)}")
         if self._agents:
             written.constants.append(f"{self._agents_name} = {value(self._agents)}")
         written.table += [f"{self._nodes} = {{"]
@@ -88,7 +93,7 @@ class FileLines:
             head = [f"def {self._own}({inputs}) -> Flow:"]
         title = self._title
         head.append(f'{_INDENT}"""{_in_docstring(title)}"""')
-        head.append(f"{_INDENT}flow = {self._flow(bool(types))}")
+        head.append(f"{_INDENT}flow = {self._flow(bool(types), bool(validators))}")
         tail = f"{_INDENT}return await flow.run()" if self._is_main else f"{_INDENT}return flow"
         written.function = [*head, *body, tail]
         return written
@@ -100,10 +105,11 @@ class FileLines:
         text = " ".join(str(said).split()) if isinstance(said, str) else ""
         return text or f"{UNTITLED} {file_name(self._workflow)}"
 
-    def _flow(self, types: bool) -> str:
+    def _flow(self, types: bool, validators: bool) -> str:
         settings = self._workflow.analysis.settings
         said: dict[str, object] = {"types": Code(self._types)} if types else {}
         said |= {"agents": Code(self._agents_name)} if self._agents else {}
+        said |= {"validators": Code(self._validators_name)} if validators else {}
         said |= {} if settings.model is None else {"model": settings.model}
         if self._is_main:
             budget = settings.budget
@@ -272,8 +278,9 @@ class FileLines:
         elif node.kind == "output" and node.resolution.declared is not None:
             said["type"] = node.resolution.declared
         step = self._steps.get(node.index)
-        if step is not None:
+        if step is not None and node.kind != "output":
             said = {**self._of_step(node, step), **said}
+        said |= validation_of_node(self._workflow, node)
         if node.kind != "output" and title != (node.id if node.spec is None else node.spec.name):
             said["title"] = title
         fed = {feed.port for edge in node.incoming for feed in edge.feeds}

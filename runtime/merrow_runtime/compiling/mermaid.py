@@ -14,6 +14,7 @@ from merrow_runtime.compiling.reading import ReadFunction
 _STEP = "  "
 _KEYS = (
     "model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error", "samples", "default", "if", "agent",
+    "validate", "attempts", "on_invalid",
 )  # fmt: skip
 
 
@@ -67,6 +68,8 @@ class _Writer:
                 shown = list(said) if isinstance(said, tuple) else " | ".join(said) if isinstance(said, list) else said
                 yield f"{_STEP * 2}{_written(name)}: {flow(shown)}"
         yield from self._agents()
+        if made.validators:
+            yield f"{_STEP}validators: {flow({name: list(checks) for name, checks in made.validators.items()})}"
         yield from self._operators()
         if self._prompts:
             yield f"{_STEP}prompts:"
@@ -127,7 +130,7 @@ class _Writer:
             more |= {} if name not in self._flow.inputs else {"default": self._flow.inputs[name]}
             return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
         if node.kind == "output":
-            more = {key: said[key] for key in ("type",) if key in said}
+            more = {key: said[key] for key in ("type", "validate", "attempts", "on_invalid") if key in said}
             return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
         asks = node.asks
         decides = node.kind == "decision"

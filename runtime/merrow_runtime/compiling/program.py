@@ -134,7 +134,7 @@ class _Run:
         budget = self._budget()
         effects = self._effects(budget)
         try:
-            work = work_of(flow, effects, options.concurrency or _CONCURRENCY)
+            work = work_of(flow, effects, options.concurrency or _CONCURRENCY, inputs=self._inputs)
             watcher = Unwatched()
             scheduler = Scheduler(work.frontier(), self._inputs, work, watcher)
             effects.busy.append(scheduler)

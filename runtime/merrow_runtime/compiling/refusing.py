@@ -6,22 +6,32 @@ from collections.abc import Iterator
 
 from merrow_analysis.definitions.schema import CALL_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS
 from merrow_analysis.definitions.types import WORKFLOW
+from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS
+from merrow_analysis.definitions.validators import Check
 from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.program.validating import resolve_validation
 from merrow_runtime.workflow import Workflow
 
 _HELD = frozenset(
     {
-        *CALL_KEYS, "agents", "aims", "budget", "inputs", "libraries", "operators", "outputs", "prompts", "types", "version",
+        *CALL_KEYS, "agents", "aims", "budget", "inputs", "libraries", "operators", "outputs", "prompts", "types", "validators",
+        "version",
     }
 )  # fmt: skip
 """The keys of a file's header of which a program holds all that they say."""
 _HELD_AT_NODES = frozenset(
     {
-        *CALL_KEYS, *INTERFACE_KEYS, *MERMAID_NODE_KEYS, "agent", "aims", "ask", "default", "depth", "format", "if", "memory",
+        *CALL_KEYS, *INTERFACE_KEYS, *MERMAID_NODE_KEYS, *VALIDATION_KEYS, "agent",
+        "aims", "ask", "default", "depth", "format", "if", "memory",
         "op", "prompt", "returns", "role", "samples", "template", "type", "workflow",
     }
 )  # fmt: skip
+
+
+_RUN_CODE = frozenset({"Programmer", "Test"})
+CHECKS_WITH_CODE = frozenset({"regex", "python", "tests"})
+"""Kinds of checks that are made in the sandbox."""
 
 
 def check_compiled(workflow: Workflow, *, runtime: bool) -> None:
@@ -56,6 +66,22 @@ def _reasons(workflow: Workflow, runtime: bool) -> Iterator[str]:
                     yield f"A program can't hold `{key}:` of node {node.id}: use merrow run."
 
 
+def runs_code(workflow: Workflow) -> bool:
+    """Whether a run may need the sandbox: for what models write, or for checks of validators."""
+    for one in workflow.reached():
+        if any(node.spec is not None and node.spec.name in _RUN_CODE for node in one.graph.nodes):
+            return True
+        if any(check.kind in CHECKS_WITH_CODE for check in checks_of(one)):
+            return True
+    return False
+
+
+def checks_of(workflow: Workflow) -> list[Check]:
+    """The checks of all validators that nodes of one file name."""
+    found = (resolve_validation(node, workflow.analysis.settings) for node in workflow.graph.nodes)
+    return [check for one in found if one is not None for _, check in one.checks]
+
+
 def left_out(workflow: Workflow, *, runtime: bool) -> list[str]:
     """What is not in the program, as lines of its docstring."""
     said = [
@@ -64,11 +90,8 @@ def left_out(workflow: Workflow, *, runtime: bool) -> list[str]:
     ]
     if runtime:
         said[0] = "Not in the program: the journal and resuming a run, the cache of answers, what Merrow has"
-    runs_code = {"Programmer", "Test"} & {
-        node.spec.name for one in workflow.reached() for node in one.graph.nodes if node.spec is not None
-    }
-    if runs_code:
+    if runs_code(workflow):
         said.append(
-            "Code that models write runs in a sandbox, or the run ends; --allow-unsafe-code runs it without one."
+            "Code that models write, or validators, runs in a sandbox, or the run ends; --allow-unsafe-code runs it without one."
         )
     return said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -52,9 +51,17 @@ def evaluate(expression: str, names: Any) -> object:
     """For `merrow_runtime.program.decision.evaluate`: Python's own evaluation. The expression was checked when it was compiled:
     it compares and calculates, and calls four functions. ``a.b`` is what ``a`` has under the name ``b``.
     """
-    tree = _Parts().visit(ast.parse(expression.strip(), mode="eval"))
+    text = expression.strip()
+    tree = _Parts().visit(ast.parse(text, mode="eval"))
     code = compile(ast.fix_missing_locations(tree), "<expression>", "eval")
-    return eval(code, {"__builtins__": {}, "part of": _part, **_FUNCTIONS}, _Names(names))  # noqa: S307 (checked)
+
+    def part(value: Any, name: str) -> Any:
+        try:
+            return _part(value, name)
+        except (KeyError, TypeError, AttributeError):
+            raise LookupError(f"Attribute '{name}' does not exist in expression '{text}'") from None
+
+    return eval(code, {"__builtins__": {}, "part of": part, **_FUNCTIONS}, _Names(names, text))  # noqa: S307 (checked)
 
 
 WRONG = (NameError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
@@ -64,17 +71,19 @@ WRONG = (NameError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueE
 class _Names(dict[str, Any]):
     """The names of an expression. Raises ``LookupError`` for one that has no value."""
 
-    def __init__(self, of: Any) -> None:
+    def __init__(self, of: Any, expression: str) -> None:
         super().__init__()
-        self._of = of
+        self._of, self._expression = of, expression
 
     def __missing__(self, name: str) -> Any:
-        if name in _FUNCTIONS or name == "part of":
+        if name == "part of":
             raise KeyError(name)
         try:
             return self._of[name]
-        except KeyError:
-            raise LookupError(f"'{name}' is not defined") from None
+        except (KeyError, TypeError):
+            if name in _FUNCTIONS:
+                raise KeyError(name) from None
+            raise LookupError(f"'{name}' is not defined for expression '{self._expression}'") from None
 
 
 class _Parts(ast.NodeTransformer):
@@ -86,4 +95,9 @@ class _Parts(ast.NodeTransformer):
 
 
 def _part(value: Any, name: str) -> Any:
-    return operator.getitem(value, name)
+    if name.startswith("_"):
+        raise KeyError(name)
+    try:
+        return getattr(value, name)
+    except (AttributeError, TypeError):
+        return value[name]

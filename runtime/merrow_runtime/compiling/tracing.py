@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -82,13 +82,15 @@ class Lines:
     """The workflow that a function's lines describe.
 
     ``name`` is the file that it was made of, ``nodes`` says of each node what it is, ``types`` what the file declares, ``agents``
-    who does nodes. ``model`` answers nodes that name none. ``tokens`` and ``seconds`` are what a run may use.
+    who does nodes, ``validators``
+    what results must pass. ``model`` answers nodes that name none. ``tokens`` and ``seconds`` are what a run may use.
     """
 
     name: str
     nodes: Mapping[str, Mapping[str, Any]]
     types: Mapping[str, Any] = field(default_factory=dict)
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    validators: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     model: str | None = None
     tokens: int | None = None
     seconds: float | None = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import Parameter, signature
-from types import SimpleNamespace
-from typing import Any
+from types import MappingProxyType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.definitions.settings import Agent, Memory
 from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.types import ANY
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.compiling.plain import PlainNode
 from merrow_runtime.compiling.tracing import MISSING, Lines
@@ -23,7 +25,7 @@ from merrow_runtime.operators.prompts.memory import recall
 from merrow_runtime.operators.questions import ModelOperator
 from merrow_runtime.program.definitions import Meanings, Step, Steps, digest_of, fallback_of, meanings_of, told_by
 from merrow_runtime.program.inputs import read_inputs
-from merrow_runtime.requests import CallKey
+from merrow_runtime.requests import CallKey, Message
 from merrow_runtime.running.nodes_at_work import NodesAtWork, seed_of
 from merrow_runtime.running.scheduler import Finished, Scheduler
 from merrow_runtime.store.contract import CallRecord
@@ -31,8 +33,14 @@ from merrow_runtime.usage import Usage
 from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
 
+if TYPE_CHECKING:
+    from merrow_runtime.compiling.validated import Validating
+
 OPERATORS: dict[str, ModelOperator] = {}
 """The operators of a program by name: those that its table names."""
+
+VALIDATING: list[Validating] = []
+"""What judges results, in a program that has validators."""
 
 _MODEL = "gpt-4o-mini"
 
@@ -100,6 +108,8 @@ class Unwatched:
 def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
     """A node made ready to run, by what the table says of it. ``model`` answers in place of the workflow's."""
     said, types = node.said, flow.graph.types
+    if node.kind == "output":
+        said = {"operator": VALIDATING[0].output.name, "outputs": {VALIDATING[0].output.port: ANY}, **said}
     outputs: dict[str, str] = dict(said.get("outputs", {}))
     meanings = meanings_of(outputs.values(), types)
     if node.asks:
@@ -123,12 +133,15 @@ def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
         spec=spec,
         **meanings._asdict(),
     )
-    operator = OPERATORS[said["operator"] if spec is None else "*"]
+    operator: Any = (
+        VALIDATING[0].output if node.kind == "output" else OPERATORS[said["operator"] if spec is None else "*"]
+    )
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     memory = said.get("memory", "none")
     kind: Any = memory if isinstance(memory, str) else memory[0]
     amount = None if isinstance(memory, str) else memory[1]
     samples, on_error = said.get("samples"), said.get("on_error", "fail")
+    validation = VALIDATING[0].read(said, flow.validators) if "validate" in said else None
     values = {"default": said["default"]} if "default" in said else {}
     by_default = on_error == "default" and not node.asks
     return Step(
@@ -146,15 +159,19 @@ def step_of(node: PlainNode, flow: Lines, model: str | None) -> Step:
         None,
         agent,
         said.get("aims"),
+        validation,
     )
 
 
 @dataclass(slots=True, eq=False)
 class ProgramAtWork(NodesAtWork):
-    """The work of one function of a program. ``parallel`` is how many items of a Map run at once where it doesn't say."""
+    """The work of one function of a program. ``parallel`` is how many items of a Map run at once where it doesn't say;
+    ``inputs`` are those of the function.
+    """
 
     flow: Lines
     parallel: int = 64
+    inputs: Mapping[str, Value] = field(default_factory=dict)
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
         """The frontier of its graph, in the frame with a path."""
@@ -181,14 +198,30 @@ class ProgramAtWork(NodesAtWork):
         async def run_file(values: Mapping[str, Value]) -> Outputs:
             return await self._run_function(start, step, values)
 
-        def tools(sample: int) -> NodeTools:
-            return NodeTools(self.effects, step, account, sample, seed, run_file=run_file)
+        def tools(
+            sample: int, attempt: int = 1, history: tuple[Message, ...] = (), *, judges: bool = False
+        ) -> NodeTools:
+            return NodeTools(
+                self.effects,
+                step,
+                account,
+                sample,
+                seed,
+                run_file=run_file,
+                attempt=attempt,
+                history=history,
+                judges=judges,
+            )
 
         if kind == "summary":
             memory = await recall(kind, amount, memory, tools(0))
 
         async def once(sample: int) -> Outputs:
-            return await self.once(step, Task(step.definition, inputs, memory, sample), tools(sample))
+            task = Task(step.definition, inputs, memory, sample)
+            if step.validation is None:
+                return await self.once(step, task, tools(sample))
+            work = partial(self.once, step, task)
+            return await VALIDATING[0].judged(step, task, self.inputs, partial(tools, sample), work)
 
         return Finished(await self.carried_out(step, once))
 
@@ -198,11 +231,11 @@ class ProgramAtWork(NodesAtWork):
         flow = traced(self.flow.functions[name])
         own = self.own_call(step, flow.name)
         inner = work_of(flow, self.effects, self.parallel, place=flow.name)
-        inner = replace(inner, around=(*self.around, own), clones=self.clones)
         try:
             inputs = read_inputs(inner.workflow.graph, {**flow.inputs, **values})
         except UsageFailure as problem:
             raise NodeFailure.of(name, f"{flow.name} can't take what it is given. {problem}") from None
+        inner = replace(inner, around=(*self.around, own), clones=self.clones, inputs=inputs)
         scheduler = Scheduler(inner.frontier(str(visit), start.ordinal), inputs, inner, watcher := Unwatched())
         self.effects.busy.append(scheduler)
         try:
@@ -224,10 +257,12 @@ def traced(function: Callable[..., Lines]) -> Lines:
     return function(*[MISSING] * len(wanted))
 
 
-def work_of(flow: Lines, effects: Any, parallel: int, place: str = "") -> ProgramAtWork:
+def work_of(
+    flow: Lines, effects: Any, parallel: int, place: str = "", inputs: Mapping[str, Value] = MappingProxyType({})
+) -> ProgramAtWork:
     """The work of a workflow. Raises `UsageFailure` where its table says something that can't be."""
     model = effects.options.model
-    nodes = [node for node in flow.graph.nodes if node.kind == "operator" or node.asks]
+    nodes = [node for node in flow.graph.nodes if node.kind == "operator" or node.asks or "validate" in node.said]
     steps = Steps({node.index: step_of(node, flow, model) for node in nodes})
     workflow: Any = SimpleNamespace(place=place, graph=flow.graph)
-    return ProgramAtWork(workflow, steps, effects, flow, parallel)
+    return ProgramAtWork(workflow, steps, effects, flow, parallel, inputs)

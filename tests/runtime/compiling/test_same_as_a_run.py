@@ -26,7 +26,7 @@ EXAMPLES = sorted(
     for path in (ROOT / "examples").rglob(f"*.{ending}")
     if path.name not in ("broken.mmd", "README.md")
 )
-ONLY_FOR_THE_RUNTIME = {"website.mmd": "planned", "street_party_checked.mmd": "`validators:`"}
+ONLY_FOR_THE_RUNTIME = {"website.mmd": "planned"}
 """Examples that no program can hold, and why."""
 NESTED = 300 if TIMES > 1 else 12
 """How many generated workflows with Loops and Maps are compiled and run."""

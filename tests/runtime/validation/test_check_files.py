@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from merrow_runtime.operators.planned import load_planned
+from merrow_runtime.operators.formats.planned import load_planned
 from tests.runtime.validation.judged import Model, run, validation
 
 import merrow_runtime

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from merrow_runtime.operators.planned import load_planned
+from merrow_runtime.operators.formats.planned import load_planned
 from tests.analysis.test_validators import flow, found, node
 from tests.runtime.validation.judged import ADD, Model, judged, run, verdict
 
