@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from merrow_runtime.operators.formats.planned import load_planned
 from tests.runtime.validation.judged import Model, run, validation
 
 import merrow_runtime
@@ -15,6 +14,7 @@ from merrow_analysis.ide.links import links
 from merrow_analysis.text import apply_edits
 from merrow_runtime import RunOptions
 from merrow_runtime.errors import AnswerFailure, UsageFailure, ValidatorFailure
+from merrow_runtime.operators.formats.planned import load_planned
 from merrow_runtime.program.loading import load
 from merrow_runtime.program.workspace import Surroundings
 from merrow_runtime.store.database import Store

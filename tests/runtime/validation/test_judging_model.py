@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from merrow_runtime.operators.formats.planned import load_planned
 from tests.analysis.test_validators import flow, found, node
 from tests.runtime.validation.judged import ADD, Model, judged, run, verdict
 
 from merrow_runtime import RunOptions, UsageFailure, dry_run
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.models.prices import Price
+from merrow_runtime.operators.formats.planned import load_planned
 
 RUBRIC = {"rubric": "It rhymes.", "model": "judge"}
 WRITTEN = {"generate": 1, "entry_point": "add", "model": "tester"}
