@@ -23,7 +23,7 @@ PRIVATE = {"openai", "aiohttp", "httpx2", "uvloop"}
 """What the extension sets up in a private folder, for real endpoints only."""
 OPTIONAL = {"html5lib", "math_verify", "sympy", "numpy"}
 """Of the extras `evaluate` and `optimize`; where they are missing, what needs them says how to install them."""
-NOT_SERVED = re.compile(r"merrow_server/(?:cli|rendering)/|merrow_analysis/syntax/(?:structure|sanitise)\.py")
+NOT_SERVED = re.compile(r"merrow_server/(?:cli|rendering|service)/|merrow_analysis/syntax/(?:structure|sanitise)\.py")
 """Parts of the command line; `test_the_server_never_imports_what_is_not_bundled` shows that the server needs none of them."""
 
 
