@@ -54,7 +54,7 @@ describe('The look of a workflow', (workbench) => {
     await w.open('letters.mmd', LETTERS.replace('flowchart LR', 'flowchart TD'));
     const preview = await Preview.open(w);
     await w.until(async () => (await preview.nodes()).length === STATES.length, 'the preview is not drawn');
-    await preview.frame.evaluate((states) => window.postMessage({ type: 'run', states }, '*'), STATES);
+    await preview.frame.evaluate((states) => window.postMessage({ type: 'run', states, boxes: [], revision: null, isOver: false }, '*'), STATES);
     for (const [id, { state }] of STATES) await preview.node(id).locator(`.marks > .state.${state}`).waitFor();
     await w.page.locator('.tab', { hasText: 'Preview letters.mmd' }).first().click();
     await w.command('View: Toggle Maximize Editor Group');

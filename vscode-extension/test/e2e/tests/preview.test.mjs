@@ -151,13 +151,16 @@ describe('Preview', (workbench) => {
         ['ENSEMBLE', { state: 'waiting' }],
         ['RETURN', { state: 'skipped' }],
       ];
-      window.postMessage({ type: 'run', states }, '*');
+      window.postMessage({ type: 'run', states, boxes: [], revision: null, isOver: false }, '*');
     });
     await preview.frame.locator('g.node[data-node="CODE"] > .marks > .state.running').waitFor();
     assert.match(await preview.frame.locator('.legend').innerText(), /1 waiting\s+1 running\s+2 finished\s+1 skipped/);
     assert.match(await preview.node('SOLVE').getAttribute('aria-label'), /finished 1\.2 s/);
     await w.shot('preview-run');
-    await preview.frame.evaluate(() => window.postMessage({ type: 'run', states: [['SOLVE', { state: 'failed', detail: 'The endpoint refused the key.' }]] }, '*'));
+    await preview.frame.evaluate(() => {
+      const states = [['SOLVE', { state: 'failed', detail: 'The endpoint refused the key.' }]];
+      window.postMessage({ type: 'run', states, boxes: [], revision: null, isOver: false }, '*');
+    });
     await preview.frame.locator('g.node[data-node="SOLVE"] > .marks > .state.failed').waitFor();
     assert.equal(await preview.frame.locator('.state').count(), 1);
   });
