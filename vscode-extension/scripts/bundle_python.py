@@ -63,6 +63,9 @@ def main() -> int:
     """Collect what changed; the exit code."""
     wanted = fingerprint()
     if STAMP.is_file() and STAMP.read_text("utf-8") == wanted:
+        # Whoever ran a server from the bundle meanwhile left compiled files there, which vsce would pack.
+        for compiled in sorted(LIBRARIES.rglob("__pycache__")):
+            shutil.rmtree(compiled, ignore_errors=True)
         return 0
     wheels = sorted(download())
     with tempfile.TemporaryDirectory(prefix=".python-", dir=EXTENSION) as place:
