@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from merrow_runtime.compiling.mermaid import mermaid_text
+from merrow_runtime.compiling.mermaid import file_names, mermaid_text
 from merrow_runtime.compiling.published import read_published
 from merrow_runtime.compiling.reading import NotReadError, is_compiled, parse, read_program
 from merrow_runtime.program.files import read_path
@@ -31,9 +31,9 @@ def imported(path: Path) -> Imported:
         functions = read_program(text)
     except NotReadError as problem:
         raise InputError(f"{path} can't be imported. {problem}") from None
-    files = {one.name: Path(one.flow.name).name for one in functions[1:]}
+    files = file_names({one.name: one.flow.name for one in functions})
     texts = {one.name: mermaid_text(one, files) for one in functions}
-    return Imported(texts[functions[0].name], {files[name]: texts[name] for name in files})
+    return Imported(texts[functions[0].name], {files[one.name]: texts[one.name] for one in functions[1:]})
 
 
 def _published(path: Path, text: str) -> Imported:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from merrow_runtime.compiling.cutting import Place, cut_out
 from merrow_runtime.compiling.lines import FileLines, Written, file_name
-from merrow_runtime.compiling.refusing import check_compiled, checks_of, left_out, runs_code
+from merrow_runtime.compiling.refusing import check_compiled, checks_of, left_out, needs_runtime, runs_code
 from merrow_runtime.compiling.writing import Names, in_lines, in_quotes
 from merrow_runtime.operators.registry import BUILT_IN
 from merrow_runtime.sandbox.process import guest_modules, guest_source
@@ -92,7 +92,8 @@ def compile_workflow(
     words = sorted({name for one in written for name in one.words})
     own = {*names.given, "AGENTS", "NODES", "TYPES", "VALIDATORS", "main", "workflow"}
     if form == "runtime":
-        return Program("\n".join([*lines, *_from_runtime(operators, words, validates=validates), *_END]) + "\n")
+        own_code = _from_runtime(operators, words, validates=validates, whole=needs_runtime(workflow))
+        return Program("\n".join([*lines, *own_code, *_END]) + "\n")
     if form == "support":
         assert support is not None  # noqa: S101 (whoever asks for it names it)
         wanted = sorted({"run_program", "Flow", "Result", *words})
@@ -183,11 +184,16 @@ def _code(
     return code
 
 
-def _from_runtime(operators: Iterable[str], words: Iterable[str], *, validates: bool) -> Iterator[str]:
-    wanted = sorted({"Flow", "Result", "run_program"})
+def _from_runtime(operators: Iterable[str], words: Iterable[str], *, validates: bool, whole: bool) -> Iterator[str]:
+    if whole:
+        yield "from merrow_optimizer.revising.model import ModelReviser"
+    wanted = ["Result", "run_program"] if whole else ["Flow", "Result", "run_program"]
     yield f"from {_HERE}.program import {', '.join(wanted)}"
     if words := sorted(words):
         yield f"from {_HERE}.tracing import {', '.join(words)}"
+    if whole:  # Merrow finds the operators itself, as it does for a file.
+        yield from (f"from {_HERE}.whole import Flow", "", "Flow.reviser = ModelReviser()")
+        return
     yield from [f"from {_HERE}.validated import Validating"] if validates else []
     yield f"from {_HERE}.work import OPERATORS" + (", VALIDATING" if validates else "")
     classes = {operator: _class_of(operator) for operator in operators}

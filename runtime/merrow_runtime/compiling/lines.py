@@ -115,6 +115,9 @@ class FileLines:
             budget = settings.budget
             limits = {"tokens": budget.tokens, "seconds": budget.seconds, "usd": budget.usd}
             said |= {name: limit for name, limit in limits.items() if limit is not None}
+            header: Any = self._workflow.analysis.settings.document.values.get("workflow")
+            for key in ("refine", "redo") if isinstance(header, dict) else ():
+                said |= {key: header[key]} if header.get(key) else {}
         said |= {"drawn": True} if self._graph.core.reading.drawn else {}
         more = "".join(f", {name}={value(one)}" for name, one in said.items())
         return f"Flow({in_quotes(file_name(self._workflow))}, {self._nodes}{more})"
@@ -315,10 +318,11 @@ class FileLines:
     def _of_step(self, node: TypedNode, step: Step) -> dict[str, Any]:
         definition, memory = step.definition, step.memory
         own = objective_of(self._workflow, node)
-        self._written.operators["*" if definition.spec is not None else definition.operator] = None
+        if not step.is_planned_call:
+            self._written.operators["*" if definition.spec is not None else definition.operator] = None
         parameters = {name: one for name, one in definition.parameters.items() if name not in ("file", "text")}
         spec = None if definition.spec is None else dict(definition.spec)
-        default = node.resolution.parameters.get("default")
+        default, locked = (node.resolution.parameters.get(key) for key in ("default", "locked"))
         said: dict[str, Any] = {
             "operator": definition.operator,
             "agent": None if step.agent is None else self._agent(step.agent),
@@ -343,6 +347,7 @@ class FileLines:
             "on_error": None if step.on_error == "fail" else step.on_error,
             "default": None if default is None or node.asks else default.value,
             "aims": step.aims,
+            "locked": None if locked is None else locked.value,
         }
         return {key: one for key, one in said.items() if one is not None}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,13 +15,22 @@ from merrow_runtime.compiling.reading import ReadFunction
 _STEP = "  "
 _KEYS = (
     "model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error", "samples", "default", "if", "agent",
-    "validate", "attempts", "on_invalid",
+    "validate", "attempts", "on_invalid", "locked",
 )  # fmt: skip
 
 
 def mermaid_text(function: ReadFunction, files: Mapping[str, str]) -> str:
     """The file of a function. ``files`` has for each function the file that it is written to."""
     return _Writer(function, files).text()
+
+
+def file_names(functions: Mapping[str, str]) -> dict[str, str]:
+    """By function the file that it is written to: named as the one that it was made of, whose path is given, or, where two
+    would have one name, as the function.
+    """
+    names = {name: path.rpartition("/")[2] for name, path in functions.items()}
+    shared = Counter(name.casefold() for name in names.values())
+    return {name: f"{name}.mmd" if shared[file.casefold()] > 1 else file for name, file in names.items()}
 
 
 class _Writer:
@@ -60,6 +70,10 @@ class _Writer:
         budget = {key: limit for key, limit in limits.items() if limit is not None}
         if budget:
             yield f"{_STEP}budget: {flow(budget)}"
+        if made.refine is not None:
+            yield f"{_STEP}refine: {flow(made.refine)}"
+        if made.redo:
+            yield f"{_STEP}redo: {flow(dict(made.redo))}"
         yield f"{_STEP}inputs: {flow([node.id for node in self._graph.inputs])}"
         yield f"{_STEP}outputs: {flow([node.id for node in self._graph.outputs])}"
         if made.types:

@@ -52,6 +52,11 @@ _ASKED: ContextVar[Asked | None] = ContextVar("asked", default=None)
 """Said by who runs a function of a program otherwise than by calling it alone."""
 
 
+def asked_for() -> Asked:
+    """How the program is to be run now."""
+    return _ASKED.get() or Asked()
+
+
 class Result(str):
     """What a program prints, which is its one output where that is text. ``outputs`` has the values of all outputs by id;
     ``diagram`` is the workflow that was run, as Mermaid.
@@ -86,7 +91,7 @@ class Flow(Lines):
 
     async def run(self) -> Result:
         """Run it: what reaches its outputs. Raises `RunFailure`."""
-        asked = _ASKED.get() or Asked()
+        asked = asked_for()
         return await _Run(self, asked.options, {**self.inputs, **asked.inputs}).result()
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from merrow_analysis.definitions.schema import CALL_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS
 from merrow_analysis.definitions.types import WORKFLOW
@@ -23,12 +23,15 @@ _HELD = frozenset(
 _HELD_AT_NODES = frozenset(
     {
         *CALL_KEYS, *INTERFACE_KEYS, *MERMAID_NODE_KEYS, *VALIDATION_KEYS, "agent",
-        "aims", "ask", "default", "depth", "format", "if", "memory",
+        "aims", "ask", "default", "depth", "format", "if", "locked", "memory",
         "op", "prompt", "returns", "role", "samples", "template", "type", "workflow",
     }
 )  # fmt: skip
 
 
+_REVISED = frozenset({"redo", "refine"})
+"""The keys that only a program holds which an installed Merrow carries out."""
+_OR_RUNTIME = ", or --runtime"
 _RUN_CODE = frozenset({"Programmer", "Test"})
 CHECKS_WITH_CODE = frozenset({"regex", "python", "tests"})
 """Kinds of checks that are made in the sandbox."""
@@ -42,28 +45,47 @@ def check_compiled(workflow: Workflow, *, runtime: bool) -> None:
 
 
 def _reasons(workflow: Workflow, runtime: bool) -> Iterator[str]:
+    held = _HELD | _REVISED if runtime else _HELD
     for one in workflow.reached():
         settings, graph = one.analysis.settings, one.graph
-        block = settings.document.values.get("workflow")
-        for key in block if isinstance(block, dict) else ():
-            if str(key) not in _HELD and str(key) not in settings.machine_keys:
-                yield f"A program can't hold `{key}:`, which only the runtime carries out: use merrow run."
+        for key in _header(one):
+            if str(key) not in held and str(key) not in settings.machine_keys:
+                yield f"A program can't hold `{key}:`, which only the runtime carries out: use merrow run{_OR_RUNTIME}."
+        if runtime and settings.refine is not None and settings.refine.ask:
+            yield "`refine: {ask: true}` asks a person, which a program can't: use merrow run."
         loops = [loop_settings(box).budget for box in graph.composites if box.kind == "loop"]
         limits = [settings.budget, *(limit for limit in loops if limit is not None)]
         if not runtime and any(limit.usd is not None for limit in limits):
             yield "`budget: usd` needs prices, which a program does not have: limit `tokens` or `seconds`, or use --runtime."
-        if any(name == WORKFLOW for node in graph.nodes for name in node.own_outputs.values()):
-            yield "A value of type Workflow is checked by Merrow itself: use merrow run."
+        if not runtime and any(name == WORKFLOW for node in graph.nodes for name in node.own_outputs.values()):
+            yield f"A value of type Workflow is checked by Merrow itself: use merrow run{_OR_RUNTIME}."
         for node in graph.nodes:
             spec = node.spec
             if spec is not None and spec.is_planned_call:
-                yield f"Node {node.id} runs a workflow that is planned while it runs: use merrow run."
+                if not runtime:
+                    yield f"Node {node.id} runs a workflow that is planned while it runs: use merrow run{_OR_RUNTIME}."
                 continue
             own = frozenset() if spec is None else spec.parameters | {spec.instruction_key or "role"}
             ports = frozenset() if spec is None else frozenset(spec.ports)
             for key in node.resolution.parameters:
                 if key not in _HELD_AT_NODES | own | ports and node.kind != "decision":
                     yield f"A program can't hold `{key}:` of node {node.id}: use merrow run."
+
+
+def _header(workflow: Workflow) -> Mapping[str, object]:
+    """The keys of the header of a file that say what it does."""
+    said = workflow.analysis.settings.document.values.get("workflow")
+    return said if isinstance(said, dict) else {}
+
+
+def needs_runtime(workflow: Workflow) -> bool:
+    """Whether only the runtime itself carries it out: it changes, or is planned, while it runs."""
+    return any(
+        any(key in _REVISED for key in _header(one))
+        or any(node.spec is not None and node.spec.is_planned_call for node in one.graph.nodes)
+        or any(name == WORKFLOW for node in one.graph.nodes for name in node.own_outputs.values())
+        for one in workflow.reached()
+    )
 
 
 def runs_code(workflow: Workflow) -> bool:

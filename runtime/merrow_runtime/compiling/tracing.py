@@ -82,8 +82,9 @@ class Lines:
     """The workflow that a function's lines describe.
 
     ``name`` is the file that it was made of, ``nodes`` says of each node what it is, ``types`` what the file declares, ``agents``
-    who does nodes, ``validators``
-    what results must pass. ``model`` answers nodes that name none. ``tokens`` and ``seconds`` are what a run may use.
+    who does nodes, ``validators`` what results must pass. ``model`` answers nodes that name none. ``tokens``, ``seconds`` and
+    ``usd`` are what a run may use. ``refine`` says how a model changes the workflow while it runs, and ``redo`` which visits are
+    made again; both only where Merrow itself runs it.
     """
 
     name: str
@@ -95,6 +96,8 @@ class Lines:
     tokens: int | None = None
     seconds: float | None = None
     usd: float | None = None
+    refine: bool | Mapping[str, Any] | None = None
+    redo: Mapping[str, int] = field(default_factory=dict)
     drawn: bool = False
     inputs: dict[str, Any] = field(default_factory=dict)
     """What the inputs were given, by id."""

@@ -1,0 +1,144 @@
+"""Programs of workflows that change, or are planned, while they run: an installed Merrow carries them out as `merrow run` does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.server.program import Outcome, merrow, write
+
+PLAN = "flowchart TD\n    PROBLEM([Problem]) --> X[do x] --> Y[do y] --> RETURN([Result])\n"
+CALLED = """\
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    INNER@{op: Custom, prompt: "inside"}
+    RETURN([Answer]):::Interface
+    PROBLEM --> INNER --> RETURN
+"""
+FLOW = """\
+---
+workflow:
+  model: m-1
+  refine: {every: 1, max: 1}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{op: Custom, prompt: "first", returns: Problem, locked: true}
+    CALL@{op: Call, workflow: ./inner.mmd}
+    subgraph REFINE["Loop (max: 3, until: WORK.done)"]
+        PLAN@{op: Custom, prompt: "plan it", returns: Workflow}
+        WORK@{op: Call, stop_after: 1}
+    end
+    B@{op: Custom, prompt: "second"}
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> CALL
+    CALL -->|input| PLAN
+    PROBLEM -->|problem| WORK
+    PLAN -->|workflow| WORK
+    WORK -.->|again:state:input| PLAN
+    WORK -->|result:input| B
+    B --> RETURN
+"""
+CHANGES = {"reason": "Shorter.", "changes": [{"do": "edit", "id": "B", "objective": "other"}]}
+INPUT = ("--input", "problem=x")
+
+
+def answer(request: Received) -> Step:
+    first = request.body["messages"][0]["content"]
+    if first.startswith("You look after"):
+        return Reply(json.dumps(CHANGES))
+    return Reply(PLAN if first.startswith("plan it") else first.split("\n")[0] + "!")
+
+
+@pytest.fixture(autouse=True)
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    write("inner.mmd", CALLED)
+    write("flow.mmd", FLOW)
+    with serving(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        yield server
+
+
+def run(*arguments: str) -> Outcome:
+    """Run the program in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "flow.py", *arguments], capture_output=True, text=True, env=dict(os.environ), check=False
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def asked(server: OpenAIServer) -> list[str]:
+    """What was asked since the last time, in order of the texts."""
+    bodies = sorted(json.dumps(one.body["messages"]) for one in server.requests)
+    server.requests.clear()
+    return bodies
+
+
+def test_it_is_planned_revised_and_asked_as_in_a_run(server: OpenAIServer) -> None:
+    ran = merrow("run", "flow.mmd", *INPUT)
+    assert (ran.code, ran.out) == (0, "other!\n"), ran.err
+    wanted = asked(server)
+    assert any("do y" in text for text in wanted)
+
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    done = run(*INPUT, "--record", "calls.jsonl")
+    assert (done.code, done.out, done.err) == (0, "other!\n", "")
+    assert asked(server) == wanted
+
+    again = run(*INPUT, "--replay", "calls.jsonl")
+    assert (again.code, again.out) == (0, "other!\n")
+    assert asked(server) == []
+    replayed = merrow("run", "flow.mmd", *INPUT, "--replay", "calls.jsonl", "--fresh")
+    assert (replayed.code, replayed.out) == (0, "other!\n")
+    assert list(Path("state").rglob("flow.py*")) == []
+
+
+def test_lines_that_are_changed_count(server: OpenAIServer) -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    program = Path("flow.py").read_text()
+    Path("flow.py").write_text(program.replace('"first"', '"before"').replace(', refine={"every": 1, "max": 1}', ""))
+    done = run(*INPUT)
+    assert (done.code, done.out) == (0, "second!\n")
+    assert any('"before' in text for text in asked(server))
+
+
+def test_it_becomes_its_workflow_again() -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    Path("back").mkdir()
+    assert merrow("import", "flow.py", "-o", "back/flow.mmd").code == 0
+    assert merrow("diff", "flow.mmd", "back/flow.mmd", "--format", "json").code == 0
+    text = Path("back/flow.mmd").read_text()
+    assert "refine: {every: 1, max: 1}" in text
+    assert "locked: true" in text
+    assert merrow("run", "back/flow.mmd", *INPUT, "--dry-run").code == 0
+
+
+def test_a_failure_names_its_node_and_ends_with_one() -> None:
+    write("flow.mmd", FLOW.replace('"plan it"', '"no plan"'))
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    ran, done = merrow("run", "flow.mmd", *INPUT), run(*INPUT)
+    assert (ran.code, done.code, done.out) == (1, 1, "")
+    assert "PLAN" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_what_needs_the_runtime_or_a_person_is_refused_by_name() -> None:
+    alone = merrow("compile", "flow.mmd", "-o", "flow.py")
+    assert alone.code != 0
+    for words in ("`refine:`", "Node WORK", "type Workflow", "or --runtime"):
+        assert words in alone.err
+    assert not Path("flow.py").exists()
+    write("flow.mmd", FLOW.replace("max: 1}", "max: 1, ask: true}"))
+    asking = merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime")
+    assert "`refine: {ask: true}` asks a person" in asking.err
+    assert not Path("flow.py").exists()
