@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from merrow_server.errors import RunFailure
-from merrow_server.rendering.text import counted
+from merrow_server.rendering.counts import counted
 
 _PACKAGES = ("openai", "aiohttp", "pygls", "lark")
 

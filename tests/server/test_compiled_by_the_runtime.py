@@ -1,4 +1,4 @@
-"""Programs of workflows that change, or are planned, while they run: an installed Merrow carries them out as `merrow run` does."""
+"""Programs of workflows that change, or are planned, while they run: an installed Merrow runs them as `merrow run` does."""
 
 from __future__ import annotations
 

@@ -98,6 +98,8 @@ def cells(text: str) -> int:
     if text.isascii():
         return len(text)
     # Loaded only for such lines: it costs as much as all the rest of a small check.
-    from rich.cells import cell_len
-
+    try:
+        from rich.cells import cell_len
+    except ImportError:  # The copy in the editor's extension, which writes to no terminal.
+        return len(text)
     return cell_len(text)

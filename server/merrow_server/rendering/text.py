@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Severity
 from merrow_analysis.text import Range
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import marked_lines, visible
 from merrow_server.rendering.terminal import style
 from merrow_server.reports.report import FileReport, OtherFile, Report
@@ -89,8 +90,3 @@ def summary(report: Report) -> str:
             f"; {more} with --fix --unsafe-fixes" if safe else f"; {more} can be repaired with --fix --unsafe-fixes"
         )
     return f"Found {listed} {where}{repair}."
-
-
-def counted(number: int, noun: str) -> str:
-    """``3 errors``, ``1 error``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -17,8 +17,9 @@ from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
 from merrow_server.files import CHECKED_ENDINGS, Source, Target, discover, no_workflows, read, write, write_stdout
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.rendering.text import counted, render_file, summary
+from merrow_server.rendering.text import render_file, summary
 from merrow_server.reports.report import Report
 
 if TYPE_CHECKING:

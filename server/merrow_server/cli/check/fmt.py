@@ -14,8 +14,8 @@ from merrow_server.cli.options.common import paths_argument, stdin_filename_opti
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, discover, read, write, write_stdout
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.terminal import echo, style
-from merrow_server.rendering.text import counted
 
 _DEFAULTS = FormatOptions()
 

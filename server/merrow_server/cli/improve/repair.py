@@ -19,9 +19,10 @@ from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.positions import wire_range
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.json import diagnostic_object
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.rendering.text import counted, render_file
+from merrow_server.rendering.text import render_file
 from merrow_server.settings import Settings
 
 
