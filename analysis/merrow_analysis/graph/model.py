@@ -27,8 +27,8 @@ class Marks(NamedTuple):
 
     ``found``: with findings about their edges; ``problems``: about what is written at them; ``gathering``: ensembles,
     and nodes with a port for one value that several edges feed; ``decisions``; ``conflicts``: with declarations that
-    contradict each other; ``plain``: with no operator written at them; ``templates``: that say whether their prompt is one; ``agents``: that name
-    an agent; ``validated``: that name validators.
+    contradict each other; ``plain``: with no operator written at them; ``templates``: that say whether their prompt is
+    one; ``agents``: that name an agent; ``validated``: that name validators.
     """
 
     found: frozenset[int] = frozenset()
