@@ -265,7 +265,7 @@ def _run(_folder: Path, capsys: Any) -> Walk:
 
 def _resume(_folder: Path, capsys: Any) -> Walk:
     run = ("run", "flow.mmd", "--input", "problem=1", "--base-url", "offline")
-    assert in_process(capsys, *run, "--budget-tokens", "400").code != 0
+    assert in_process(capsys, *run, "--budget-tokens", "300").code != 0
     (identity, *_), *_ = (line.split() for line in in_process(capsys, "runs").out.splitlines())
     with Walk() as walk:
         assert in_process(capsys, "resume", identity, "--budget-tokens", "100000").code == 0
