@@ -45,7 +45,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "rules": (f"{_ANALYSIS}/rules", f"{_ANALYSIS}/suppressions.py"),
     "analysis": (_ANALYSIS,),
     "scheduler": (
-        *(f"{_RUNTIME}/running/{name}.py" for name in ("scheduler", "engine", "forecast", "run", "node_recorder")),
+        *(
+            f"{_RUNTIME}/running/{name}.py"
+            for name in ("scheduler", "run_failures", "engine", "forecast", "run", "node_recorder")
+        ),
         f"{_RUNTIME}/program/decision.py",
         f"{_RUNTIME}/frontier",
     ),

@@ -7,7 +7,6 @@ out again only where one of them says something else.
 from __future__ import annotations
 
 import posixpath
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -22,6 +21,7 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.definitions.types import ANY, Type, TypeTable
 from merrow_analysis.diagnostics import Diagnostic, Related
 from merrow_analysis.document import Document
+from merrow_analysis.files_read import Beside, ReadMemory, Reads, beside, said_of
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.liveness.conditions import ALWAYS
@@ -34,98 +34,12 @@ from merrow_analysis.text import LARGEST_TEXT, Range
 MOST_FILES = 200
 """Files that the calls of one workflow may lead to."""
 
-_REMEMBERED = 256
 _MARKDOWN = (".md", ".markdown")
 
 T = TypeVar("T")
+_MEMORY = ReadMemory()
 FindErrors = Callable[[str, str, Provider, Config, Callees], list[Diagnostic]]
 """The errors of a workflow's text, by its path, the files beside it, its settings, and the files that it calls."""
-
-
-def beside(file: str, path: str) -> str:
-    """``path``, as ``file`` names it, from the folder from which ``file`` is named."""
-    return posixpath.normpath(posixpath.join(posixpath.dirname(file), path.strip()))
-
-
-class Beside:
-    """The files beside another file, by their paths from its folder."""
-
-    def __init__(self, provider: Provider, file: str) -> None:
-        self._provider, self._file = provider, file
-
-    def read(self, path: str) -> str:
-        """The text of the file. Raises `ResourceError`."""
-        return self._provider.read(beside(self._file, path))
-
-    def exists(self, path: str) -> bool:
-        """Whether there is such a file that may be read."""
-        return self._provider.exists(beside(self._file, path))
-
-
-class _Reads:
-    """Hands on what a provider gives, and remembers what it was."""
-
-    def __init__(self, provider: Provider) -> None:
-        self.provider = provider
-        self.found: dict[tuple[str, bool], object] = {}
-        """By path, and whether its text was asked for: the text, or else the sentence why not; or whether it exists."""
-
-    def read(self, path: str) -> str:
-        """The text of the file. Raises `ResourceError`."""
-        found = self.found[path, True] = _ask(self.provider, path, True)
-        if isinstance(found, ResourceError):
-            self.found[path, True] = str(found)
-            raise found
-        return str(found)
-
-    def exists(self, path: str) -> bool:
-        """Whether there is such a file that may be read."""
-        found = self.found[path, False] = _ask(self.provider, path, False)
-        return bool(found)
-
-    def same_in(self, provider: Provider) -> bool:
-        """Whether the files say the same there."""
-        for (path, is_text), before in self.found.items():
-            now = _ask(provider, path, is_text)
-            if (str(now) if isinstance(now, ResourceError) else now) != before:
-                return False
-        return True
-
-
-def _ask(provider: Provider, path: str, is_text: bool) -> object:
-    if not is_text:
-        return provider.exists(path)
-    try:
-        return provider.read(path)
-    except ResourceError as problem:
-        return problem
-
-
-class _Memory:
-    """Answers about texts, each kept with what was read for it."""
-
-    def __init__(self) -> None:
-        self._answers: OrderedDict[tuple[str, str, str], list[tuple[Config, _Reads, object]]] = OrderedDict()
-
-    def remembered(
-        self, what: str, path: str, text: str, config: Config, provider: Provider, make: Callable[[Provider], T]
-    ) -> T:
-        """What ``make`` answers, given the files beside ``path``, or has answered where all of them said the same."""
-        key = what, path, text
-        known = self._answers.pop(key, [])
-        self._answers[key] = known
-        for one in known:
-            if one[0] == config and one[1].same_in(provider):
-                return one[2]  # type: ignore[return-value]  # made by the same ``make``, by ``what``
-        reads = _Reads(provider)
-        made = make(reads)
-        known[:] = [*known[-3:], (config, reads, made)]
-        if len(self._answers) > _REMEMBERED:
-            self._answers.popitem(last=False)
-        return made
-
-
-_MEMORY = _Memory()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +85,7 @@ class CalledFiles:
         self._begin(provider)
 
     def _begin(self, provider: Provider) -> None:
-        self.reads = _Reads(provider)
+        self.reads = Reads(provider)
         self._outlines: dict[str, _Outline] = {}
         self._reach: dict[str, frozenset[str]] = {}
         self._meanings: dict[str, _Meaning] = {}
@@ -344,7 +258,7 @@ class CalledFiles:
             answer = make(name)
             # The files that it calls, and what these read, count as well: to ask again is to remember them.
             for path, is_text in list(self.reads.found):
-                _ask(files, path, is_text)
+                said_of(files, path, is_text)
             return answer
 
         return _MEMORY.remembered(what, name, self.reads.read(name), self.config, self.reads, made)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from merrow_runtime.options import RunOptions
     from merrow_runtime.program.loading import load
     from merrow_runtime.running.api import resume, run, start
-    from merrow_runtime.running.forecast import Forecast, dry_run
+    from merrow_runtime.running.forecast import dry_run
+    from merrow_runtime.running.forecast_figures import Forecast
     from merrow_runtime.running.run import Run, RunResult
     from merrow_runtime.store.database import Store
     from merrow_runtime.workflow import Workflow, check_workflow

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from merrow_analysis.called_files import Beside, CalledFiles, beside
+from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.check_files import with_check_files
 from merrow_analysis.definitions.configuration import Config
@@ -16,6 +16,7 @@ from merrow_analysis.definitions.prompts import collect_prompts
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.files_read import Beside, beside
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.plain_steps import reading

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from merrow_analysis.cases.schema import ENDING
+from merrow_analysis.cases import ENDING
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic

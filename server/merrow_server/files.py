@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from merrow_analysis.cases.schema import ENDING
+from merrow_analysis.cases import ENDING
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_runtime.program.files import (
     DIAGRAM_SUFFIXES,

@@ -13,7 +13,8 @@ from tests.examples import examples
 
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
-from merrow_analysis.graph.liveness.plan import combinations, feeds_of
+from merrow_analysis.graph.liveness.plan import combinations
+from merrow_analysis.graph.liveness.waiting import feeds_of
 from merrow_analysis.graph.nodes import TypedGraph
 
 

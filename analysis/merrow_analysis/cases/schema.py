@@ -8,7 +8,6 @@ from typing import Any
 
 from merrow_analysis.definitions.schema import DRAFT, Fragment
 
-ENDING = ".cases.yaml"
 NOT = "not-"
 DEFAULT_METRIC = "contains"
 JUDGE_AT_LEAST = 0.7

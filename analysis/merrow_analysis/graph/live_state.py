@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from merrow_analysis.graph.liveness.live_nodes import Chosen, Feed, Liveness, LiveNode, spread
-from merrow_analysis.graph.liveness.plan import waiting_alone
+from merrow_analysis.graph.liveness.waiting import waiting_alone
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
 

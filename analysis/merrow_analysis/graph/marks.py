@@ -14,7 +14,7 @@ def marked(marks: Marks, graph: Graph, nodes: Collection[int]) -> Marks:
     if len(nodes) > len(graph.records) // 2:
         return _marked_cold(graph)
     kinds = [set(kind) for kind in marks]
-    found, problems, gathering, decisions, conflicts, plain, templates = kinds
+    found, problems, gathering, decisions, conflicts, plain, templates, agents, validated = kinds
     for node in nodes:
         record, resolution, placement = graph.records[node], graph.resolutions[node], graph.placements[node]
         for numbers, holds in (
@@ -25,6 +25,8 @@ def marked(marks: Marks, graph: Graph, nodes: Collection[int]) -> Marks:
             (conflicts, record is not None and len(record.mentions) > 1 and conflicting(record)),
             (plain, resolution.plain is not None),
             (templates, "template" in resolution.parameters),
+            (agents, "agent" in resolution.parameters),
+            (validated, "validate" in resolution.parameters),
         ):
             if holds and record is not None:
                 numbers.add(node)
@@ -52,7 +54,10 @@ def _marked_cold(graph: Graph) -> Marks:
             if record is not None and len(record.mentions) > 1 and conflicting(record)
         ),
         frozenset(node for node, resolution in enumerate(resolutions) if resolution.plain is not None),
-        frozenset(node for node, resolution in enumerate(resolutions) if "template" in resolution.parameters),
+        *(
+            frozenset(node for node, resolution in enumerate(resolutions) if key in resolution.parameters)
+            for key in ("template", "agent", "validate")
+        ),
     )
 
 

@@ -27,7 +27,8 @@ class Marks(NamedTuple):
 
     ``found``: with findings about their edges; ``problems``: about what is written at them; ``gathering``: ensembles,
     and nodes with a port for one value that several edges feed; ``decisions``; ``conflicts``: with declarations that
-    contradict each other; ``plain``: with no operator written at them; ``templates``: that say whether their prompt is one.
+    contradict each other; ``plain``: with no operator written at them; ``templates``: that say whether their prompt is
+    one; ``agents``: that name an agent; ``validated``: that name validators.
     """
 
     found: frozenset[int] = frozenset()
@@ -37,6 +38,8 @@ class Marks(NamedTuple):
     conflicts: frozenset[int] = frozenset()
     plain: frozenset[int] = frozenset()
     templates: frozenset[int] = frozenset()
+    agents: frozenset[int] = frozenset()
+    validated: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

@@ -27,7 +27,8 @@ from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, unit_order
-from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after, waiting_alone
+from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after
+from merrow_analysis.graph.liveness.waiting import waiting_alone
 from merrow_analysis.graph.model import Graph, Marks, conflicting
 from merrow_analysis.graph.placing.placement import PlacedEdge, Placement, PortFeed, passed_as_one
 from merrow_analysis.graph.records import EdgeRecord

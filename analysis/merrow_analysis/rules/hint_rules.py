@@ -9,7 +9,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.liveness.conditions import TooManyCombinationsError
 from merrow_analysis.graph.liveness.live_nodes import LiveNode
-from merrow_analysis.graph.liveness.plan import order_of
+from merrow_analysis.graph.liveness.waiting import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge

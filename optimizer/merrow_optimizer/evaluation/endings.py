@@ -17,7 +17,7 @@ from merrow_runtime.errors import (
     ValidatorFailure,
 )
 from merrow_runtime.running.run import RunResult
-from merrow_runtime.running.scheduler import InternalFailure
+from merrow_runtime.running.run_failures import InternalFailure
 
 RETURN = "RETURN"
 

@@ -19,7 +19,8 @@ from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps
 from merrow_runtime.revising.reviser import Reviser, refining
-from merrow_runtime.running.forecast import Bounds, dry_run
+from merrow_runtime.running.forecast import dry_run
+from merrow_runtime.running.forecast_figures import Bounds
 from merrow_runtime.running.resources import Chosen
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.workflow import Workflow

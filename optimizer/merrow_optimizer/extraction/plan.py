@@ -18,7 +18,7 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.tokens import prompt_tokens
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.running.forecast import Bounds
+from merrow_runtime.running.forecast_figures import Bounds
 from merrow_runtime.usage import Usage
 
 PARTS = ("initial", "clustering", "deep")

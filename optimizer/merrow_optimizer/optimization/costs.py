@@ -10,7 +10,7 @@ from merrow_optimizer.optimization.plan import SearchPlan, middle
 from merrow_optimizer.search.candidates import Draft
 from merrow_optimizer.search.children import Proposer
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.running.forecast import Bounds
+from merrow_runtime.running.forecast_figures import Bounds
 
 
 class Costs:

@@ -22,7 +22,7 @@ from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings, Mc
 from merrow_optimizer.search.strategies.gepa import Gepa
 from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.running.forecast import Bounds
+from merrow_runtime.running.forecast_figures import Bounds
 from merrow_runtime.workflow import RecordingProvider, Workflow, check_workflow
 
 LEAST_ITEMS = 20

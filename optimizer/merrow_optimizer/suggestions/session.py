@@ -25,7 +25,8 @@ from merrow_optimizer.suggestions.refusals import Stage, Unusable
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.requests import Message, ModelRequest
-from merrow_runtime.running.forecast import Bounds, dry_run
+from merrow_runtime.running.forecast import dry_run
+from merrow_runtime.running.forecast_figures import Bounds
 
 REPAIRS = 3
 """How often a candidate that is refused goes back to the model."""

@@ -12,7 +12,7 @@ from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.types import BUILT_IN, TypeTable, item_of, list_of
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.boxes.words import EACH
-from merrow_analysis.graph.liveness.plan import is_gate, order_of
+from merrow_analysis.graph.liveness.waiting import is_gate, order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
@@ -22,7 +22,8 @@ from merrow_runtime.compiling.writing import Code, Names, in_lines, in_quotes, v
 from merrow_runtime.frontier.layout import Layout, layout_of
 from merrow_runtime.frontier.parts import Part
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import Step, make_steps, objective_of
+from merrow_runtime.program.definitions import Step, make_steps
+from merrow_runtime.program.node_prompts import objective_of
 from merrow_runtime.workflow import Workflow
 
 OF_THE_WORKFLOW = "\0"

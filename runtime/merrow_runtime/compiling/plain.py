@@ -19,7 +19,7 @@ from merrow_analysis.graph.boxes.words import EACH, OVER, entered_map
 from merrow_analysis.graph.decisions import Cases, case_key
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order
 from merrow_analysis.graph.liveness.live_nodes import Feed, LiveLoop, Liveness, LiveNode
-from merrow_analysis.graph.liveness.plan import order_of, waiting_alone
+from merrow_analysis.graph.liveness.waiting import order_of, waiting_alone
 from merrow_analysis.graph.placing.placement import PortFeed, Signature, passed_as_one
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 

@@ -23,11 +23,14 @@ from merrow_runtime.operators.base import NodeDefinition, Remembered, Task
 from merrow_runtime.operators.formats.shapes import shape_of
 from merrow_runtime.operators.prompts.memory import recall
 from merrow_runtime.operators.questions import ModelOperator
-from merrow_runtime.program.definitions import Meanings, Step, Steps, digest_of, fallback_of, meanings_of, told_by
+from merrow_runtime.program.definitions import Meanings, Step, Steps, digest_of, meanings_of
+from merrow_runtime.program.fallbacks import fallback_of
 from merrow_runtime.program.inputs import read_inputs
+from merrow_runtime.program.node_prompts import told_by
 from merrow_runtime.requests import CallKey, Message
+from merrow_runtime.running.doing import Finished
 from merrow_runtime.running.nodes_at_work import NodesAtWork, seed_of
-from merrow_runtime.running.scheduler import Finished, Scheduler
+from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import Outputs, Value
@@ -179,15 +182,15 @@ class ProgramAtWork(NodesAtWork):
         return Frontier(graph, parallel=self.parallel, defaults=self.default, path=path, ordinal=ordinal)
 
     def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
-        """See `merrow_runtime.running.scheduler.Work.takes_over`."""
+        """See `merrow_runtime.running.doing.Work.takes_over`."""
         del start, entries
         return False
 
     def answered_by_person(self, start: Start) -> None:
-        """See `merrow_runtime.running.scheduler.Work.answered_by_person`."""
+        """See `merrow_runtime.running.doing.Work.answered_by_person`."""
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
-        """See `merrow_runtime.running.scheduler.Work.run`."""
+        """See `merrow_runtime.running.doing.Work.run`."""
         visit, inputs = start.visit, start.inputs
         step = self.steps[start.node.index]
         account = self.effects.account.of(visit)

@@ -8,17 +8,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from merrow_analysis.graph.boxes.composites import LoopSettings, MapSettings
 from merrow_analysis.graph.live_state import live_state
 from merrow_runtime.errors import NodeFailure, RunFailure
-from merrow_runtime.frontier.frame import NOTHING_BACK, Frame, Running
+from merrow_runtime.frontier.frame import NOTHING_BACK, Frame
 from merrow_runtime.frontier.inflow import Back
 from merrow_runtime.frontier.items import Items
 from merrow_runtime.frontier.layout import Box
 from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, Opens
+from merrow_runtime.frontier.shared import Running
 from merrow_runtime.frontier.turns import Turns
 from merrow_runtime.values import Outputs, Value, canonical, part_of
 from merrow_runtime.visit import segment
 
 
-def compose(around: Frame, box: Box) -> Running:
+def compose(around: Frame, box: Box) -> Running[Frame]:
     """The execution of a composite in a frame, not begun yet."""
     return LoopRun(around, box) if box.composite.kind == "loop" else MapRun(around, box)
 
@@ -100,24 +101,24 @@ class LoopRun(_Composed):
 
     @property
     def most(self) -> int:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         return self._turns.most
 
     @property
     def goes_on(self) -> bool:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         return self._turns.number < self.most
 
     def begin(self, consequences: list[Consequence]) -> None:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         self._go_on(self._next(NOTHING_BACK, consequences), consequences)
 
     def ended(self, frame: Frame, consequences: list[Consequence]) -> None:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         self._go_on(frame, consequences)
 
     def counted(self) -> Iterable[Frame]:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         return () if self._final is None else (self._final,)
 
     def judged(self, told: Judged, consequences: list[Consequence]) -> None:
@@ -228,16 +229,16 @@ class MapRun(_Composed):
 
     @property
     def most(self) -> int:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         return self._items.count
 
     @property
     def goes_on(self) -> bool:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         return self._items.begun < self.most
 
     def begin(self, consequences: list[Consequence]) -> None:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         values = next((given.value for source in self.box.each for given in self.around.brought(source)), None)
         if not isinstance(values, list):
             self.around.leave_out(self.box, consequences)
@@ -253,13 +254,13 @@ class MapRun(_Composed):
         self._go_on(consequences, over=count == 0)
 
     def ended(self, frame: Frame, consequences: list[Consequence]) -> None:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         over = self._end(frame, consequences)
         if over is not None:
             self._go_on(consequences, over=over)
 
     def counted(self) -> Iterable[Frame]:
-        """See `merrow_runtime.frontier.frame.Running`."""
+        """See `merrow_runtime.frontier.shared.Running`."""
         return self._kept
 
     def _go_on(self, consequences: list[Consequence], *, over: bool) -> None:

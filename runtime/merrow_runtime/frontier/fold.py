@@ -9,7 +9,7 @@ from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier.composing import compose
-from merrow_runtime.frontier.frame import Frame, Shared, Standing
+from merrow_runtime.frontier.frame import Frame, Standing
 from merrow_runtime.frontier.layout import layout_of
 from merrow_runtime.frontier.memories import remembered
 from merrow_runtime.frontier.outcomes import (
@@ -26,6 +26,7 @@ from merrow_runtime.frontier.outcomes import (
 )
 from merrow_runtime.frontier.past import Past, Work
 from merrow_runtime.frontier.revising import keep, may_begin, standings, without_stopped
+from merrow_runtime.frontier.shared import Shared
 from merrow_runtime.operators.base import Remembered
 from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
@@ -67,7 +68,7 @@ class Frontier:
         often a node in the frame with a path is asked for.
         """
         self._path, self._ordinal = path, ordinal
-        self._shared = Shared(graph, layout_of(graph), compose, parallel, defaults, once, redo=redo)
+        self._shared: Shared[Frame] = Shared(graph, layout_of(graph), compose, parallel, defaults, once, redo=redo)
         self._take(graph)
 
     def _take(self, graph: TypedGraph) -> None:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Literal, Protocol, Self
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self
 
 from merrow_analysis.definitions.operators import ASKED_ABOUT
-from merrow_analysis.definitions.types import PROBLEM, TEXT
 from merrow_analysis.graph.boxes.composites import LoopSettings
 from merrow_analysis.graph.live_state import LiveState
-from merrow_analysis.graph.liveness.conditions import NEVER
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.inflow import Back, Inflow, Told
-from merrow_runtime.frontier.layout import Box, Layout, Source
+from merrow_runtime.frontier.layout import Box
 from merrow_runtime.frontier.outcomes import (
     Chose,
     Consequence,
-    Ended,
     Failed,
     Gave,
     Inputs,
@@ -29,108 +24,16 @@ from merrow_runtime.frontier.outcomes import (
     Start,
     Takes,
     Withdrawn,
-    never_again,
 )
 from merrow_runtime.frontier.parts import Part, Unit
-from merrow_runtime.frontier.past import Past, Place, Work
+from merrow_runtime.frontier.past import Place, Work
+from merrow_runtime.frontier.shared import Running, Shared
 from merrow_runtime.operators.base import Given
 from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
 
 Standing = Literal["waiting", "open", "finished", "skipped", "failed"]
 """How a node stands. ``open``: all before it is settled and it runs, but nothing has come of it yet. ``failed``: for good."""
-
-
-class Running(Protocol):
-    """A composite that has begun: it makes the frames of its turns or items, and is told when each is over."""
-
-    def begin(self, consequences: list[Consequence]) -> None:
-        """Begin; it may be over at once."""
-        ...
-
-    def ended(self, frame: Frame, consequences: list[Consequence]) -> None:
-        """One of its frames is over: go on, or end."""
-        ...
-
-    def counted(self) -> Iterable[Frame]:
-        """The frames whose values go out."""
-        ...
-
-    @property
-    def frames(self) -> Sequence[Frame]:
-        """The frames that it has made."""
-        ...
-
-    @property
-    def most(self) -> int:
-        """How many frames it makes at most."""
-        ...
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether it may make more frames."""
-        ...
-
-
-def _no_key(*_: object) -> None:
-    return None
-
-
-@dataclass(eq=False)
-class Shared:
-    """What all frames of a run have in common. ``compose`` begins a composite in a frame.
-
-    ``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives the outputs that a node
-    has in items that failed; ``once`` has each composite make one turn, or one item. ``frames`` are those that are not over, by
-    path. ``failure`` is why the run fails; of several causes the one that was told first. ``judging`` are turns of which
-    something is still to be said, by path and redo, ``elsewhere`` what was told of frames that have not begun, or are over,
-    and ``early_judged`` of turns that are not to be judged yet.
-
-    ``redo`` says how often a node in the frame with a path is asked for. ``past`` is there from the first revision on,
-    with ``key``, which gives what the outcome of a node is a function of, and
-    ``holders``, the frames that have taken a visit or begun it. ``postponed`` are nodes that are ready, while a revision is
-    worked out, without a visit of their own place: others first get back theirs, and of what is known already something may yet
-    end the run.
-    """
-
-    graph: TypedGraph
-    layout: Layout
-    compose: Callable[[Frame, Box], Running]
-    parallel: int
-    defaults: Callable[[int], Outputs]
-    once: bool = False
-    past: Past | None = None
-    failure: RunFailure | None = None
-    ended: Ended | None = None
-    frames: dict[str, Frame] = field(default_factory=dict)
-    judging: dict[tuple[str, int], Judging] = field(default_factory=dict)
-    elsewhere: dict[str, list[Told | Withdrawn]] = field(default_factory=dict)
-    early_judged: dict[str, Judged] = field(default_factory=dict)
-    key: Callable[[Frame, TypedNode, Inputs], Hashable] = _no_key
-    holders: dict[Visit, Frame] = field(default_factory=dict)
-    postponed: deque[tuple[Frame, int, Work]] | None = None
-    redo: Callable[[str, str], int] = never_again
-
-    @cached_property
-    def decides(self) -> bool:
-        """Whether there is anything that says which nodes run."""
-        return bool(self.graph.marks.decisions) or bool(self.layout.boxes)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether nothing begins any more in the whole run."""
-        return self.failure is not None or self.ended is not None
-
-
-class Judging(Protocol):
-    """Who waits for a `Judged`."""
-
-    around: Frame
-
-    def judged(self, told: Judged, consequences: list[Consequence]) -> None:
-        """Go on with what was said."""
-        ...
-
 
 MOST_PASSED = 10_000
 """Values that may arrive at a Decision that asks. What arrives on several ways arrives several times, so that a few dozen
@@ -167,17 +70,17 @@ class Frame(Inflow):
 
     def __init__(
         self,
-        shared: Shared,
+        shared: Shared[Frame],
         part: Part,
         live: LiveState,
         path: str = "",
         around: Self | None = None,
-        run: Running | None = None,
+        run: Running[Frame] | None = None,
         number: int = 0,
         again: Mapping[tuple[int, str], Sequence[Back[Self]]] = NOTHING_BACK,
         ordinal: str = "",
     ) -> None:
-        self.layout = shared.layout
+        self.graph, self.layout = shared.graph, shared.layout
         self.shared, self.part, self.path, self.around, self.run, self.number = shared, part, path, around, run, number
         self.again, self.ordinal = again, ordinal
         self.failure: RunFailure | None = None
@@ -195,7 +98,7 @@ class Frame(Inflow):
         self.passed: dict[int, list[Sequence[Given]]] = {}
         self.lists: dict[int, list[Value]] = {}
         self.mores: dict[str, bool | None] = {}
-        self.runs: dict[str, Running] = {}
+        self.runs: dict[str, Running[Frame]] = {}
         self.why: dict[int, str] = {}
         self._dead: dict[str, set[int]] = {}
         self.gone = False
@@ -401,7 +304,7 @@ class Frame(Inflow):
             self.chosen[handle] = outcome.case
             passed = self.shared.layout.passed.get(handle)
             if passed is not None:
-                self.passed[handle] = self._passed_on(handle, passed)
+                self.passed[handle] = self.passed_on(handle, passed)
             if outcome.case is not None:
                 changed = self.own_live().choose(handle, outcome.case)
         else:
@@ -414,35 +317,6 @@ class Frame(Inflow):
             changed = self.own_live().skip(handle)
             self._leave_empty()
         self._skip_dead(changed, consequences)
-
-    def _passed_on(self, handle: int, sources: Sequence[Sequence[Source]]) -> list[Sequence[Given]]:
-        """What a Decision that asks passes on: all that arrived, but for what came back. Where an arrow back of a drawing leads
-        into the diamond, what came back last stands for what first led into it: people draw there what was made better.
-        """
-        brought = [self._brought_as_one(handle, number, ones) for number, ones in enumerate(sources)]
-        composites, types = self.shared.graph.composites, self.shared.graph.types
-        back = [given for one in self.back(handle, ASKED_ABOUT.name) for given in one.given]
-        if not back or not any(box.implied for box in composites):
-            return brought
-        place = next((number for number, given in enumerate(brought) if given), None)
-        if place is None:
-            return brought
-        # A better text of the problem is one of the problem still.
-        wanted = TEXT if sources[place][0].type == PROBLEM else sources[place][0].type
-        if not types.fits(back[-1].type, wanted):
-            return brought
-        return [back[-1:] if number == place else () for number in range(len(sources))]
-
-    def _brought_as_one(self, handle: int, number: int, sources: Sequence[Source]) -> Sequence[Given]:
-        """What these bring together. While choices are left open, as in a dry run, one of what never arrives together stands for
-        all of it.
-        """
-        if len(sources) == 1:
-            return self.brought(sources[0])
-        brought = [given for source in sources for given in self.brought(source)]
-        live = self.shared.graph.combinations.live
-        apart = live is not None and live.passed[handle][number][1] == NEVER
-        return brought[:1] if apart else brought
 
     def own_live(self) -> LiveState:
         """The liveness of this frame, which nobody else sees from now on."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
+from merrow_analysis.definitions.operators import ASKED_ABOUT
+from merrow_analysis.definitions.types import PROBLEM, TEXT
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import LiveState
-from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.liveness.conditions import NEVER
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.frontier.layout import Layout, Source
 from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Inputs
 from merrow_runtime.frontier.parts import Part
@@ -42,10 +45,11 @@ class Inflow:
     Maps bring, by the number of the source, and ``runs`` the composites that have begun.
     """
 
-    __slots__ = ("again", "around", "layout", "lists", "live", "number", "part", "passed", "runs", "told")
+    __slots__ = ("again", "around", "graph", "layout", "lists", "live", "number", "part", "passed", "runs", "told")
 
     around: Self | None
     again: Mapping[tuple[int, str], Sequence[Back[Self]]]
+    graph: TypedGraph
     layout: Layout
     part: Part
     live: LiveState
@@ -128,6 +132,35 @@ class Inflow:
         while handle not in frame.part.unit and frame.around is not None:
             frame = frame.around
         return frame
+
+    def passed_on(self, handle: int, sources: Sequence[Sequence[Source]]) -> list[Sequence[Given]]:
+        """What a Decision that asks passes on: all that arrived, but for what came back. Where an arrow back of a drawing leads
+        into the diamond, what came back last stands for what first led into it: people draw there what was made better.
+        """
+        brought = [self._brought_as_one(handle, number, ones) for number, ones in enumerate(sources)]
+        composites, types = self.graph.composites, self.graph.types
+        back = [given for one in self.back(handle, ASKED_ABOUT.name) for given in one.given]
+        if not back or not any(box.implied for box in composites):
+            return brought
+        place = next((number for number, given in enumerate(brought) if given), None)
+        if place is None:
+            return brought
+        # A better text of the problem is one of the problem still.
+        wanted = TEXT if sources[place][0].type == PROBLEM else sources[place][0].type
+        if not types.fits(back[-1].type, wanted):
+            return brought
+        return [back[-1:] if number == place else () for number in range(len(sources))]
+
+    def _brought_as_one(self, handle: int, number: int, sources: Sequence[Source]) -> Sequence[Given]:
+        """What these bring together. While choices are left open, as in a dry run, one of what never arrives together stands for
+        all of it.
+        """
+        if len(sources) == 1:
+            return self.brought(sources[0])
+        brought = [given for source in sources for given in self.brought(source)]
+        live = self.graph.combinations.live
+        apart = live is not None and live.passed[handle][number][1] == NEVER
+        return brought[:1] if apart else brought
 
 
 def _carried(value: Sequence[Given], source: Source) -> Sequence[Given]:

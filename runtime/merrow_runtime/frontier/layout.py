@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from merrow_analysis.graph.boxes.composites import Composite, LoopSettings, MapSettings, loop_settings, map_settings
 from merrow_analysis.graph.liveness.live_nodes import Feed
-from merrow_analysis.graph.liveness.plan import feed_of
+from merrow_analysis.graph.liveness.waiting import feed_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_runtime.frontier.parts import Part, parts_of

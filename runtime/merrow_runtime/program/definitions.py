@@ -13,29 +13,26 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from merrow_analysis.definitions.prompts import Prompt, words_of_role
 from merrow_analysis.definitions.settings import Agent, Memory
 from merrow_analysis.definitions.templates import Template
 from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
-from merrow_analysis.graph.decisions import KIND
-from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of, prompt_of, role_of
+from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
-from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
-from merrow_runtime.operators.formats.fences import fence_around, framed
-from merrow_runtime.operators.formats.planned import EMPTY
-from merrow_runtime.operators.formats.shapes import Shape, coerce, is_of, shape_of
+from merrow_runtime.operators.formats.shapes import Shape, shape_of
 from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.prompts.memory import remembered
-from merrow_runtime.operators.prompts.prompting import AIMS_NOTICE, PROMPT_FORMAT, heading_text
+from merrow_runtime.operators.prompts.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.program.fallbacks import empties, fallback_of, plain_value
+from merrow_runtime.program.node_prompts import aims_of, prompt_text_of
 from merrow_runtime.program.titles import title_of
 from merrow_runtime.program.validating import Validation, resolve_validation
 from merrow_runtime.store.rows import definition_name
-from merrow_runtime.values import VALUE, Outputs, Value, canonical
+from merrow_runtime.values import Outputs, canonical
 from merrow_runtime.workflow import Workflow
 
 _KEY_FORMAT = 1
@@ -92,7 +89,7 @@ class Step:
     def default(self) -> Outputs:
         """Its outputs in an item that failed and counts all the same: those by ``default:``, else empty ones."""
         said = {key: parameter.value for key, parameter in self.node.resolution.parameters.items()}
-        one = fallback_of(self.node, said, self.shapes) if said.get("default") is not None else _empties(self.shapes)
+        one = fallback_of(self.node, said, self.shapes) if said.get("default") is not None else empties(self.shapes)
         return one if self.samples is None else {port: [value] * self.samples for port, value in one.items()}
 
     @cached_property
@@ -210,14 +207,14 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_overrid
         id=node.id,
         operator=spec.name,
         title=title_of(node),
-        prompt=_prompt(workflow, node, agent),
+        prompt=prompt_text_of(workflow, node, agent),
         model=str(model),
         temperature=float(of("temperature", 0.0, None if agent is None else agent.temperature)),
         max_tokens=_whole(of("max_tokens")),
         seed=_whole(of("seed")),
         outputs=outputs,
         parameters={
-            **{key: _plain(said[key], node, key) for key in sorted(own_keys) if said.get(key) is not None},
+            **{key: plain_value(said[key], node, key) for key in sorted(own_keys) if said.get(key) is not None},
             **({} if called is None else {"file": called.place, "text": _texts(called)}),
         },
         spec=None if spec.built_in else _declaration(node),
@@ -242,7 +239,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_overrid
         samples,
         called,
         agent,
-        _aims(workflow, node) if knows_aims(node, settings) and not node.asks else None,
+        aims_of(workflow, node) if knows_aims(node, settings) and not node.asks else None,
         resolve_validation(node, settings),
     )
 
@@ -275,55 +272,6 @@ def _single(type_: Type | None, samples: int | None) -> Type:
     if type_ is None:
         return TEXT
     return type_ if samples is None else item_of(type_) or type_
-
-
-def _prompt(workflow: Workflow, node: TypedNode, agent: Agent | None) -> str | None:
-    """What a node tells its model: what its agent says, then its own prompt."""
-    return told_by(agent, objective_of(workflow, node))
-
-
-def told_by(agent: Agent | None, own: str | None) -> str | None:
-    """What an agent says, then a node's own prompt."""
-    if agent is None:
-        return own
-    if isinstance(own, Template):
-        return Template(agent.text.replace("{", "{{").replace("}", "}}") + f"\n\n{own}")
-    return agent.text if own is None else f"{agent.text}\n\n{own}"
-
-
-def _aims(workflow: Workflow, node: TypedNode) -> str | None:
-    """What the nodes that read a node's result are asked, those behind a Decision too; None where that says nothing."""
-    found: dict[str, str] = {}
-    waiting, seen = [node], {node.id}
-    for one in waiting:
-        for edge in (*one.outgoing, *one.again_out):
-            reader = edge.target
-            if reader.id in seen:
-                continue
-            seen.add(reader.id)
-            if reader.kind == "decision" and not reader.asks:
-                waiting.append(reader)
-            objective = None if reader.kind == "input" or reader.kind == "output" else objective_of(workflow, reader)
-            if objective is not None and objective.strip():
-                found[reader.id] = objective.strip()
-    if not found:
-        return None
-    fence = fence_around(found.values())
-    asked = (f"## {heading_text(name)}\n{framed(text, fence=fence)}" for name, text in found.items())
-    return "\n\n".join((AIMS_NOTICE, *asked))
-
-
-def objective_of(workflow: Workflow, node: TypedNode) -> str | None:
-    """What a node asks for itself; None where it says nothing."""
-    if node.asks:
-        return node.resolution.ask
-    found = prompt_of(node, workflow.analysis.prompts)
-    if isinstance(found, Prompt):
-        return found.text
-    if found is not None:
-        return found
-    role = role_of(node)
-    return None if role is None else words_of_role(role[1])
 
 
 def _declaration(node: TypedNode) -> dict[str, Any]:
@@ -406,56 +354,6 @@ def digest_of(definition: NodeDefinition, operator: Operator, samples: int | Non
         resolved["records"] = {name: dict(fields) for name, fields in definition.records.items()}
         resolved["unions"] = {name: list(kinds) for name, kinds in definition.unions.items()}
     return hashlib.sha256(canonical(resolved).encode("utf-8", "surrogatepass")).digest()
-
-
-def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:
-    """The outputs of a node that failed, by ``default:``, a value of its first output or a mapping of outputs to values.
-
-    Outputs that it says nothing of are empty ones of their type.
-    """
-    if said.get("default") is None:
-        raise UsageFailure(
-            f"Node {node.id} has `on_error: default` and no `default:` to continue with; write one.", node=node.id
-        )
-    value = _plain(said["default"], node, "default")
-    first = next(iter(shapes))
-    whole = is_of(value, shapes[first]) and shapes[first].kind == "record"
-    by_output = isinstance(value, dict) and value and value.keys() <= shapes.keys() and not whole
-    given = value if isinstance(value, dict) and by_output else {first: value}
-    outputs: Outputs = {}
-    for name, shape in shapes.items():
-        try:
-            outputs[name] = coerce(given[name], shape) if name in given else _empty(shape)
-        except AnswerFailure as problem:
-            raise UsageFailure.of(
-                node.id, f"its `default:` can't be its output {name} ({shape.type}): {problem}"
-            ) from None
-    return outputs
-
-
-def _empties(shapes: Mapping[str, Shape]) -> Outputs:
-    return {name: _empty(shape) for name, shape in shapes.items()}
-
-
-def _empty(shape: Shape) -> Value:
-    if shape.kind == "list":
-        return []
-    if shape.kind == "words":
-        return shape.words[0]
-    if shape.kind == "record":
-        return {name: _empty(part) for name, part in shape.parts}
-    if shape.kind == "union":
-        name, part = shape.parts[0]
-        return {KIND: name, VALUE: _empty(part)}
-    return {"bool": False, "number": 0, "json": None, "workflow": EMPTY}.get(shape.kind, "")
-
-
-def _plain(value: object, node: TypedNode, key: str) -> Value:
-    try:
-        canonical(value)
-    except (ValueError, TypeError, RecursionError):
-        raise UsageFailure.of(node.id, f"`{key}` has a value that JSON doesn't know; write it otherwise.") from None
-    return value  # type: ignore[return-value]
 
 
 def _whole(value: Any) -> int | None:

@@ -21,12 +21,14 @@ from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
 from merrow_runtime.requests import Message
 from merrow_runtime.revising.redo import Redo
 from merrow_runtime.running.attempts import Attempted, in_attempts, judged_by, kept_of, told
+from merrow_runtime.running.doing import Finished
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.masking import Mask, masked
 from merrow_runtime.running.node_recorder import NodeRecorder
 from merrow_runtime.running.nodes_at_work import NodesAtWork, seed_of
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
-from merrow_runtime.running.scheduler import Finished, Scheduler, ends_run
+from merrow_runtime.running.run_failures import ends_run
+from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun
 from merrow_runtime.store.contract import NodeRecord
@@ -116,7 +118,7 @@ class Engine(NodesAtWork):
         return self.on_error(node), None if said is None else repr(said.value), *tried
 
     def answered_by_person(self, start: Start) -> tuple[Finished, int | None] | None:
-        """See `merrow_runtime.running.scheduler.Work.answered_by_person`."""
+        """See `merrow_runtime.running.doing.Work.answered_by_person`."""
         if not self.set_outputs:
             return None
         node, visit = start.node, start.visit
@@ -131,7 +133,7 @@ class Engine(NodesAtWork):
         return Finished(ordered, sources=(PERSON,), why_no_call="A person set what it gives."), case
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
-        """See `merrow_runtime.running.scheduler.Work.run`."""
+        """See `merrow_runtime.running.doing.Work.run`."""
         done = self._masked(start, await self._run(start, entries))
         said = self.set_outputs.of(start.visit) if self.set_outputs else {}
         if not said:
@@ -282,7 +284,7 @@ class Engine(NodesAtWork):
         )
 
     def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
-        """See `merrow_runtime.running.scheduler.Work.takes_over`."""
+        """See `merrow_runtime.running.doing.Work.takes_over`."""
         step = self.steps.get(start.node.index)
         if self.turn is None or step is None:
             return False

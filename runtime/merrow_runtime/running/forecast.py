@@ -6,21 +6,15 @@ import os
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
-from math import inf, prod
-from typing import Any
 
 from merrow_analysis.definitions.types import Type
 from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_analysis.graph.decisions import KIND
-from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start
 from merrow_runtime.models.endpoint import Endpoint
-from merrow_runtime.models.prices import Price, price_at
-from merrow_runtime.models.tokens import estimate_call, prompt_tokens
 from merrow_runtime.operators.base import Given, Remembered, Task
 from merrow_runtime.operators.formats.planned import MOST_CALLS
 from merrow_runtime.operators.formats.shapes import placeholder, shape_of
@@ -33,10 +27,10 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
-from merrow_runtime.requests import ModelRequest
+from merrow_runtime.running.forecast_costs import costs_of
+from merrow_runtime.running.forecast_figures import FREE, OPEN, Bounds, Cost, Forecast, PlannedNode
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.running.set_outputs import SetOutputs
-from merrow_runtime.usage import Usage
 from merrow_runtime.validation.questions import later_attempts, planned_questions
 from merrow_runtime.values import VALUE, Value
 from merrow_runtime.visit import Visit, segment
@@ -49,95 +43,6 @@ _PLANNED = f"The workflow that it runs is not planned yet: how many calls it mak
 
 _MOST_CALLED = 500
 """Calls of files that are unfolded; what more of them use isn't known."""
-
-_MOST_COMBINATIONS = 2_000
-"""Combinations of cases that are looked at one by one; for more the bounds are wider, but still hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """The least and the most; ``most`` is None where it isn't known."""
-
-    least: float
-    most: float | None
-
-    def to_json(self) -> dict[str, float | None]:
-        return {"least": self.least, "most": self.most}
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedNode:
-    """A node in the order of the run. ``runs`` is False for one that only some cases of Decisions reach.
-
-    ``questions`` are all that it asks or may ask, as they would be sent; ``samples`` is how often it does. ``times`` bounds how
-    often it runs, in turns and for items of all composites around it; None for a node in none. Of a Call, ``inside`` are the
-    nodes of its file, and ``costs`` what that may use.
-    """
-
-    node: str
-    operator: str
-    model: str | None
-    runs: bool
-    questions: tuple[Planned, ...] = ()
-    samples: int = 1
-    times: Bounds | None = None
-    inside: tuple[PlannedNode, ...] = ()
-    costs: _Cost | None = None
-    why_open: str | None = None
-    """Why it can't be known what it may use, in a sentence."""
-
-    def to_json(self) -> dict[str, Any]:
-        calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
-        return {
-            **calls,
-            "node": self.node,
-            "operator": self.operator,
-            "model": self.model,
-            "runs": "always" if self.runs else "by choice",
-            "samples": self.samples,
-            **({} if self.times is None else {"times": self.times.to_json()}),
-            **({} if self.why_open is None else {"why_open": self.why_open}),
-            "questions": [
-                {
-                    "step": question.step,
-                    **({} if question.model is None else {"model": question.model}),
-                    "messages": [{"role": one.role, "content": one.content} for one in question.messages],
-                    "least": question.least,
-                    "most": question.most,
-                }
-                for question in self.questions
-            ],
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What a run would do, with one turn of each Loop and one item of each Map. ``calls``, ``tokens`` and ``cost_usd`` are
-    bounds over all choices of Decisions, all turns and items and all repair loops; a question whose answer can't be used may be
-    asked up to twice more, which they don't count. Tokens and cost are estimates, for what is not known yet has no length; the
-    cost's most is None where a price is unknown.
-    """
-
-    workflow: str
-    endpoint: str
-    nodes: tuple[PlannedNode, ...]
-    calls: Bounds
-    tokens: Bounds
-    cost_usd: Bounds
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "workflow": self.workflow,
-            "endpoint": self.endpoint,
-            "order": [node.node for node in self.nodes],
-            "nodes": [node.to_json() for node in self.nodes],
-            "calls": self.calls.to_json(),
-            "tokens": self.tokens.to_json(),
-            "cost_usd": self.cost_usd.to_json(),
-        }
-
-
-ONCE = Bounds(1, 1)
 
 
 def times_of(graph: TypedGraph, node: str, *, may_skip: bool) -> Bounds | None:
@@ -193,7 +98,7 @@ def dry_run(
     unfolding = _Unfolding(options, chosen.model, endpoint)
     said = SetOutputs(workflow, options.set_outputs)
     nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding, said=said).nodes()
-    costs = _costs(workflow.graph, steps, nodes, endpoint, said)
+    costs = costs_of(workflow.graph, steps, nodes, endpoint, said)
     return Forecast(workflow.name, endpoint.origin, tuple(_unfolded(nodes)), *costs.bounds)
 
 
@@ -214,7 +119,7 @@ class _Unfolding:
     options: RunOptions
     default_model: str | None
     endpoint: Endpoint
-    known: dict[tuple[Call, frozenset[tuple[Call, int]], str], tuple[tuple[PlannedNode, ...], _Cost]] = field(
+    known: dict[tuple[Call, frozenset[tuple[Call, int]], str], tuple[tuple[PlannedNode, ...], Cost]] = field(
         default_factory=dict
     )
 
@@ -236,7 +141,7 @@ class _Forecaster:
         self.graph, self._place = workflow.graph, workflow.place
         self.steps = steps
         self._unfolding, self._around = unfolding, around
-        self._called: dict[int, tuple[tuple[PlannedNode, ...], _Cost]] = {}
+        self._called: dict[int, tuple[tuple[PlannedNode, ...], Cost]] = {}
         self._frontier = Frontier(self.graph, once=True)
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[Planned, ...]] = {}
@@ -266,35 +171,33 @@ class _Forecaster:
         if node.index in self._answered:
             return PlannedNode(node.id, definition.operator, None, runs, times=times)
         if step.called is not None:
-            inside, costs = self._called.get(node.index, ((), _FREE))
+            inside, costs = self._called.get(node.index, ((), FREE))
             return PlannedNode(
                 node.id, definition.operator, None, runs, questions, times=times, inside=inside, costs=costs
             )
         if step.is_planned_call:
             return PlannedNode(
-                node.id, definition.operator, None, runs, questions, times=times, costs=_OPEN, why_open=_PLANNED
+                node.id, definition.operator, None, runs, questions, times=times, costs=OPEN, why_open=_PLANNED
             )
         return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
 
-    def _call(
-        self, visit: Visit, step: Step, called: Workflow, inputs: Inputs
-    ) -> tuple[tuple[PlannedNode, ...], _Cost]:
+    def _call(self, visit: Visit, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], Cost]:
         """The nodes of a called file, and what it may use. Those of a file that is running already are only counted."""
         own, unfolding = (self._place, step.definition.id), self._unfolding
         if self._around.count(own) >= depth_of(step):
-            return (), _FREE
+            return (), FREE
         around = (*self._around, own)
         said = self._said.inside(visit) if self._said else None
         key = own, frozenset(Counter(around).items()), "" if self._said is None else self._said.key(visit, "")
         known = unfolding.known.get(key)
         if known is None and len(unfolding.known) >= _MOST_CALLED:
-            return (), _OPEN
+            return (), OPEN
         if known is None:
-            unfolding.known[key] = (), _FREE
+            unfolding.known[key] = (), FREE
             steps = make_steps(called, unfolding.options, unfolding.default_model)
             given = {port: values[0].value for port, values in inputs.items()}
             nodes = tuple(_Forecaster(called, steps, given, unfolding, around, said).nodes())
-            known = unfolding.known[key] = nodes, _costs(called.graph, steps, nodes, unfolding.endpoint, said)
+            known = unfolding.known[key] = nodes, costs_of(called.graph, steps, nodes, unfolding.endpoint, said)
         return ((), known[1]) if own in self._around else known
 
     def _outcome(self, start: Start) -> Outcome:
@@ -369,111 +272,3 @@ class _Forecaster:
         if validation is not None:
             known = self._inputs if node.kind == "output" else {}
             yield from planned_questions(validation, task, known, outputs)
-
-
-def _costs(
-    graph: TypedGraph,
-    steps: Mapping[int, Step],
-    nodes: Sequence[PlannedNode],
-    endpoint: Endpoint,
-    said: SetOutputs | None = None,
-) -> _Cost:
-    """What a graph may use, whatever is chosen that a person did not set (``said``)."""
-    costs = {
-        node.node: (node.costs or _FREE) + _cost(node, steps, graph, endpoint)
-        for node in nodes
-        if node.questions or node.costs is not None
-    }
-    ways = list(_ways(graph, nodes, said))
-    times = {node.node: ONCE if node.times is None else node.times for node in nodes}
-    least = [
-        min(sum(costs[name].least[i] * times[name].least for name in way if name in costs) for way, _ in ways)
-        for i in range(3)
-    ]
-    most = [
-        max(sum(costs[name].most[i] * (times[name].most or 0) for name in way if name in costs) for _, way in ways)
-        for i in range(3)
-    ]
-    priced = all(cost.priced for cost in costs.values())
-    return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), priced)
-
-
-@dataclass(frozen=True, slots=True)
-class _Cost:
-    """Calls, tokens and US dollars, the least and the most; the most is infinite where it isn't known."""
-
-    least: tuple[float, float, float]
-    most: tuple[float, float, float]
-    priced: bool
-
-    def __add__(self, other: _Cost) -> _Cost:
-        """Both together."""
-        (a, b, c), (d, e, f) = self.least, other.least
-        (g, h, i), (j, k, m) = self.most, other.most
-        return _Cost((a + d, b + e, c + f), (g + j, h + k, i + m), self.priced and other.priced)
-
-    @property
-    def bounds(self) -> tuple[Bounds, Bounds, Bounds]:
-        """The same as bounds of calls, tokens and cost."""
-        calls, tokens, cost = (None if most == inf else most for most in self.most)
-        return (
-            Bounds(self.least[0], calls),
-            Bounds(self.least[1], tokens),
-            Bounds(self.least[2], cost if self.priced else None),
-        )
-
-
-_FREE = _Cost((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), priced=True)
-_OPEN = _Cost((0.0, 0.0, 0.0), (inf, inf, inf), priced=True)
-
-
-def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpoint: Endpoint) -> _Cost:
-    step = steps[graph.by_id[node.node].index]
-    definition = step.definition
-    priced = True
-    least = [0.0, 0.0, 0.0]
-    most = [0.0, 0.0, 0.0]
-    for question in node.questions:
-        times = node.samples if question.step != "memory" else 1
-        limit = None if question.judges else definition.max_tokens
-        model = definition.model if question.model is None else question.model
-        price: Price | None = price_at(endpoint, model)
-        priced = priced and price is not None
-        request = ModelRequest(model, question.messages, definition.temperature, limit, schema=question.schema)
-        longest = estimate_call(request, price)
-        prompt = prompt_tokens(request)
-        shortest_cost = 0.0 if price is None else price.cost(Usage(prompt, 0, 1))
-        for sums, count, tokens, cost in (
-            (least, question.least, prompt, shortest_cost),
-            (most, question.most, longest.tokens, longest.cost_usd or 0.0),
-        ):
-            sums[0] += count * times
-            sums[1] += count * times * tokens
-            sums[2] += count * times * cost
-    return _Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), priced)
-
-
-def _ways(
-    graph: TypedGraph, nodes: Sequence[PlannedNode], said: SetOutputs | None = None
-) -> Iterator[tuple[list[str], list[str]]]:
-    """For each way through the Decisions outside of composites the nodes that run in any case, and those that may run; or once
-    those of all ways, and those of any.
-    """
-    decisions = [node for node in graph.decisions if node.cases is not None and node.id not in graph.composites.inside]
-    if prod(len(node.cases.keys) for node in decisions if node.cases is not None) > _MOST_COMBINATIONS:
-        yield [node.node for node in nodes if node.runs], [node.node for node in nodes]
-        return
-    cases = [said.case(Visit(node.id)) if said else None for node in decisions]
-    ranges = [
-        range(len(node.cases.keys)) if case is None else (case,)
-        for node, case in zip(decisions, cases, strict=True)
-        if node.cases is not None
-    ]
-    for choice in product(*ranges):
-        chosen = {node.id: case for node, case in zip(decisions, choice, strict=True)}
-        state = live_state(graph, chosen)
-        truths = {node.node: state.runs(graph.by_id[node.node]) for node in nodes}
-        yield (
-            [name for name, runs in truths.items() if runs],
-            [name for name, runs in truths.items() if runs is not False],
-        )

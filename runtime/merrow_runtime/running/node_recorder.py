@@ -14,7 +14,7 @@ from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier import Chose, Closes, Inputs, Opens, Takes
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import Steps
-from merrow_runtime.running.scheduler import Finished
+from merrow_runtime.running.doing import Finished
 from merrow_runtime.store.contract import Failed, FrameEvent, FrameRecord, NodeRecord, RunJournal, Told
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
@@ -133,7 +133,7 @@ class NodeRecorder:
         return list(self._failed.items())
 
     def took(self, one: Takes) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
+        """See `merrow_runtime.running.doing.Watcher`."""
         node, visit, outcome, now = one.node, one.visit, one.outcome, _micro(time.time())
         before = self.made.get(one.source)
         if before is None:
@@ -172,13 +172,13 @@ class NodeRecorder:
         self._records.keep(record)
 
     def started(self, node: TypedNode, visit: Visit, clone: int | None) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
+        """See `merrow_runtime.running.doing.Watcher`."""
         self._telling.started(visit, node.operator, clone)
 
     def finished(
         self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None
     ) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
+        """See `merrow_runtime.running.doing.Watcher`."""
         failed = self._failed.get(visit) if self._failed else None
         if done.taken is not None and done.taken != visit.name:
             self.moved[done.taken, done.key] = _micro(time.time())
@@ -210,7 +210,7 @@ class NodeRecorder:
         self._keep(record, visit)
 
     def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
+        """See `merrow_runtime.running.doing.Watcher`."""
         now = _micro(time.time())
         self._keep(
             NodeRecord(
@@ -232,7 +232,7 @@ class NodeRecorder:
     def failed(
         self, node: TypedNode, visit: Visit, inputs: Inputs, failure: RunFailure, started: float, goes_on: str
     ) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
+        """See `merrow_runtime.running.doing.Watcher`."""
         account = self._account.of(visit)
         met = self._failed[visit] = failure.at(visit.node, visit.path)
         if goes_on == "fail":
@@ -267,11 +267,11 @@ class NodeRecorder:
         return failure if known is None else known[1]
 
     def opened(self, one: Opens) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
+        """See `merrow_runtime.running.doing.Watcher`."""
         self._keep_frame(one, "turn_started" if one.composite.kind == "loop" else "item_started")
 
     def closed(self, one: Closes) -> None:
-        """See `merrow_runtime.running.scheduler.Watcher`."""
+        """See `merrow_runtime.running.doing.Watcher`."""
         if one.failure is None:
             self._keep_frame(one, "turn_finished" if one.composite.kind == "loop" else "item_finished")
         else:

@@ -45,24 +45,24 @@ class NodesAtWork:
     around: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
 
     async def enter(self, start: Start) -> int | None:
-        """See `merrow_runtime.running.scheduler.Work.enter`."""
+        """See `merrow_runtime.running.doing.Work.enter`."""
         step = self.steps.get(start.node.index)
         agent = None if step is None else step.agent
         return None if agent is None else await self.clones.enter((self.workflow.place, agent.name), agent.instances)
 
     def leave(self, start: Start, clone: int) -> None:
-        """See `merrow_runtime.running.scheduler.Work.leave`."""
+        """See `merrow_runtime.running.doing.Work.leave`."""
         agent = self.steps[start.node.index].agent
         if agent is not None:
             self.clones.leave((self.workflow.place, agent.name), clone)
 
     def is_validated(self, node: TypedNode) -> bool:
-        """See `merrow_runtime.running.scheduler.Work.is_validated`."""
+        """See `merrow_runtime.running.doing.Work.is_validated`."""
         step = self.steps.get(node.index)
         return step is not None and step.validation is not None
 
     def on_error(self, node: TypedNode, failure: RunFailure | None = None) -> str:
-        """See `merrow_runtime.running.scheduler.Work.on_error`; without a ``failure`` what is done of most of them."""
+        """See `merrow_runtime.running.doing.Work.on_error`; without a ``failure`` what is done of most of them."""
         step = self.steps.get(node.index)
         if step is not None:
             return step.on_error if failure is None else _goes_on(step, failure)
@@ -72,12 +72,12 @@ class NodesAtWork:
         return self.workflow.analysis.settings.on_error or "fail" if said is None else str(said.value)
 
     def opened(self, one: Opens) -> None:
-        """See `merrow_runtime.running.scheduler.Work.opened`."""
+        """See `merrow_runtime.running.doing.Work.opened`."""
         if one.number == 1:
             self.budgets.begin(one)
 
     def judged(self, turn: Judge) -> Judged:
-        """See `merrow_runtime.running.scheduler.Work.judged`."""
+        """See `merrow_runtime.running.doing.Work.judged`."""
         name, settings = turn.composite.id, turn.settings
         try:
             until = settings.until is not None and holds(name, settings.until, turn.outputs)
@@ -87,11 +87,11 @@ class NodesAtWork:
         return Judged(turn.path, until, best, redo=turn.redo)
 
     async def spent(self, turn: Judge) -> bool:
-        """See `merrow_runtime.running.scheduler.Work.spent`."""
+        """See `merrow_runtime.running.doing.Work.spent`."""
         return await self.budgets.spent(turn, self.effects)
 
     def fallback(self, node: TypedNode) -> Outputs | None:
-        """See `merrow_runtime.running.scheduler.Work.fallback`."""
+        """See `merrow_runtime.running.doing.Work.fallback`."""
         step = self.steps.get(node.index)
         if step is None or step.fallback is None:
             return None
@@ -100,7 +100,7 @@ class NodesAtWork:
         return {port: [value] * step.samples for port, value in step.fallback.items()}
 
     def fallback_case(self, node: TypedNode) -> int | None:
-        """See `merrow_runtime.running.scheduler.Work.fallback_case`."""
+        """See `merrow_runtime.running.doing.Work.fallback_case`."""
         said = node.resolution.parameters.get("default")
         return None if said is None or node.cases is None else node.cases.choose(said.value)
 

@@ -22,7 +22,8 @@ from merrow_runtime.revising.reviser import CannotReviseError, Changes, Reviser
 from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.run import Execution, with_members
-from merrow_runtime.running.scheduler import Scheduler, ends_run
+from merrow_runtime.running.run_failures import ends_run
+from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.store.rows import text_of

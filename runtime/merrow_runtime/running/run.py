@@ -16,7 +16,8 @@ from merrow_runtime.provenance import Source, plain
 from merrow_runtime.running.node_recorder import NodeRecorder
 from merrow_runtime.running.overseer import Overseeing
 from merrow_runtime.running.resources import Resources
-from merrow_runtime.running.scheduler import InternalFailure, Scheduler
+from merrow_runtime.running.run_failures import InternalFailure
+from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunFailed, RunStatus
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage

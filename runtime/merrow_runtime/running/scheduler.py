@@ -9,19 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
-from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
-from merrow_runtime.errors import (
-    BudgetFailure,
-    EndpointFailure,
-    NodeFailure,
-    ReplayMiss,
-    RunFailure,
-    StoreFailure,
-    UsageFailure,
-)
+from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier import (
     Chose,
     Closes,
@@ -30,7 +21,6 @@ from merrow_runtime.frontier import (
     Failed,
     Frontier,
     Gave,
-    Inputs,
     Judge,
     Judged,
     OneNode,
@@ -42,126 +32,12 @@ from merrow_runtime.frontier import (
     Withdrawn,
 )
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
-from merrow_runtime.operators.base import Remembered
 from merrow_runtime.program.decision import decide
-from merrow_runtime.provenance import Source
-from merrow_runtime.records import record
+from merrow_runtime.running.doing import Finished, Watcher, Work
 from merrow_runtime.running.overseer import Overseer
-from merrow_runtime.usage import NOTHING, Usage
-from merrow_runtime.values import Outputs, Value
+from merrow_runtime.running.run_failures import ends_run, internal_failure
+from merrow_runtime.values import Value
 from merrow_runtime.visit import Visit
-
-
-class InternalFailure(NodeFailure):
-    """Not a node's failure but a fault of a program: ``__cause__`` has it."""
-
-    code = "internal"
-
-
-_ENDS_THE_RUN = (BudgetFailure, ReplayMiss, StoreFailure, UsageFailure, InternalFailure)
-"""Failures that are not a node's own."""
-
-
-@record(frozen=True, slots=True)
-class Finished:
-    """The outcome of a node. ``reused`` says that it comes from another run."""
-
-    outputs: Outputs
-    key: str | None = None
-    usage: Usage = NOTHING
-    reused: bool = False
-    memory: tuple[Remembered, ...] = ()
-    sources: tuple[Source, ...] = ()
-    why_no_call: str | None = None
-    validation: Mapping[str, Any] | None = None
-    """What its validator says of it; see `merrow_runtime.validation.verdicts.validation_record`."""
-    taken: str | None = None
-    """The visit of this run whose result it is."""
-    masked: bool = False
-    """Whether the outputs are not what was answered; see `merrow_runtime.running.masking`."""
-
-
-def ends_run(failure: RunFailure) -> bool:
-    """Whether a failure is of the run and not of a node, so that `on_error` says nothing about it."""
-    if isinstance(failure, EndpointFailure):
-        return (
-            failure.fatal and failure.model is None
-        )  # No other node could succeed either: defaults alone would hide that.
-    return isinstance(failure, _ENDS_THE_RUN)
-
-
-class Work(Protocol):
-    """What the scheduler asks of the engine about single nodes, and turns."""
-
-    def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
-        """Whether a node has its result from an earlier turn of a planned Call."""
-        ...
-
-    def answered_by_person(self, start: Start) -> tuple[Finished, int | None] | None:
-        """What a node gives that is not asked since a person set all of it, and the case of a Decision."""
-        ...
-
-    async def enter(self, start: Start) -> int | None:
-        """Wait until the agent of a node is free to do it; the number of its clone, None where the node has no agent."""
-        ...
-
-    def leave(self, start: Start, clone: int) -> None:
-        """A clone of the node's agent has done it."""
-        ...
-
-    async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
-        """Run a node with an operator; ``entries`` gives what there is to remember. Raises `RunFailure`."""
-        ...
-
-    def opened(self, one: Opens) -> None:
-        """A turn or an item begins."""
-        ...
-
-    def judged(self, turn: Judge) -> Judged:
-        """What is to be said of a turn, but for what it has used."""
-        ...
-
-    async def spent(self, turn: Judge) -> bool:
-        """Whether a Loop has used up what it may use. Raises `RunFailure`."""
-        ...
-
-    def is_validated(self, node: TypedNode) -> bool:
-        """Whether a validator judges what the node gives."""
-        ...
-
-    def on_error(self, node: TypedNode, failure: RunFailure) -> str:
-        """What is done where the node fails in this way: fail, skip or default."""
-        ...
-
-    def fallback(self, node: TypedNode) -> Outputs | None:
-        """The outputs of a node that failed and has a default."""
-        ...
-
-    def fallback_case(self, node: TypedNode) -> int | None:
-        """The case that a Decision which failed falls back to."""
-        ...
-
-
-class Watcher(Protocol):
-    """Who follows the visits; each method is called once per visit, in the order of what happens."""
-
-    def started(self, node: TypedNode, visit: Visit, clone: int | None) -> None: ...
-
-    def finished(
-        self, node: TypedNode, visit: Visit, inputs: Inputs, done: Finished, started: float, case: int | None
-    ) -> None: ...
-
-    def skipped(self, node: TypedNode, visit: Visit, reason: str) -> None: ...
-
-    def failed(
-        self, node: TypedNode, visit: Visit, inputs: Inputs, failure: RunFailure, started: float, goes_on: str
-    ) -> None: ...
-
-    def opened(self, one: Opens) -> None: ...
-
-    def closed(self, one: Closes) -> None: ...
-
-    def took(self, one: Takes) -> None: ...
 
 
 class _By(NamedTuple):
@@ -399,7 +275,7 @@ class Scheduler:
             except RunFailure as failure:
                 return self._failed(start, failure, started, by)
             except Exception as fault:  # noqa: BLE001 (as in `_run_one`: it is this node's, and the run ends in a sentence)
-                return self._failed(start, _internal(node.id, fault), started, by)
+                return self._failed(start, internal_failure(node.id, fault), started, by)
             return self._chose(start, case, started, by)
         arrived = [one for values in inputs.values() for one in values]
         if not arrived:
@@ -471,7 +347,7 @@ class Scheduler:
         except RunFailure as failure:
             return self._failed(start, failure, started, by)
         except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)
-            return self._failed(start, _internal(node.id, fault), started, by)
+            return self._failed(start, internal_failure(node.id, fault), started, by)
         if node.asks:
             return self._chose(start, case_words(node).index(str(done.outputs[CHOICE])), started, by, done)
         return self._gave(start, done, started, by)
@@ -486,7 +362,7 @@ class Scheduler:
         except RunFailure as failure:
             return Ended(failure)
         except Exception as fault:  # noqa: BLE001 (as in `_run_one`)
-            return Ended(_internal(turn.composite.id, fault))
+            return Ended(internal_failure(turn.composite.id, fault))
         else:
             return told
 
@@ -531,7 +407,7 @@ class Scheduler:
             self._withdrawn.discard(withdrawn)
             self._follow(self._frontier.tell(Withdrawn(withdrawn)))
         elif fault is not None:
-            self._frontier.tell(Ended(_internal(task.get_name(), fault)))
+            self._frontier.tell(Ended(internal_failure(task.get_name(), fault)))
             self._end_if_idle()
         elif self._done is not None and not self._done.done():
             self._done.cancel()  # Without this node the others would reach an end that is not one.
@@ -543,10 +419,3 @@ class Scheduler:
             return
         if self.overseer is None or not self.overseer.holds():
             self._done.set_result(None)
-
-
-def _internal(node: str, fault: BaseException) -> InternalFailure:
-    """A fault met at a node, as the failure that is reported."""
-    internal = InternalFailure.of(node, f"internal error, {type(fault).__name__}: {fault}")
-    internal.__cause__ = fault
-    return internal

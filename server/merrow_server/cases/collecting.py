@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from merrow_analysis.cases import ENDING
 from merrow_analysis.cases.reading import Case
-from merrow_analysis.cases.schema import ENDING
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import split_lines
 from merrow_optimizer.evaluation.cases.results import CaseResult

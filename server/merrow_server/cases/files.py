@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from merrow_analysis.cases.schema import ENDING
+from merrow_analysis.cases import ENDING
 from merrow_runtime.program.files import DIAGRAM_SUFFIXES, MARKDOWN_SUFFIXES
 
 RECORDING = ".replay.jsonl"

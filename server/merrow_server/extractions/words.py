@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from merrow_optimizer.extraction.plan import ExtractionPlan
-from merrow_runtime.running.forecast import Bounds
+from merrow_runtime.running.forecast_figures import Bounds
 from merrow_server.evaluations.tables import Style, bare
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from lsprotocol import types
 from pygls.uris import to_fs_path
 
-from merrow_analysis.cases.schema import ENDING
+from merrow_analysis.cases import ENDING
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.edits.difference import single_edit
 from merrow_analysis.text import (

@@ -11,7 +11,6 @@ from lsprotocol import types
 
 from merrow_analysis.ide.cursor import lookup
 from merrow_analysis.ide.texts import markup
-from merrow_analysis.places.box_places import range_of
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.work.run_results import NodeResult
 
@@ -82,6 +81,8 @@ def result_hints(server: MerrowServer, diagram: OpenDiagram, place: Range) -> It
         )
 
     for name, words in last.boxes.items():
+        from merrow_analysis.places.box_places import range_of
+
         subgraph = diagram.analysis.flow.subgraphs.get(name)
         position = None if subgraph is None else range_of(subgraph).end
         if position is not None and place.start <= position <= place.end:

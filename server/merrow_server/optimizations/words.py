@@ -22,7 +22,7 @@ from merrow_server.times import duration
 if TYPE_CHECKING:
     from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord
     from merrow_optimizer.search.held_out import HeldOutResult
-    from merrow_runtime.running.forecast import Bounds
+    from merrow_runtime.running.forecast_figures import Bounds
 
 _WIDEST = 60
 _MOST_ROWS = 40

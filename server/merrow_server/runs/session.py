@@ -19,7 +19,7 @@ from merrow_runtime.program.workspace import Surroundings
 from merrow_runtime.running.api import resume, start
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.run import Run, RunResult, broken
-from merrow_runtime.running.scheduler import InternalFailure
+from merrow_runtime.running.run_failures import InternalFailure
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.workflow import Workflow, check_workflow, restore
 from merrow_server.runs.channel import Channel, Json

@@ -22,7 +22,8 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import type_of_input
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
-from merrow_runtime.running.forecast import Forecast, dry_run
+from merrow_runtime.running.forecast import dry_run
+from merrow_runtime.running.forecast_figures import Forecast
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow

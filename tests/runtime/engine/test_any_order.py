@@ -17,7 +17,7 @@ from tests.workflows import workflows as of_all_operators
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, Workflow, check_workflow
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.running.forecast import Bounds
+from merrow_runtime.running.forecast_figures import Bounds
 from merrow_runtime.store.memory import MemoryStore
 
 MEMORIES = ("none", "all", "agent", "summary", "\n        last: 1", "\n        last: 2", "\n        tokens: 30")

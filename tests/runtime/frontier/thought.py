@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from merrow_analysis.graph.live_state import LiveState, live_state
-from merrow_analysis.graph.liveness.plan import feed_of
+from merrow_analysis.graph.liveness.waiting import feed_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_runtime.errors import NodeFailure

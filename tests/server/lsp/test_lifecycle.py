@@ -75,6 +75,10 @@ def test_initialize_needs_no_analysis() -> None:
     heavy = {
         "merrow_analysis.check",
         "merrow_analysis.syntax.parser",
+        "merrow_analysis.graph.flow",
+        "merrow_analysis.graph.nodes",
+        "merrow_analysis.definitions.operators",
+        "merrow_analysis.definitions.schema",
         "lark",
         "yaml",
         "nh3",

@@ -33,15 +33,15 @@ def check_agents(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about agents, and nodes that name one."""
     agents = context.settings.agents
     used: set[str] = set()
-    for index in context.graph.ranked:
-        name = agent_name(context.graph.resolutions[index])
+    for node in context.graph.at(context.graph.marks.agents):
+        name = agent_name(node.resolution)
         if name is None:
             continue
         used.add(name.casefold())
         if name.casefold() not in agents:
             near = closest(name, (agent.name for agent in agents.values()))
             used.add((near or "").casefold())
-            yield _unknown(context, context.graph.node(index), name, near)
+            yield _unknown(context, node, name, near)
     for key, agent in agents.items():
         place = context.place_of(("agents", agent.name)) if key not in used else None
         if place is not None:

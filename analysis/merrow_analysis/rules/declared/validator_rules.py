@@ -47,14 +47,13 @@ def check_validators(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about validators, and nodes that name one."""
     validators = context.settings.validators
     used: set[str] = set()
-    for index in context.graph.ranked:
-        said = context.graph.resolutions[index].parameters.get("validate")
-        for number, name in enumerate(names_in(None if said is None else said.value)):
+    for node in context.graph.at(context.graph.marks.validated):
+        for number, name in enumerate(names_in(node.resolution.parameters["validate"].value)):
             used.add(name.casefold())
             if name.casefold() not in validators:
                 near = closest(name, (one.name for one in validators.values()))
                 used.add((near or "").casefold())
-                yield _unknown(context, context.graph.node(index), name, number, near)
+                yield _unknown(context, node, name, number, near)
     for name, body in context.settings.validators_said.items():
         yield from _malformed(context, name, body)
         place = context.place_of(("validators", name)) if name.strip().casefold() not in used else None

@@ -12,7 +12,7 @@ from merrow_analysis.graph.boxes.words import EACH
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.frames import Unit, unit_edges
-from merrow_analysis.graph.liveness.plan import order_of
+from merrow_analysis.graph.liveness.waiting import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.box_kinds import box_kinds

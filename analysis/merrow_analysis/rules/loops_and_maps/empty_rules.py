@@ -9,7 +9,7 @@ from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.boxes.words import OVER
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
-from merrow_analysis.graph.liveness.plan import feed_of
+from merrow_analysis.graph.liveness.waiting import feed_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.skipping import any_skips, failing_away, skipping_key

@@ -9,7 +9,7 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import style
 
 if TYPE_CHECKING:
-    from merrow_runtime.running.forecast import Bounds, Forecast, PlannedNode
+    from merrow_runtime.running.forecast_figures import Bounds, Forecast, PlannedNode
 
 
 def forecast_lines(forecast: Forecast) -> Iterator[str]:

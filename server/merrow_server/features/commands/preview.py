@@ -20,17 +20,18 @@ the document, in the encoding that was agreed.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from merrow_analysis.definitions.operators import INTERFACE_STYLE
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide import picture as ide_picture
 from merrow_analysis.text import Position, Range
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.positions import character_at
+
+if TYPE_CHECKING:
+    from merrow_analysis.graph.nodes import TypedNode
 
 GRAPH = "merrow/graph"
 
@@ -112,6 +113,8 @@ def drawn(document: OpenDocument, number: int) -> dict[str, Any]:
 
 
 def _style(node: TypedNode) -> str | None:
+    from merrow_analysis.definitions.operators import INTERFACE_STYLE
+
     if node.spec is not None:
         return node.spec.style
     return None if node.kind == "unknown" else INTERFACE_STYLE

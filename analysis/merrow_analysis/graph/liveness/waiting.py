@@ -1,0 +1,205 @@
+"""What the nodes and Loops of a typed graph wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from merrow_analysis.graph.boxes.composites import Border
+from merrow_analysis.graph.boxes.words import OVER, Word
+from merrow_analysis.graph.decisions import Cases
+from merrow_analysis.graph.liveness.conditions import NEVER, Condition
+from merrow_analysis.graph.liveness.live_nodes import Feed, LiveLoop, Liveness, LiveNode
+from merrow_analysis.graph.model import Graph
+from merrow_analysis.graph.placing.placement import Placement, PortFeed
+from merrow_analysis.graph.records import EdgeRecord
+from merrow_analysis.graph.resolve import NodeKind
+
+
+class PlanNode(Protocol):
+    """What a plan asks of a node (`TypedNode`)."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def kind(self) -> NodeKind: ...
+    @property
+    def placement(self) -> Placement: ...
+    @property
+    def cases(self) -> Cases | None: ...
+    @property
+    def asks(self) -> bool: ...
+    @property
+    def lists(self) -> Sequence[Sequence[PlanEdge]]: ...
+    @property
+    def incoming(self) -> Sequence[PlanEdge]: ...
+    @property
+    def passes(self) -> Sequence[Sequence[tuple[PlanEdge, PortFeed]]]: ...
+    def sources(self, port: str) -> Sequence[PlanEdge]: ...
+
+
+class PlanEdge(Protocol):
+    """What a plan asks of an edge (`TypedEdge`)."""
+
+    @property
+    def source(self) -> PlanNode: ...
+    @property
+    def target(self) -> PlanNode: ...
+    @property
+    def case(self) -> int | None: ...
+    @property
+    def feeds(self) -> Sequence[PortFeed]: ...
+    @property
+    def word(self) -> Word | None: ...
+    @property
+    def border(self) -> Border: ...
+    @property
+    def out_of(self) -> str | None: ...
+
+
+class PlanGraph(Protocol):
+    """What a plan asks of a graph (`TypedGraph`)."""
+
+    @property
+    def core(self) -> Graph: ...
+    @property
+    def again_records(self) -> Sequence[EdgeRecord]: ...
+    @property
+    def over(self) -> Sequence[PlanEdge]: ...
+    @property
+    def lists(self) -> Mapping[str, Sequence[PlanEdge]]: ...
+    def node(self, index: int) -> PlanNode: ...
+    def edge(self, record: EdgeRecord) -> PlanEdge: ...
+
+
+def order_of(edge: PlanEdge) -> Feed:
+    """The order that an edge brings, whatever else it does."""
+    case = edge.case if edge.source.kind == "decision" else None
+    return Feed(edge.source.index, case, over=_over(edge), out_of=edge.out_of)
+
+
+def _over(edge: PlanEdge) -> str | None:
+    """The Loop whose turns must have run out for an edge to be taken."""
+    return edge.border.left[0] if edge.word == OVER else None
+
+
+def is_gate(edge: PlanEdge) -> bool:
+    """Whether an edge says that its target runs or not. What has left a Map is a plain list, and says nothing."""
+    return (edge.source.kind == "decision" or edge.word == OVER) and edge.out_of is None
+
+
+def feeds_of(edge: PlanEdge, port: str) -> tuple[Feed, ...]:
+    """What an edge brings to a port: one value, or several that an asking Decision passes on."""
+    source = edge.source
+    if source.kind != "decision":
+        return (order_of(edge),)
+    if source.placement.signature.passes is not None:
+        return tuple(feed_of(edge, feed) for feed in edge.feeds if feed.port == port)
+    # A port that a Decision without a value should feed has an error of its own, and counts as fed.
+    return (replace(order_of(edge), carries=source.placement.signature.has_value),)
+
+
+def feed_of(edge: PlanEdge, feed: PortFeed) -> Feed:
+    """One value on an edge."""
+    source = edge.source
+    if source.kind != "decision":
+        return order_of(edge)
+    return replace(order_of(edge), carries=source.placement.signature.has_value, passed=feed.passed)
+
+
+def _feeds(node: PlanNode, port: str) -> tuple[Feed, ...]:
+    return tuple(feed for edge in node.sources(port) for feed in feeds_of(edge, port))
+
+
+def waiting_for(node: PlanNode, live: Liveness[Condition]) -> LiveNode:
+    """What ``node`` waits for; ``live`` says what its sources do."""
+    alone = waiting_alone(node)
+    return _with_others(node, alone, live) if alone.gates else alone
+
+
+def waiting_alone(node: PlanNode) -> LiveNode:
+    """What ``node`` waits for, without the other branches of a merge."""
+    if node.kind == "input":
+        return LiveNode(node.index)
+    gates = tuple([order_of(edge) for edge in node.incoming if is_gate(edge)])
+    if node.kind == "unknown":
+        plain = tuple([order_of(edge) for edge in node.incoming if not is_gate(edge)])
+        return LiveNode(node.index, (plain,) if plain and not gates else (), gates)
+    # A port that nothing feeds has an error of its own, or a parameter's value.
+    required = tuple(feeds for port in node.placement.required if (feeds := _feeds(node, port)))
+    # Without a list to take apart a Map has no items.
+    required += tuple(tuple(feed for edge in edges for feed in _brought(edge)) for edges in node.lists)
+    if node.cases is None:
+        return LiveNode(node.index, required, gates)
+    passed = tuple([tuple([feed_of(*one) for one in ones]) for ones in node.passes]) if node.asks else ()
+    return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys), passes=passed)
+
+
+def _brought(edge: PlanEdge) -> tuple[Feed, ...]:
+    """All that an edge brings, or its order alone."""
+    return tuple(feed_of(edge, feed) for feed in edge.feeds) or (order_of(edge),)
+
+
+def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
+    """What says of each Loop whether it goes on."""
+    boxes = graph.core.composites
+    again: dict[str, list[Feed]] = {box.id: [] for box in boxes if box.kind == "loop"}
+    leads_out: dict[str, list[Feed]] = {name: [] for name in again}
+    for record in graph.again_records:
+        border = boxes.border(record.source, record.target)
+        if border.scope in again:
+            again[border.scope].append(_order_of_again(graph, record, border))
+    for edge in _ways_out(graph) if again else ():
+        own = _over(edge)
+        for box in edge.border.left:
+            if boxes.boxes[box].kind == "map":
+                break  # a plain list from here on
+            if box != own:
+                leads_out[box].append(order_of(edge))
+    return {
+        name: LiveLoop(name, tuple(feeds), tuple(leads_out[name]), "until" in boxes.boxes[name].parameters)
+        for name, feeds in again.items()
+    }
+
+
+def _order_of_again(graph: PlanGraph, record: EdgeRecord, border: Border) -> Feed:
+    """`order_of` an ``again`` edge, of which there may be hundreds; without an object for each."""
+    source = graph.core.handles[record.source]
+    if graph.core.resolutions[source].kind == "decision":
+        return order_of(graph.edge(record))
+    maps = graph.core.composites.maps(border.left) if border.left else ()
+    return Feed(source, None, out_of=maps[-1] if maps else None)
+
+
+def _ways_out(graph: PlanGraph) -> list[PlanEdge]:
+    """The edges of the flat picture that may end a Loop: those out of Decisions, and those with ``over``; in the text's order."""
+    core = graph.core
+    found = {edge for name in _names(core) for edge in core.out_of(name)}
+    found.update(edge for edge, said in core.words.items() if said.word == OVER)
+    return [graph.edge(record) for record in sorted(found, key=core.chart.numbers.__getitem__)]
+
+
+def _names(core: Graph) -> Iterator[str]:
+    """The ids of the Decisions in composites."""
+    for index in core.marks.decisions:
+        record = core.records[index]
+        if record is not None and record.id in core.composites.inside:
+            yield record.id
+
+
+def lists_taken_apart(graph: PlanGraph) -> dict[str, tuple[Feed, ...]]:
+    """What brings the items of each Map."""
+    return {name: tuple([feed for edge in edges for feed in _brought(edge)]) for name, edges in graph.lists.items()}
+
+
+def _with_others(node: PlanNode, waiting: LiveNode, live: Liveness[Condition]) -> LiveNode:
+    taken = live.any_taken(waiting.gates)
+    others = tuple(
+        feed
+        for edge in node.incoming
+        if not is_gate(edge) and edge.source.index in live.runs
+        for feed in (order_of(edge),)
+        if live.algebra.both(live.alive(feed), taken) == NEVER
+    )
+    return replace(waiting, others=others)

@@ -1,0 +1,62 @@
+"""The outputs of nodes that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from merrow_analysis.graph.decisions import KIND
+from merrow_analysis.graph.nodes import TypedNode
+from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.operators.formats.planned import EMPTY
+from merrow_runtime.operators.formats.shapes import Shape, coerce, is_of
+from merrow_runtime.values import VALUE, Outputs, Value, canonical
+
+
+def plain_value(value: object, node: TypedNode, key: str) -> Value:
+    try:
+        canonical(value)
+    except (ValueError, TypeError, RecursionError):
+        raise UsageFailure.of(node.id, f"`{key}` has a value that JSON doesn't know; write it otherwise.") from None
+    return value  # type: ignore[return-value]
+
+
+def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:
+    """The outputs of a node that failed, by ``default:``, a value of its first output or a mapping of outputs to values.
+
+    Outputs that it says nothing of are empty ones of their type.
+    """
+    if said.get("default") is None:
+        raise UsageFailure(
+            f"Node {node.id} has `on_error: default` and no `default:` to continue with; write one.", node=node.id
+        )
+    value = plain_value(said["default"], node, "default")
+    first = next(iter(shapes))
+    whole = is_of(value, shapes[first]) and shapes[first].kind == "record"
+    by_output = isinstance(value, dict) and value and value.keys() <= shapes.keys() and not whole
+    given = value if isinstance(value, dict) and by_output else {first: value}
+    outputs: Outputs = {}
+    for name, shape in shapes.items():
+        try:
+            outputs[name] = coerce(given[name], shape) if name in given else _empty(shape)
+        except AnswerFailure as problem:
+            raise UsageFailure.of(
+                node.id, f"its `default:` can't be its output {name} ({shape.type}): {problem}"
+            ) from None
+    return outputs
+
+
+def empties(shapes: Mapping[str, Shape]) -> Outputs:
+    return {name: _empty(shape) for name, shape in shapes.items()}
+
+
+def _empty(shape: Shape) -> Value:
+    if shape.kind == "list":
+        return []
+    if shape.kind == "words":
+        return shape.words[0]
+    if shape.kind == "record":
+        return {name: _empty(part) for name, part in shape.parts}
+    if shape.kind == "union":
+        name, part = shape.parts[0]
+        return {KIND: name, VALUE: _empty(part)}
+    return {"bool": False, "number": 0, "json": None, "workflow": EMPTY}.get(shape.kind, "")
