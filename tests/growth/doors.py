@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from itertools import islice
-from random import Random
 from typing import Any
 
 from tests.growth.shapes import Shape
@@ -18,7 +17,8 @@ from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.markdown import find_fences
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import apply_edits, split_lines
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw, moves
+from merrow_optimizer.mutations.moves import DEFAULT, changes
+from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.repair.search import Search
 from merrow_runtime.compiling.compiler import compile_workflow
 from merrow_runtime.errors import RunFailure
@@ -203,13 +203,12 @@ def _menu_of_steps(it: Opened) -> None:
 
 
 def _mutate(it: Opened) -> None:
-    """The first moves, and some drawn at random."""
+    """The first changes that might be made, each looked at. How many are looked at until one is safe depends on the text."""
     for text in it.diagrams[:1]:
-        analysis, random = analyse(text), Random(1)
-        for _ in islice(moves(analysis, Choice(OPERATORS, max_nodes=100_000)), 5):
-            pass
-        for _ in range(3):
-            draw(analysis, random, Choice(OPERATORS, max_nodes=100_000))
+        analysis = analyse(text)
+        if why_unchangeable(analysis) is None:
+            for change in islice(changes(Original(analysis)), 60):
+                DEFAULT.make_if_safe(change)
 
 
 def _repair(it: Opened) -> None:
