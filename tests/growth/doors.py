@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from tests.growth.shapes import Shape
@@ -15,6 +17,14 @@ from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.markdown import find_fences
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import apply_edits, split_lines
+from merrow_optimizer.mutations.moves import DEFAULT, changes
+from merrow_optimizer.mutations.original import Original, why_unchangeable
+from merrow_optimizer.repair.search import Search
+from merrow_runtime.compiling.compiler import compile_workflow
+from merrow_runtime.errors import RunFailure
+from merrow_runtime.models.offline import OfflineEndpoint
+from merrow_runtime.running.forecast import dry_run
+from merrow_runtime.workflow import check_workflow
 
 REFUSALS = (-32803, -32602)
 """Errors by which the server says in its own words that there is no answer."""
@@ -169,6 +179,58 @@ def _repair_all(it: Opened) -> None:
     _resolve(it, it.ask("textDocument/codeAction", it.document | {"range": it.whole, "context": context}))
 
 
+def _chosen(it: Opened, place: Json, *only: str) -> None:
+    """What a reader is offered who opens the menu at a range, of some kinds or of all."""
+    here = [found for found in it.diagnostics if found["range"]["start"]["line"] == place["start"]["line"]]
+    context: Json = {"diagnostics": here, "triggerKind": 1}
+    _resolve(it, it.ask("textDocument/codeAction", it.document | {"range": place, "context": context | _only(only)}))
+
+
+def _only(kinds: tuple[str, ...]) -> Json:
+    return {"only": list(kinds)} if kinds else {}
+
+
+def _menu(it: Opened) -> None:
+    for line in sorted({0, it.middle, len(it.lines) - 1}):
+        place = {"line": line, "character": min(2, len(it.lines[line].rstrip("\r\n")))}
+        _chosen(it, {"start": place, "end": place})
+
+
+def _menu_of_steps(it: Opened) -> None:
+    """What makes operators of the steps on two lines."""
+    start, end = {"line": it.middle, "character": 0}, {"line": it.middle + 2, "character": 0}
+    _chosen(it, {"start": start, "end": end}, "refactor.extract.operator", "refactor.rewrite.operator")
+
+
+def _mutate(it: Opened) -> None:
+    """The first changes that might be made, each looked at. How many are looked at until one is safe depends on the text."""
+    for text in it.diagrams[:1]:
+        analysis = analyse(text)
+        if why_unchangeable(analysis) is None:
+            for change in islice(changes(Original(analysis)), 60):
+                DEFAULT.make_if_safe(change)
+
+
+def _repair(it: Opened) -> None:
+    """The first steps of a search, which goes on for as long as it may."""
+    for text in it.diagrams[:1]:
+        search = Search(text, clock=lambda: 0.0)
+        for _ in range(5):
+            search.advance()
+
+
+def _compile(it: Opened) -> None:
+    for text in it.diagrams[:1]:
+        with contextlib.suppress(RunFailure):
+            compile_workflow(check_workflow(text, name="flow.mmd"), "runtime")
+
+
+def _dry_run(it: Opened) -> None:
+    for text in it.diagrams[:1]:
+        with contextlib.suppress(RunFailure):
+            dry_run(check_workflow(text, name="flow.mmd"), endpoint=OfflineEndpoint()).to_json()
+
+
 def _lenses(it: Opened) -> None:
     for lens in (it.ask("textDocument/codeLens", it.document) or [])[:6]:
         it.ask("codeLens/resolve", lens)
@@ -210,6 +272,10 @@ DOORS: dict[str, Door] = {
     "parse": lambda it: [parse_record(text) for text in it.diagrams],
     "fmt": _fmt,
     "metrics": _metrics,
+    "mutate": _mutate,
+    "repair": _repair,
+    "compile": _compile,
+    "dry run": _dry_run,
     "open": lambda it: it.open(),  # the doors below need it
     "edit a line in the middle": lambda it: it.edit(it.middle, "w "),
     "edit the first line": lambda it: it.edit(0, "w"),
@@ -240,6 +306,8 @@ DOORS: dict[str, Door] = {
     "formatting": _of_document("textDocument/formatting", **_LAYOUT),
     "range formatting": _of_range("textDocument/rangeFormatting", **_LAYOUT),
     "code actions": _actions,
+    "the menu": _menu,
+    "the menu of steps": _menu_of_steps,
     "code actions of all": _all_actions,
     "fix all": _repair_all,
     "workspace symbols": lambda it: it.ask("workspace/symbol", {"query": ""}),

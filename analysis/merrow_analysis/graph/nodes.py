@@ -214,7 +214,8 @@ class TypedNode:
         """
         signature = self.placement.signature
         if self.cases is not None:
-            return {label: signature.kind_of(label) or signature.value for label in self.cases.labels}
+            kinds = dict(signature.kinds)
+            return {label: kinds.get(label.strip().casefold()) or signature.value for label in self.cases.labels}
         return dict(signature.outputs)
 
     @property

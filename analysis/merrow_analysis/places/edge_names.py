@@ -102,7 +102,7 @@ def _names(edge: TypedEdge, arrow: Arrow, block: Block) -> Iterator[Occurrence]:
     path = split(output)
     if source.kind == "decision":
         signature = source.placement.signature
-        yield from fields_along(source.types, signature.kind_of(said.case) or signature.value, path, block)
+        yield from fields_along(source.types, signature.carried(said.case), path, block)
     else:
         yield from outputs_along(source, path, block)
 

@@ -303,6 +303,31 @@ def test_hints_say_how_types_change_and_which_bounds_hold() -> None:
     assert 'subgraph REFINE["Loop (max: 4, until: REVIEW.result)"]' not in by_text
 
 
+@pytest.mark.parametrize("kind", ["Query", "Found"])
+def test_what_leaves_a_map_is_of_the_kind_of_its_case(kind: str) -> None:
+    text = f"""---
+workflow:
+  types: {{Query: Text, Found: {{title: Text}}, Step: Query | Found}}
+---
+flowchart TD
+    PROBLEM([Problem]) -->|input| LIST -->|each:input| THINK
+    LIST@{{ op: Custom, prompt: List., returns: "list[Text]" }}
+    subgraph EACH["Map ()"]
+        THINK@{{ op: Custom, prompt: Think., returns: Step }}
+        WHICH{{Which?}}:::DecisionOp
+        THINK --> WHICH
+    end
+    WHICH --<|>>|{kind}| ALL[Assemble]
+    ALL --> RETURN([Return])
+"""
+    here = marked(text)
+    found = hover(here.analysis, here.position)
+    assert found is not None
+    assert f"as a list: {kind} becomes list[{kind}]." in found.text.plain()
+    line = inlay_hints(here.analysis, Range(Position(here.position.line, 0), Position(here.position.line, 99)))
+    assert [one.text for one in line] == [f"results: {kind} → list[{kind}]"]
+
+
 def coloured(text: str, line: str) -> list[tuple[str, str]]:
     number = next(number for number, one in enumerate(text.split("\n")) if one.strip() == line)
     whole = text.split("\n")[number]

@@ -14,7 +14,7 @@ from tests.optimizer.extraction.planted import World
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.libraries import read_library
 from merrow_optimizer.extraction.asking import TRIES
-from merrow_optimizer.extraction.deepening import Ground, read_step
+from merrow_optimizer.extraction.deepening import Ground, distinct, read_step
 from merrow_optimizer.extraction.kinds import merged, signature, unifies
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.pooling import Deepened
@@ -240,6 +240,16 @@ GROUND = [
             "one or two words",
         ),
         (["A", "B", "C", "D"], mapping(("One", "A", ""), ("Two", "B", ""), ("Three", "C", "")), "never add one"),
+        (
+            ["All", "ALL"],
+            mapping(("One", "All", ""), ("Two", "All", ""), ("Three", "ALL", "")),
+            "Two operators are called ALL",
+        ),
+        (
+            ["All", "End"],
+            mapping(("One", "All", ""), ("ONE", "End", ""), ("Two", "All", ""), ("Three", "End", "")),
+            "One is mapped twice",
+        ),
     ],
 )
 def test_mappings_that_go_back(operators: list[str], said: list[Any], told: str) -> None:
@@ -252,13 +262,17 @@ def test_mappings_that_go_back(operators: list[str], said: list[Any], told: str)
     assert told in str(found.value)
 
 
+def test_names_that_differ_in_case_alone_get_numbers() -> None:
+    assert distinct(["Plan", "PLAN", "plan2", "Other", "plan"]) == ["Plan", "PLAN2", "plan22", "Other", "plan3"]
+
+
 def test_a_total_mapping_is_taken() -> None:
     ground = Ground(
         GROUND, {one: GROUND[one].signature for one in range(3)}, {0: [], 1: [], 2: []}, CaseLeaks([], is_code=False)
     )
     said = {
         "operators": [{"name": "Make Plan", "prompt": "Plan."}],
-        "mapping": mapping(("One", "make plan", ""), ("Two", "MakePlan", ""), ("Three", None, "rare")),
+        "mapping": mapping(("ONE", "make plan", ""), ("two", "MAKEPLAN", ""), ("Three", None, "rare")),
     }
     operators, mapped = read_step(said, GROUND, ground)
     assert [(one.name, str(one.signature), one.sources) for one in operators] == [

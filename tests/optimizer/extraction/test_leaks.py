@@ -10,6 +10,7 @@ import pytest
 from tests.shared import SHARED
 
 from merrow_optimizer.evaluation.data import read_items
+from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.extraction.cases import Case
 from merrow_optimizer.extraction.leaks import CaseLeaks, answer_words
 from merrow_optimizer.extraction.refused import Refused
@@ -113,3 +114,8 @@ def test_what_three_cases_share_is_nobodys(tmp_path: Path) -> None:
     assert not is_refused(CaseLeaks(cases, is_code=False), "Find the sum of all digits.", "a0")
     assert is_refused(CaseLeaks(cases[:2], is_code=False), "Find the sum of all digits.", cases[0].id)
     assert is_refused(CaseLeaks(cases, is_code=False), "Of all digits, given amber things.", "a0")
+
+
+@pytest.mark.parametrize("name", ["problem", "PROBLEM", "Problem"])
+def test_the_problem_of_a_case_is_found_however_its_input_is_spelt(name: str) -> None:
+    assert Case(Item("1", {name: "How many?"}, "3"), "Three.").problem == "How many?"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.optimizer.search.searching import Words, begin, draft, run
 
 from merrow_optimizer.search.candidates import START, Draft, Draw
+from merrow_optimizer.search.engine import Search
 from merrow_optimizer.search.experience import experience, favour
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.stopping import Convergence
@@ -116,17 +117,30 @@ def test_crossover_begins_at_its_round(seed: int, begins: int) -> None:
     assert len(search.history.drafts) == 12
 
 
-def test_a_new_crown_answers_again_before_it_is_compared() -> None:
-    search = begin("climb", seed=4, items=64, repeats=2, evaluations=3_000)
+def climbed(repeats: int) -> Search:
+    search = begin("climb", seed=4, items=64, repeats=repeats, evaluations=3_000)
     search.strategy = Climb(Words(), ClimbSettings())
     chance = Random(5)
     while (draw := search.next()) is not None:
+        assert draw.places
         # The first half of the alphabet helps, the second half ruins a workflow.
         word = search.history.drafts[draw.candidate].key[1:]
         right = 0.05 if any(letter > "m" for letter in word) else 0.5 + 0.05 * min(len(word), 8)
         search.outcome(draw.number, [float(chance.random() < right) for _ in draw.places])
+    return search
+
+
+def test_a_new_crown_answers_again_before_it_is_compared() -> None:
+    search = climbed(repeats=2)
     again = {draw.candidate for draw in search.history.draws if any(place.repeat for place in draw.places)}
     assert again
     assert START not in again
     whole = [number for number, asked in enumerate(search.history.asked[:-1]) if asked >= 64]
     assert 1 < len(whole) < len(search.history.drafts) / 2
+
+
+def test_where_an_answer_is_always_the_same_no_crown_is_asked_again() -> None:
+    search = climbed(repeats=1)
+    assert search.crown != START
+    assert not any(place.repeat for draw in search.history.draws for place in draw.places)
+    assert sum(search.history.asked) > 2_000

@@ -65,6 +65,10 @@ class Signature(NamedTuple):
         key = (case or "").strip().casefold()
         return next((kind for name, kind in self.kinds if name == key), None)
 
+    def carried(self, case: str | None) -> Type | None:
+        """The type of what a case of a Decision carries."""
+        return self.kind_of(case) or self.value
+
 
 UNKNOWN = Signature(known=False)
 """What isn't known of a node; nothing is reported against its edges."""

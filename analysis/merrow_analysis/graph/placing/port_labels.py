@@ -38,7 +38,7 @@ def _with_field(label: EdgeLabel, source: Signature, types: TypeTable) -> EdgeLa
     if label.after or (label.port is None and not written.endswith(":")):
         return label
     case, _, field = (part.strip() for part in written.removesuffix(":" if label.port is None else "").rpartition(":"))
-    carried = source.kind_of(case) or source.value
+    carried = source.carried(case)
     if not case or carried is None or types.field_at(carried, field) is None:
         return label
     return EdgeLabel(field, label.port, case)

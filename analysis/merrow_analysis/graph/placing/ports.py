@@ -275,7 +275,7 @@ class _Placer:
     def _carried(self, edge: int) -> Type | None:
         """The type of what a case edge carries: the Decision's value, the kind that its case is for, or a field of it."""
         source, label = self.sources[edge], self.labels[edge]
-        carried = source.kind_of(label.case) or source.value
+        carried = source.carried(label.case)
         return carried if label.output is None or carried is None else self.types.field_at(carried, label.output)
 
     # Ports

@@ -71,8 +71,8 @@ def _carried(graph: TypedGraph, decision: TypedNode, head: str) -> list[Value]:
     if not signature.has_value:
         return []
     if not colon:
-        return [Value("", signature.kind_of(head) or signature.value)]
-    whole = signature.kind_of(case) or signature.value
+        return [Value("", signature.carried(head))]
+    whole = signature.carried(case)
     return [Value(field.strip(), None if whole is None else graph.types.field_at(whole, field.strip()))]
 
 

@@ -183,7 +183,7 @@ def edge_notes(graph: TypedGraph, edge: TypedEdge) -> list[Inline]:
         found.append((Code("over"), ": taken only when the turns of ", Code(edge.left[0]), " ran out."))
     elif edge.word == "first":
         found.append((Code("first"), ": gives way in turns in which an ", Code("again"), " edge brings something."))
-    given = _given(edge)
+    given = _given(edge) if edge.raised or edge.lowered is not None else None
     if edge.word == "each" and edge.lowered is not None:
         before = given if not edge.raised else None
         line = (
@@ -202,20 +202,19 @@ def edge_notes(graph: TypedGraph, edge: TypedEdge) -> list[Inline]:
 
 def change_of(edge: TypedEdge) -> str | None:
     """How a type changes on an edge that enters or leaves a Map, as ``list[Task] → Task``; None where it does not."""
-    given = _given(edge)
-    if given is None or edge.type is None or not (edge.raised or edge.lowered):
+    if edge.type is None or not (edge.raised or edge.lowered):
         return None
-    return f"{given} → {edge.type}"
+    given = _given(edge)
+    return None if given is None else f"{given} → {edge.type}"
 
 
 def _given(edge: TypedEdge) -> str | None:
     """The type of what an edge brings, where it starts."""
     if not edge.feeds:
         return None
-    outputs = edge.source.outputs
     if edge.source.kind == "decision":
-        return next(iter(outputs.values()), None)
-    return outputs.get(edge.feeds[0].output or "")
+        return edge.source.placement.signature.carried(edge.case_label)
+    return edge.source.outputs.get(edge.feeds[0].output or "")
 
 
 def _change(before: str | None, after: str | None) -> Inline:
