@@ -31,8 +31,8 @@ def _around(workflow_text: WorkflowText, name: str, box: Wrapping) -> list[Repla
     return [workflow_text.above(place, [f'subgraph {name}["{box.title}"]']), workflow_text.below(place, ["end"])]
 
 
-def with_parameter(workflow_text: WorkflowText, box: Composite, key: str, value: int) -> Replacement:
-    """The edit that writes a number for a parameter of a box, where it is said or else in the title. Raises
+def with_parameter(workflow_text: WorkflowText, box: Composite, key: str, value: int | str) -> Replacement:
+    """The edit that writes a number or a word for a parameter of a box, where it is said or else in the title. Raises
     `CannotWriteError`.
     """
     said = box.parameters.get(key)

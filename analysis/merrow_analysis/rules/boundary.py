@@ -41,13 +41,15 @@ def find_boundary(graph: TypedGraph) -> Boundary:
     lost_inputs = [name for name in wanted_inputs if name not in nodes]
     lost_outputs = [name for name in wanted_outputs if name not in nodes]
     stand_ins: dict[str, TypedNode] = {}
+    wanted = {*wanted_inputs, *wanted_outputs}
     if lost_inputs:
-        first = _stand_in(lost_inputs[0], graph.at(graph.shape.roots), "input", _START_WORDS)
+        roots = (node for node in graph.at(graph.shape.roots) if node.id not in wanted)
+        first = _stand_in(lost_inputs[0], roots, "input", _START_WORDS)
         if first is not None:
             stand_ins[lost_inputs[0]] = first
     if lost_outputs:
         taken = set(stand_ins.values())
-        last = [node for node in graph.at(graph.shape.sinks) if node not in taken]
+        last = [node for node in graph.at(graph.shape.sinks) if node not in taken and node.id not in wanted]
         found = _stand_in(lost_outputs[0], last, "output", _END_WORDS)
         if found is not None:
             stand_ins[lost_outputs[0]] = found

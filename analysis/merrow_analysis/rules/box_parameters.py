@@ -22,8 +22,8 @@ from merrow_analysis.rules.key_rules import (
     label_findings,
     metadata_findings,
 )
-from merrow_analysis.rules.reporting import report
-from merrow_analysis.text import Range
+from merrow_analysis.rules.reporting import fix, report
+from merrow_analysis.text import Range, TextEdit
 
 _KEYS: Mapping[CompositeKind, Mapping[str, Fragment]] = {"loop": LOOP_KEYS, "map": MAP_KEYS}
 _NAMES: Mapping[CompositeKind, str] = {"loop": "a Loop", "map": "a Map"}
@@ -68,7 +68,14 @@ def _bounds(group: Subgraph) -> Iterator[Diagnostic]:
     message = f"{group.id}: `min` is {least:g}, but there are at most {most:g} items; lower `min` or raise `max`."
     key = "min" if "min" in said else "max"
     place = value_range(group, key, said[key]) if key in said else group.range
-    yield report(WRONG_VALUE, place, message)
+    better = {"min": most, "max": least}
+    written = [(name, value_range(group, name, said[name])) for name in ("min", "max") if name in said]
+    fixes = [
+        fix(f"Write {name}: {better[name]:g}", [TextEdit(where, f"{better[name]:g}")], safe=False)
+        for name, where in written
+        if where != group.range
+    ]
+    yield report(WRONG_VALUE, place, message, fixes=fixes)
 
 
 def value_range(group: Subgraph, key: str, said: Parameter) -> Range:
@@ -105,9 +112,13 @@ def _diagnostic(group: Subgraph, finding: Finding) -> Diagnostic:
 
 
 def _fixes(group: Subgraph, finding: Finding, place: Range) -> Iterator[Fix]:
+    yield from finding.fixes(said_by_box(group), place)
+
+
+def said_by_box(group: Subgraph) -> Said:
+    """What a subgraph says."""
     label = group.label
     known = label is not None and group.block.text.find(group.title, *label.span) != -1
-    said = Said(
+    return Said(
         group.title if known else None, lambda span: title_range(group, span), group.metadata, drawn_elsewhere=True
     )
-    yield from finding.fixes(said, place)

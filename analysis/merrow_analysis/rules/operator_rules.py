@@ -159,7 +159,9 @@ def _disagreement(context: GraphContext, node: TypedNode, problem: NodeProblem) 
     related = [
         Related(claim_range(node.flow, claim), f"{_PLACES[claim.place]} says {_name(claim)}") for claim in others
     ]
-    specs = list(dict.fromkeys(claim.spec for claim in problem.claims if claim.spec is not None))
+    # A class is often given to several nodes at once; what a node says of itself is more likely meant.
+    said = sorted(problem.claims, key=lambda claim: claim.place == "class")
+    specs = list(dict.fromkeys(claim.spec for claim in said if claim.spec is not None))
     fixes = agree(context, OPERATOR_DISAGREEMENT, node, specs)
     return report(OPERATOR_DISAGREEMENT, claim_range(node.flow, first), message, related=related, fixes=fixes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
@@ -17,15 +18,16 @@ from merrow_analysis.rules.boundary import Boundary
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import unroll_once
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
-from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
-from merrow_analysis.rules.fixes.loop_fixes import loop_around
+from merrow_analysis.rules.fixes.loop_fixes import looped
 from merrow_analysis.rules.fixes.path_fixes import (
     add_input,
     add_output,
+    beside_inputs,
     feed_node,
     feed_output,
     lead_on,
     lead_to_all,
+    remove_input,
 )
 from merrow_analysis.rules.registry import Family, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
@@ -142,8 +144,7 @@ def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
     """Make a Loop of a node that leads to itself, or take the edge away. A Decision alone has nothing new to decide on."""
     node = context.graph.by_id[edge.record.source]
     if node.kind != "decision":
-        made = loop_around(context, [node.index])
-        yield from asked(context).sound(SELF_LOOP, made, what_edges_bring)
+        yield from looped(context, SELF_LOOP, [node.index])
     yield from remove_edge(context, SELF_LOOP, edge, reveals=_off_the_path)
 
 
@@ -255,8 +256,7 @@ _MOST_CUT = 4
 
 def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[FlowEdge]) -> Iterator[Fix]:
     """Draw a Loop around a cycle, or take one of its edges away: first the one that comes last in the text."""
-    made = loop_around(context, component, last=edges[0].record)
-    yield from asked(context).sound(CYCLE, made, what_edges_bring)
+    yield from looped(context, CYCLE, component, last=edges[0].record)
     yield from unroll_once(context, CYCLE, {context.graph.node(index).id for index in component}, edges[0])
     for edge in edges[:_MOST_CUT]:
         yield from remove_edge(context, CYCLE, edge, reveals=_off_the_path)
@@ -381,13 +381,12 @@ def _broken_beginnings(
     for node in idle:
         if roots and node.id == PROBLEM_ID:
             continue
-        takers = [other for other in graph.nodes if _has_open(other, node)]
+        takers = [other for other in graph.nodes if _has_open(other, node)] or beside_inputs(context, node)
         hint = f"connect it (`{_arrow(node.id, takers[0], node)}`)" if takers else "connect it to a node that needs it"
         message = f"{node.id} is an input that feeds nothing, so it lies on no path to an output; {hint} or remove it."
         related = [Related(other.flow.range, f"{other.id} could take it") for other in takers[:3]]
-        yield report(
-            OFF_PATH, node.flow.range, message, related=related, fixes=lead_on(context, OFF_PATH, node, takers)
-        )
+        fixes = chain(lead_on(context, OFF_PATH, node, takers), remove_input(context, OFF_PATH, node))
+        yield report(OFF_PATH, node.flow.range, message, related=related, fixes=fixes)
 
 
 def _given(context: GraphContext, node: TypedNode, stuck: list[TypedNode]) -> Iterator[Fix]:

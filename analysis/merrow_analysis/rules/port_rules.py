@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 
 from merrow_analysis.definitions.types import CODE, ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
@@ -14,6 +15,7 @@ from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.graph.placing.placement import Finding
 from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.context import GraphContext
+from merrow_analysis.rules.fixes.copies import ask_before
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.fixes.port_fixes import (
@@ -241,10 +243,24 @@ def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
 
 
 def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> list[Fix]:
-    """A fix that replaces an edge's label, where no other edge shares it."""
-    if edge.implied or len(edges_of_arrow(edge, graph)) > 1 or not takes_label(edge, text):
+    """A fix that replaces an edge's label, where no other edge shares it for which it would say something else."""
+    sharing = [other for other in edges_of_arrow(edge, graph) if other.record is not edge.record]
+    if edge.implied or not takes_label(edge, text) or not all(_alike(edge, other) for other in sharing):
         return []
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
+
+
+def _alike(edge: TypedEdge, other: TypedEdge) -> bool:
+    """Whether a label means at two edges the same, and is as welcome."""
+    one, two = edge.target, other.target
+    return (
+        "decision" not in (edge.source.kind, other.source.kind)
+        and edge.placed.label == other.placed.label
+        and edge.source.outputs == other.source.outputs
+        and one.spec is not None
+        and one.spec is two.spec
+        and one.placement.fed == two.placement.fed
+    )
 
 
 def _missing_label(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
@@ -278,8 +294,16 @@ def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, bec
             f"{node.id}`."
         )
         related = [Related(again.flow.range, f"`{port}` is fed here in later turns")]
-        fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, None)
-        return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, related=related, fixes=fixes)
+        drawn = fed(context, MISSING_REQUIRED_INPUT, node, port, None)
+        before = ask_before(context, MISSING_REQUIRED_INPUT, port, again)
+        return report(
+            MISSING_REQUIRED_INPUT,
+            node.flow.range,
+            message,
+            because=because,
+            related=related,
+            fixes=chain(drawn, before),
+        )
     if case_edge is not None:
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
     else:

@@ -14,8 +14,7 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.box_fixes import draw_map, other_word
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
-from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
-from merrow_analysis.rules.fixes.loop_fixes import loop_around
+from merrow_analysis.rules.fixes.loop_fixes import looped
 from merrow_analysis.rules.misplaced import Misplaced
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
@@ -140,8 +139,7 @@ def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) 
             component = list(handles)
         if component is not None:
             marked = {other.edge.record for other in misplaced if other.word == AGAIN}
-            made = loop_around(context, component, marked)
-            yield from asked(context).sound(MISPLACED_WORD, made, what_edges_bring)
+            yield from looped(context, MISPLACED_WORD, component, marked)
     if one.word == EACH:
         yield from draw_map(context, MISPLACED_WORD, one.edge)
     yield from other_word(context, MISPLACED_WORD, one.edge, one.word, None)

@@ -8,7 +8,7 @@ more than what comes, for it is the author's; what comes is easily seen and take
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.edits.change import GraphChange, label_of
@@ -31,6 +31,8 @@ NODE_COMES = 80
 """A node or a subgraph comes; its edges count as well."""
 NODE_GOES = 100
 """A node or a subgraph goes; edges that led to it or from it go with it and count as part of it."""
+LONELY_GOES = 50
+"""A node goes to which and from which no edge led: nothing ran differently for it. To connect it is a guess, and two edges."""
 MOST_SIZE = 9
 """Of changes that are alike, the one that writes and removes fewer characters is lighter: 1 for each eight, so that this never
 outweighs a difference in kind.
@@ -40,7 +42,7 @@ _CHARACTERS = 8
 
 def weight_of_change(change: GraphChange, flow: Flow) -> int:
     """What a change of the graph weighs, besides its size in the text."""
-    weight = NODE_COMES * (len(change.added) + len(change.wrapped)) + NODE_GOES * len(change.removed)
+    weight = NODE_COMES * (len(change.added) + len(change.wrapped)) + _of_gone(change.removed, flow)
     weight += OPERATOR * len(change.substituted) + NODE_GOES * len(change.unwrapped) + WORDS * len(change.turns)
     for index, put in change.edges.items():
         edge = flow.edges[index]
@@ -70,7 +72,7 @@ def weight_of_difference(before: Analysis, after: Analysis, edits: Iterable[Text
     come = [name for name in new.chart.nodes if name not in old.chart.nodes]
     renamed = dict(zip(gone, come, strict=False))
     lost = set(gone[len(come) :])
-    weight = RENAMED * len(renamed) + NODE_GOES * len(lost) + NODE_COMES * max(0, len(come) - len(gone))
+    weight = RENAMED * len(renamed) + _of_gone(lost, old) + NODE_COMES * max(0, len(come) - len(gone))
     weight += NODE_COMES * max(0, len(new.subgraphs) - len(old.subgraphs))
     weight += NODE_GOES * max(0, len(old.subgraphs) - len(new.subgraphs))
     edges = Counter(
@@ -84,6 +86,15 @@ def weight_of_difference(before: Analysis, after: Analysis, edits: Iterable[Text
     moved = min(less, more)
     weight += EDGE_MOVES * moved + EDGE_GOES * (less - moved) + EDGE_COMES * (more - moved)
     return weight or WORDS
+
+
+def _of_gone(names: Collection[str], flow: Flow) -> int:
+    """What nodes weigh that go."""
+    chart = flow.chart
+    lonely = [
+        name for name in names if name in chart.nodes and not (chart.incoming.get(name) or chart.outgoing.get(name))
+    ]
+    return NODE_GOES * (len(names) - len(lonely)) + LONELY_GOES * len(lonely)
 
 
 def size_of(text: str, edits: Iterable[TextEdit]) -> int:

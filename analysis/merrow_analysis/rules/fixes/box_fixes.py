@@ -69,8 +69,8 @@ def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]
     yield from asked(context).changed(rule, f"Make {box.id} a plain group", change)
 
 
-def set_parameter(context: GraphContext, box: Composite, key: str, value: int) -> Iterator[Fix]:
-    """Write a number for a parameter of a box, in the place of the one that it has."""
+def set_parameter(context: GraphContext, box: Composite, key: str, value: int | str) -> Iterator[Fix]:
+    """Write a parameter of a box, in the place of the one that it has."""
     workflow_text = asked(context).workflow_text
     try:
         replacement = with_parameter(workflow_text, box, key, value)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is, label_of
 from merrow_analysis.graph.flow import FlowEdge
-from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import free_id
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.registry import Rule
+from merrow_analysis.rules.reporting import spelled
 
 _VOICES = 3
 
@@ -52,6 +54,41 @@ def unroll_once(context: GraphContext, rule: Rule, circle: Collection[str], back
             edges[edge.index] = (Link(name, edge.target.id, label_of(edge), kept=True),)
     title = f"Unroll once: {node.id} again as {name}"
     yield from asked(context).changed(rule, title, GraphChange(added=(copy,), edges=edges))
+
+
+def ask_before(context: GraphContext, rule: Rule, port: str, again: TypedEdge) -> Iterator[Fix]:
+    """Write the node whose `again` edge alone feeds a port a second time, before the Loop: it works on what enters the Loop, and
+    the port has its output in the first turn.
+    """
+    graph, node, target = context.graph, again.source, again.target
+    members = set(graph.composites.members(again.border.scope or ""))
+    [name] = _free_ids(context, node.id, 1)
+    links: list[Link] = []
+    beside: FlowEdge | None = None
+    for edge in node.incoming:
+        if edge.source.id not in members:
+            links.append(Link(edge.source.id, name, label_of(edge.flow)))
+            continue
+        entering = _enters(target, edge, members) if edge.source is target else None
+        if entering is None:
+            return
+        output = entering.placed.label.output
+        links.append(Link(entering.source.id, name, spelled(output, edge.port)))
+        beside = entering.flow
+    copy = None if beside is None else _copy(node, name)
+    if beside is None or copy is None:
+        return
+    links.append(Link(name, target.id, spelled(again.placed.label.output, port)))
+    change = GraphChange(
+        added=(replace(copy, beside=beside.source.id),), edges={beside.index: (as_it_is(beside), *links)}
+    )
+    yield from asked(context).changed(rule, f"Ask {node.id} before the first turn as well, as {name}", change)
+
+
+def _enters(target: TypedNode, edge: TypedEdge, members: Collection[str]) -> TypedEdge | None:
+    """The edge from outside to the port of a node that has the name of the one which an edge out of it feeds."""
+    entering = (one for one in target.incoming if one.source.id not in members and not one.word)
+    return next((one for one in entering if one.port == edge.port), None)
 
 
 def _free_ids(context: GraphContext, wanted: str, count: int) -> list[str]:

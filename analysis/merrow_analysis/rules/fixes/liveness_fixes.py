@@ -17,6 +17,7 @@ from merrow_analysis.rules.fixes.feeding import feed, feed_value, sources
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.port_fixes import labelled
 from merrow_analysis.rules.registry import Rule
+from merrow_analysis.rules.reporting import listed
 
 _MOST_OFFERED = 3
 _SAMPLES = 3
@@ -79,8 +80,8 @@ def second_voice(context: GraphContext, rule: Rule, node: TypedNode, port: str) 
         yield from asked(context).with_parameter(rule, title, only, "samples", _SAMPLES)
         yield from vote_over_three(context, rule, node, only)
     yield from firsts(_voices(context, rule, node, port, list(givers.values())), _MOST_OFFERED)
-    if only is not None and len(voices) == 1:
-        yield from _without(context, rule, node, voices[0])
+    if len(voices) == len(givers):
+        yield from _without(context, rule, node, voices)
 
 
 def _can_sample(node: TypedNode) -> bool:
@@ -104,20 +105,32 @@ def _voices(
         yield from asked(context).drawn(rule, title, [Link(source.node.id, node.id)])
 
 
-def _without(context: GraphContext, rule: Rule, node: TypedNode, voice: TypedEdge) -> Iterator[Fix]:
-    """Take a node out, so that what it was given goes straight to what follows."""
-    edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
-    if voice.source.kind == "decision" or any(edge.placed.label.output for edge in node.outgoing):
+def _without(context: GraphContext, rule: Rule, node: TypedNode, voices: Sequence[TypedEdge]) -> Iterator[Fix]:
+    """Take an ensemble out, so that what its voices give goes straight to what follows."""
+    if not voices or any(one.source.kind == "decision" or one.word for one in voices):
+        return
+    if any(edge.placed.label.output or edge.word for edge in node.outgoing):
         return
     if any(edge.target is node for edge in node.outgoing):
         return  # An arrow from the node back to it would lead nowhere.
+    edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
     for edge in node.outgoing:
         port = edge.placed.label.port
-        output = voice.placed.label.output
-        label = port if output is None else f"{output}:{port or ''}"
-        edges[edge.flow.index] = (Link(voice.source.id, edge.target.id, label, kept=True),)
+        outputs = [(voice.source.id, voice.placed.label.output) for voice in voices]
+        edges[edge.flow.index] = tuple(
+            Link(
+                source,
+                edge.target.id,
+                port if output is None else f"{output}:{port or ''}",
+                kept=source == outputs[0][0],
+            )
+            for source, output in outputs
+        )
+    title = f"Remove {node.id}"
+    if len(voices) > 1:
+        title += f", and connect {listed([voice.source.id for voice in voices])} to what follows"
     change = GraphChange(removed=frozenset({node.id}), edges=edges)
-    yield from asked(context).changed(rule, f"Remove {node.id}", change)
+    yield from asked(context).changed(rule, title, change)
 
 
 def filled(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.labels import takes_label, write_label
+from merrow_analysis.edits.labels import between_bars, takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
-from merrow_analysis.graph.boxes.words import AGAIN
+from merrow_analysis.graph.boxes.words import AGAIN, OVER
 from merrow_analysis.graph.knots import Knot, read_knot
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
+from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed, spelled
 from merrow_analysis.text import TextEdit
 
@@ -35,17 +36,14 @@ def with_word(edge: TypedEdge, word: str) -> str:
     return spelled(word, None if written is None else written.text.strip())
 
 
-def loop_around(
+def _loop_around(
     context: GraphContext,
     component: Sequence[int],
-    marked: Collection[EdgeRecord] = (),
-    last: EdgeRecord | None = None,
+    marked: Collection[EdgeRecord],
+    last: EdgeRecord | None,
+    more: Sequence[str],
 ) -> list[Fix]:
-    """The fix that makes a Loop of nodes that wait for each other, where it is clear which edges lead back.
-
-    ``marked`` are those of its edges that say ``again`` already, ``last`` is one that leads back where it is entered at several
-    nodes. Where all its nodes lie in a composite, ``again`` is enough.
-    """
+    """The fix that draws the Loop; ``more`` are lines below it."""
     if len(component) > _MOST_BOXED:
         return []
     graph = context.graph
@@ -59,9 +57,52 @@ def loop_around(
         return []
     inside = {graph.composites.inside.get(name) for name in knot.nodes}
     if None not in inside and len(inside) == 1:
+        if more:
+            edits.append(insert_lines_after(graph.flow.last_block, more))
         return [fix("Mark the edge back with again", edits, safe=False)] if edits else []
-    box = _box(context, knot)
+    box = _box(context, knot, more)
     return [] if box is None else [fix(f"Draw a Loop around {listed(knot.nodes)}", [*edits, box], safe=False)]
+
+
+def looped(
+    context: GraphContext,
+    rule: Rule,
+    component: Sequence[int],
+    marked: Collection[EdgeRecord] = (),
+    last: EdgeRecord | None = None,
+) -> Iterator[Fix]:
+    """The fix that makes a Loop of nodes that wait for each other, where it is clear which edges lead back: one after which
+    nothing is wrong, with ways out for when the turns run out if that is what it takes; else one that brings what no edge
+    of a cycle was checked for.
+
+    ``marked`` are those of its edges that say ``again`` already, ``last`` is one that leads back where it is entered at several
+    nodes. Where all its nodes lie in a composite, ``again`` is enough.
+    """
+    made = _loop_around(context, component, marked, last, [])
+    lines = _ways_over(context.graph, component) if made else []
+    ended = _loop_around(context, component, marked, last, lines) if lines else []
+    best = next(asked(context).sound(rule, [*made, *ended]), None)
+    if best is not None:
+        yield best
+    else:
+        yield from asked(context).sound(rule, made, what_edges_bring)
+
+
+def _ways_over(graph: TypedGraph, component: Sequence[int]) -> list[str]:
+    """Lines that lead where a diamond on a cycle leads otherwise, once the turns have run out."""
+    inside = set(component)
+    lines: list[str] = []
+    for node in (graph.node(index) for index in component):
+        said = {
+            edge: edge.arrow.label.text.partition(":") for edge in node.flow.outgoing if edge.arrow.label is not None
+        }
+        back = [case.strip() for edge, (case, _, _) in said.items() if graph.core.handles[edge.record.target] in inside]
+        if node.kind == "decision" and len(back) == 1 and len(said) == len(node.flow.outgoing):
+            for edge, (_, _, rest) in said.items():
+                if graph.core.handles[edge.record.target] not in inside:
+                    label = spelled(back[0], OVER, rest.strip() or None)
+                    lines.append(f"{indentation(edge.block)}{node.id} -->|{between_bars(label)}| {edge.record.target}")
+    return lines
 
 
 def _words(graph: TypedGraph, knot: Knot, marked: Collection[EdgeRecord]) -> list[TextEdit] | None:
@@ -79,8 +120,10 @@ def _words(graph: TypedGraph, knot: Knot, marked: Collection[EdgeRecord]) -> lis
     return edits
 
 
-def _box(context: GraphContext, knot: Knot) -> TextEdit | None:
-    """Lines at the end of the file that put the nodes into a Loop; None where a subgraph has one of them already."""
+def _box(context: GraphContext, knot: Knot, more: Sequence[str]) -> TextEdit | None:
+    """Lines at the end of the file that put the nodes into a Loop, and ``more`` below them; None where a subgraph has one of the
+    nodes already.
+    """
     flow, fixing = context.graph.flow, asked(context)
     if not fixing.in_subgraphs.isdisjoint(knot.nodes):
         return None
@@ -88,4 +131,4 @@ def _box(context: GraphContext, knot: Knot) -> TextEdit | None:
     indent = indentation(first)
     name = next(fixing.loop_ids[node] for node in knot.nodes if node in fixing.loop_ids)
     lines = [f'subgraph {name}["Loop (max: 3)"]', *(f"    {node}" for node in knot.nodes), "end"]
-    return insert_lines_after(flow.last_block, [indent + line for line in lines])
+    return insert_lines_after(flow.last_block, [*(indent + line for line in lines), *more])

@@ -67,7 +67,8 @@ def make_custom(context: GraphContext, rule: Rule, nodes: Sequence[TypedNode]) -
 def make_interface(context: GraphContext, rule: Rule, node: TypedNode, claims: Sequence[Claim]) -> Iterator[Fix]:
     """Give an input or output the class Interface in the place of an operator's; one in the middle that of its operator."""
     made = chain(_interface(context, node, claims), _no_interface(context, node, claims))
-    yield from asked(context).sound(rule, made)
+    # Without any Interface node the ends of a drawing were implied, and no missing one was reported.
+    yield from asked(context).sound(rule, made, _lonely if context.graph.core.reading.drawn else nothing)
 
 
 def _interface(context: GraphContext, node: TypedNode, claims: Sequence[Claim]) -> Iterator[Fix]:

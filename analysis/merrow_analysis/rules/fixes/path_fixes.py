@@ -8,8 +8,9 @@ from itertools import chain
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
 from merrow_analysis.definitions.types import PROBLEM, TEXT, Type, is_variable
 from merrow_analysis.diagnostics import Applicability, Fix
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import GraphChange, Link
 from merrow_analysis.edits.classes import define_class
+from merrow_analysis.edits.front_entries import write_value
 from merrow_analysis.edits.lines import insert_lines_after
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedNode
@@ -119,10 +120,45 @@ def add_input(context: GraphContext, name: str) -> Iterator[Fix]:
             targets += [(node.id, _said(node, port)) for port in _open_ports(node, given)[:1]]
         elif "problem" in waiting and given == PROBLEM:
             targets.append((node.id, "problem"))
+    if not targets:
+        first = next((node for node in _beside_inputs(context, given)), None)
+        targets = [] if first is None else [(first.id, _said(first, _open_ports(first, given)[0]))]
     title = f"Add {name}"
     if targets:
         title += f" and lead it to {_names([target for target, _ in targets])}"
     yield _added(context, name, [Link(name, target, label) for target, label in targets], title)
+    yield from unlisted(context, name)
+
+
+def beside_inputs(context: GraphContext, source: TypedNode) -> list[TypedNode]:
+    """The steps that another input leads to, and that take what an input gives as well."""
+    return list(_beside_inputs(context, next(iter(source.outputs.values()), None)))
+
+
+def _beside_inputs(context: GraphContext, given: Type | None) -> Iterator[TypedNode]:
+    for node in context.graph.nodes:
+        fed = node.kind == "operator" and any(edge.source.kind == "input" for edge in node.incoming)
+        if fed and _open_ports(node, given):
+            yield node
+
+
+def remove_input(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
+    """Remove an input that feeds nothing, from the front matter as well."""
+    gone = asked(context).written(GraphChange(removed=frozenset({node.id})))
+    if gone and not node.implied:
+        yield from asked(context).sound(rule, unlisted(context, node.id, gone))
+
+
+def unlisted(context: GraphContext, name: str, more: Sequence[TextEdit] = ()) -> Iterator[Fix]:
+    """Take an input or output out of the front matter that names others besides; ``more`` is what goes with it."""
+    for key, names in (("inputs", context.settings.inputs), ("outputs", context.settings.outputs)):
+        others = [other for other in names or () if other != name]
+        if context.front is None or not others or name not in (names or ()):
+            continue
+        edit = write_value(context.front, ("workflow", key), others)
+        if edit is not None:
+            title = f"Remove {name}" if more else f"Remove {name} from {key}"
+            yield Fix(title, (edit, *more), Applicability.UNSAFE)
 
 
 def add_output(context: GraphContext, name: str) -> Iterator[Fix]:
@@ -134,6 +170,7 @@ def add_output(context: GraphContext, name: str) -> Iterator[Fix]:
         yield _added(context, name, [Link(node.id, name)], f"Add {name} after {node.id}")
     if not last:
         yield _added(context, name, [], f"Add {name}")
+    yield from unlisted(context, name)
 
 
 def _names(ids: list[str]) -> str:

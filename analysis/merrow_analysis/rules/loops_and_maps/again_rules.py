@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from itertools import combinations as pairs
 
 from merrow_analysis.definitions.types import Type, item_of, list_of
-from merrow_analysis.diagnostics import Diagnostic, Related, Severity
+from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -15,7 +16,9 @@ from merrow_analysis.graph.placing.type_variables import takes_again
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import give_list, one_list
+from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
+from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.liveness_fixes import one_value
 from merrow_analysis.rules.fixes.port_fixes import fed
 from merrow_analysis.rules.liveness_rules import ENSEMBLE_NEEDS_TWO_SOURCES, PORT_FED_TWICE
@@ -214,8 +217,22 @@ def _fed_twice(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
             f"Port `{port}` of {named(node)} takes one value, but {what}; keep one, or join them in a node before it."
         )
         related = [Related(other.flow.range, f"`{port}` is fed here already")]
-        fixes = one_value(context, PORT_FED_TWICE, other, edge, port)
+        fixes = chain(
+            one_value(context, PORT_FED_TWICE, other, edge, port),
+            _before_the_loop(context, other) if not other.word else (),
+        )
         yield report(PORT_FED_TWICE, edge.flow.range, message, related=related, fixes=fixes)
+
+
+def _before_the_loop(context: GraphContext, edge: TypedEdge) -> Iterator[Fix]:
+    """Move the node that feeds a port in each turn out of the Loop, so that it feeds it in the first turn alone."""
+    graph, node = context.graph, edge.source
+    box = graph.composites.inside.get(node.id)
+    if box is None or any(box in graph.composites.around(one.source.id) for one in node.incoming) or node.again_in:
+        return
+    for mention in node.flow.mentions[:1]:
+        made = moved_below(graph.flow.subgraphs[box], mention.block, f"Move {node.id} out of {box}")
+        yield from asked(context).sound(PORT_FED_TWICE, made)
 
 
 def _rivals(

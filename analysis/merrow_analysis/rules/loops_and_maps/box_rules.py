@@ -243,7 +243,13 @@ def _comes_back(context: GraphContext, box: str, between: list[Unit], groups: di
         Related(back.flow.range, f"it comes back into {box} here"),
     ]
     fixes: Iterable[Fix] = ()
-    claimed = {name for group in groups.values() for name in group.nodes}
+    # The inner one of two boxes that mention a node has it.
+    claimed = {
+        name
+        for group in groups.values()
+        if not _is_around(groups, group.id, box) or group.id == box
+        for name in group.nodes
+    }
     if (
         len(nodes) == len(between)
         and not claimed.intersection(names)

@@ -68,10 +68,13 @@ def _least(context: TextContext, entered: str | None, reason: _Reason) -> Iterat
     boxes = workflow.graph.composites.boxes
     if reason.by_least:
         yield from set_parameter(workflow, boxes[reason.box], "min", 1)
-    node = None if reason.skipped is None else workflow.graph.by_id[reason.skipped]
-    said = "on_error" if node is None else skipping_key(workflow.graph, node.id)
-    if node is not None and said in node.resolution.parameters:
-        edits = rewrite(node, Moved(frozenset({said}), {said: "fail"}))
+    loop = None if reason.skipped is None else boxes.get(reason.skipped)
+    if loop is not None:
+        if "on_error" in loop.parameters:
+            yield from set_parameter(workflow, loop, "on_error", "fail")
+    elif reason.skipped is not None:
+        node, said = workflow.graph.by_id[reason.skipped], skipping_key(workflow.graph, reason.skipped)
+        edits = rewrite(node, Moved(frozenset({said}), {said: "fail"})) if said in node.resolution.parameters else None
         if edits is not None:
             yield fix(f"Write {said}: fail at {node.id}", edits, safe=False)
     if entered is not None:

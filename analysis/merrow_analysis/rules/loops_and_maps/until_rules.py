@@ -13,8 +13,10 @@ from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.skipping import any_skips, failing_away, skipping_key
-from merrow_analysis.rules.box_parameters import value_range
+from merrow_analysis.rules.box_parameters import said_by_box, value_range
 from merrow_analysis.rules.context import TextContext
+from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.key_fixes import remove_key
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
 from merrow_analysis.suggest import closest
@@ -60,9 +62,9 @@ def _repairs(
     context: TextContext, box: Composite, key: str, near: tuple[str, str] | None, place: Range
 ) -> Iterator[Fix]:
     """Write the word that was probably meant, or another expression that may be read after every turn."""
-    graph, usual = context.graph, context.settings.on_error
+    graph, usual, workflow = context.graph, context.settings.on_error, context.workflow
     text = box.parameters[key].value
-    if graph is None or not isinstance(text, str):
+    if graph is None or workflow is None or not isinstance(text, str):
         return
     found = _replaced(text, near, place) if near is not None else []
     yield from found
@@ -77,14 +79,21 @@ def _repairs(
         if node.kind == "operator" and type_ is not None and graph.types.fits(type_, wanted)
     )
     sound = (other for other in known if _problem(graph, box, key, other, usual) is None)
-    for other in islice(sound, _MOST_OFFERED):
-        for made in _replaced(text, (text, other), place):
-            yield made._replace(title=f"Write {key}: {other}")
+    others = (
+        made._replace(title=f"Write {key}: {other}")
+        for other in sound
+        for made in _replaced(text, (text, other), place)
+    )
+    # A node that the expression alone reads would be a dead end.
+    yield from islice(asked(workflow).sound(LOOP_EXPRESSION, others), _MOST_OFFERED)
     for name in _skipped(graph, box, text, usual):
         said = skipping_key(graph, name)
         edits = rewrite(graph.by_id[name], Moved(frozenset({said}), {said: "fail"}))
         if edits is not None:
             yield fix(f"Write {said}: fail at {name}", edits, safe=False)
+    if key == "best":
+        gone = remove_key(said_by_box(graph.flow.groups[box.id]), key, box.parameters[key].block, safe=False)
+        yield from asked(workflow).sound(LOOP_EXPRESSION, gone)
 
 
 def _skipped(graph: TypedGraph, box: Composite, text: str, usual: str | None) -> list[str]:
