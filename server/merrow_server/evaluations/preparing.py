@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
 from merrow_optimizer.evaluation.data.names import data_file, is_shipped
@@ -276,6 +277,12 @@ def remarks(user: Store, prepared: Prepared) -> list[str]:
     said = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []
     if plan.repeats > 1 and not plan.varies:
         said.append(ONE_SUFFICES)
+    fed = {node.id.casefold() for node in plan.workflow.graph.inputs}
+    for name, field_ in prepared.again["asked"]["mapping"].items():
+        if name.casefold() not in fed:
+            near = closest(name, [node.id for node in plan.workflow.graph.inputs])
+            hint = f"; did you mean {near}?" if near else "."
+            said.append(f"{plan.workflow.name} has no input {name}, so that the field {field_} feeds nothing{hint}")
     said += [*plan.workflow.how_read, *plan.chosen.notices, *prepared.metric.remarks(data.items)]
     changed = changed_round(user, plan.workflow, plan.semantic)
     if changed is not None:

@@ -276,9 +276,8 @@ def _id(record: Record, draft: Draft, problems: Collector) -> str | None:
     if own is None or (record.is_csv and own == ""):
         return hashlib.sha256(canonical(record.fields).encode()).hexdigest()[:_ID_DIGITS]
     if type(own) not in (str, int) or own == "":
-        problems.add(
-            f"An id must be a text or a whole number, not {kind_of(own) if own != '' else 'empty'}.", record.line
-        )
+        what = "empty" if own == "" else f"{own:g}" if isinstance(own, float) else kind_of(own)
+        problems.add(f"An id must be a text or a whole number, not {what}.", record.line)
         return None
     return str(own)
 
