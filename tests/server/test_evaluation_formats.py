@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, write
@@ -280,6 +280,7 @@ STATUSES = some.sampled_from(["right", "wrong", "failed", "unanswered", "invalid
 
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(some.lists(some.tuples(STATUSES, TEXTS), max_size=4), some.sampled_from(FORMATS))
+@example([("wrong", "a\rb"), ("right", "\r")], "csv")
 def test_no_text_breaks_a_format(given_rows: list[tuple[str, str]], form: str) -> None:
     rows = [row_of(number, status, text) for number, (status, text) in enumerate(given_rows)]
     text = formatted(report_of(rows), form)

@@ -91,6 +91,7 @@ class Store:
         """Use `Store.open` or `MemoryStore`."""
         self.path = path
         self._database = database
+        self._ballast = ballast
         self._writer = Writer(database, ballast)
         self._opening: lease.Holder | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
@@ -102,20 +103,27 @@ class Store:
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str] | None = None, *, answers: Store | None = None, alone: bool = False
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        answers: Store | None = None,
+        alone: bool = False,
+        spare: bool = True,
     ) -> Store:
         """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
 
         ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
         evaluation or a search; it stays the caller's to close, later than this one. No run is pruned while a journal is open
         so. None: they are in the same file. ``alone`` with ``answers`` refuses a journal that another process has open so.
-        Raises `StoreFailure`.
+        ``spare`` sets room aside for a full disk, which who only reads does not need; beside a journal with ``answers`` it is
+        given back at the end. Raises `StoreFailure`.
         """
         path = state_folder() / FILE if path is None else Path(path)
         private_file(path)
         database = connect(str(path))
-        ballast = path.with_name(path.name + ".ballast")
-        _set_aside(ballast)
+        ballast = path.with_name(path.name + ".ballast") if spare else None
+        if ballast is not None:
+            _set_aside(ballast)
         store = cls(database, path, ballast, answers)
         if answers is not None:
             opening = lease.Holder.here()
@@ -433,6 +441,9 @@ class Store:
                     self._database,
                     lambda database: database.execute("DELETE FROM openings WHERE token = ?", (token,)),
                 )
+            if self._ballast is not None:
+                with contextlib.suppress(OSError):
+                    self._ballast.unlink(missing_ok=True)
         self._database.close()
 
     def _shown(self, run: RunRecord, row: Sequence[Any]) -> RunRecord:

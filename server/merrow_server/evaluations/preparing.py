@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
 from merrow_optimizer.evaluation.data.names import data_file, is_shipped
 from merrow_optimizer.evaluation.items import hash_of
-from merrow_optimizer.evaluation.metrics import check_scoring, metric
+from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
 from merrow_optimizer.optimization.readings import parts_with
@@ -135,7 +136,9 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
         judging = {"ask": asking.ask, "model": asking.model}
     elif name == LABELS:
         judging = {"said": user.labels.get, "edition": user.labels.edition}
-    scored_by = metric(name, **{**own, **asked.metric_options, **judging})
+    given = {**own, **asked.metric_options}
+    check_options(name, given)
+    scored_by = metric(name, **given, **judging)
     options = RunOptions(
         model=asked.model,
         override_models=asked.override_models,
@@ -168,7 +171,8 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
         await scored_by.close()
         await chosen.endpoint.close()
         raise
-    return Prepared(plan, data, scored_by, {**_again(workflow, asked, data), **masking_of(plan)})
+    again = {**_again(workflow, asked, data), "scored_by": scored_by.identity, **masking_of(plan)}
+    return Prepared(plan, data, scored_by, again)
 
 
 def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
@@ -177,6 +181,10 @@ def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
     if not is_shipped(asked.dataset):
         said["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
     said["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
+    said["items"] = [f"@{os.path.abspath(one[1:])}" if one.startswith("@") else one for one in asked.items]  # noqa: PTH100
+    for key in FILE_OPTIONS:
+        if isinstance(asked.metric_options.get(key), str):
+            said["metric_options"][key] = os.path.abspath(asked.metric_options[key])  # noqa: PTH100
     return {
         "snapshot": workflow.snapshot(),
         "asked": said,
@@ -228,6 +236,11 @@ async def prepare_again(
             f"The data of {kept.word} {record.id}, {said['dataset']}, are not the same any more; {kept.damaged}, and items that"
             " did not change cost nothing."
         )
+    elif prepared.metric.name != LABELS and record.plan.get("scored_by") not in (None, prepared.metric.identity):
+        why = (
+            f"The metric {prepared.metric.name} of {kept.word} {record.id} is not the same any more; {kept.damaged}, and answers"
+            " that are known cost nothing."
+        )
     elif origin != record.plan["origin"] and reuse is None:
         again = "use --base-url offline" if record.plan["origin"] == OFFLINE_ORIGIN else "set the environment as it was"
         why = (
@@ -264,6 +277,12 @@ def remarks(user: Store, prepared: Prepared) -> list[str]:
     said = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []
     if plan.repeats > 1 and not plan.varies:
         said.append(ONE_SUFFICES)
+    fed = {node.id.casefold() for node in plan.workflow.graph.inputs}
+    for name, field_ in prepared.again["asked"]["mapping"].items():
+        if name.casefold() not in fed:
+            near = closest(name, [node.id for node in plan.workflow.graph.inputs])
+            hint = f"; did you mean {near}?" if near else "."
+            said.append(f"{plan.workflow.name} has no input {name}, so that the field {field_} feeds nothing{hint}")
     said += [*plan.workflow.how_read, *plan.chosen.notices, *prepared.metric.remarks(data.items)]
     changed = changed_round(user, plan.workflow, plan.semantic)
     if changed is not None:

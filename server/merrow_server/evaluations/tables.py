@@ -132,7 +132,10 @@ def comparison_lines(found: Comparison, before: str, after: str, style: Style = 
         if items:
             named = ", ".join(visible(item) for item in items[:20]) + (", ..." if len(items) > 20 else "")
             yield f"{style(word, fg=colour)} on {len(items):,}: {named}"
-    yield f"So many items show a difference of {one.showable:.3f} with probability .8."
+    if one.showable < 1:
+        yield f"So many items show a difference of {one.showable:.3f} with probability .8."
+    else:
+        yield "So few items show no difference with probability .8, however large it is."
     if found.left_out:
         items = "1 item has" if found.left_out == 1 else f"{found.left_out:,} items have"
         yield f"{items} a score in only one of them, and no part in this."

@@ -65,7 +65,7 @@ def cost_sentence(forecast: Mapping[str, Any]) -> str:
     calls = f"{least:,.0f}" if least == most else f"{least:,.0f} to {'unknown' if most is None else f'{most:,.0f}'}"
     return (
         f"{items} of {visible(workflow_text(forecast['dataset']))} (part {visible(forecast['part'])}){times}:"
-        f" {calls} calls to {named(forecast['endpoint'])}, {money}; what is known already costs nothing."
+        f" {calls} call{'' if calls == '1' else 's'} to {named(forecast['endpoint'])}, {money}; what is known already costs nothing."
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -42,13 +41,20 @@ def formatted(report: Mapping[str, Any], form: str, failed: Sequence[str] = ()) 
 
 def as_csv(report: Mapping[str, Any]) -> str:
     """A row for each answer, below the names of the columns."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
+    written = _Rows()
+    # A carriage return in a text ends a row for readers; it is put in quotes only where it is in the writer's own line ends.
+    writer = csv.writer(written, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for row in report["rows"]:
         shown = {**row, "cost_usd": row["usage"]["cost_usd"], "calls": row["usage"]["calls"]}
         writer.writerow(["" if shown[name] is None else shown[name] for name in COLUMNS])
-    return written.getvalue().removesuffix("\n")
+    return "\n".join(row.removesuffix("\r\n") for row in written)
+
+
+class _Rows(list[str]):
+    """What a writer of CSV writes, row by row."""
+
+    write = list.append
 
 
 def as_junit(report: Mapping[str, Any]) -> str:

@@ -43,6 +43,8 @@ class Reader:
                 problems.add(f"The record has no field `{name}`, which the reader {self.name} needs.", record.line)
             elif value is None:
                 problems.add("The value is null; give one, or remove the record.", record.line, name)
+            elif record.is_csv and not value:
+                problems.add("The cell is empty; give a value, or remove the row.", record.line, name)
             elif type(value) not in types and not record.is_csv:
                 wanted = " or ".join(kind_of(each()) for each in types)
                 problems.add(f"The value must be {wanted}, not {kind_of(value)}.", record.line, name)

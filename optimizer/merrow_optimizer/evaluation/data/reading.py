@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,8 @@ def read_items(
         part: ``validate``, ``test`` or ``all``; None: the part that the file's name says, else ``validate`` for a published data
             set and ``all`` for own data.
         limit: how many items to keep at most, the first in the seed's order.
-        items: ids to keep; ``@file`` stands for the ids in that file, one a line.
+        items: ids to keep, also several in one text with commas between them; ``@file`` stands for the ids in that file, one a
+            line.
         seed: of the order.
         solved: leave out records without a worked solution, and keep those of the others.
         solution: the field with it; None: the one that the reader knows.
@@ -97,7 +98,7 @@ def read_items(
     if part is not None and part not in PARTS:
         near = closest(part, PARTS)
         problems.add(
-            f"There is no part `{part}`; {f'did you mean {near}' if near else 'choose validate, test or all'}."
+            f"There is no part `{part}`; {f'did you mean `{near}`?' if near else 'choose validate, test or all.'}"
         )
     problems.raise_all()
     if solution is not None:
@@ -110,7 +111,7 @@ def read_items(
     kept = in_order(parts[name], seed)
     total = len(kept)
     if items:
-        kept = _selected(kept, _ids(items), file, everything, name)
+        kept = _selected(kept, _ids(items, {item.id for item in everything}), file, everything, name)
     digests = sorted(f"{item.id}:{hash_of(item)}" for item in everything)
     return DataSet(
         file,
@@ -275,9 +276,8 @@ def _id(record: Record, draft: Draft, problems: Collector) -> str | None:
     if own is None or (record.is_csv and own == ""):
         return hashlib.sha256(canonical(record.fields).encode()).hexdigest()[:_ID_DIGITS]
     if type(own) not in (str, int) or own == "":
-        problems.add(
-            f"An id must be a text or a whole number, not {kind_of(own) if own != '' else 'empty'}.", record.line
-        )
+        what = "empty" if own == "" else f"{own:g}" if isinstance(own, float) else kind_of(own)
+        problems.add(f"An id must be a text or a whole number, not {what}.", record.line)
         return None
     return str(own)
 
@@ -301,15 +301,19 @@ def _parts(file: Path, everything: list[Item], part: str | None, reader: Reader)
     return found, name
 
 
-def _ids(given: Iterable[str]) -> list[str]:
+def _ids(given: Iterable[str], known: Set[str]) -> list[str]:
+    """The ids that are meant: one, several with commas between them, or those in an ``@file``."""
     found: list[str] = []
     for text in given:
-        if not text.startswith("@"):
+        if text in known:
             found.append(text)
+            continue
+        if not text.startswith("@"):
+            found += [part for each in text.split(",") if (part := each.strip())]
             continue
         file = Path(text[1:])
         try:
-            lines = file.read_text("utf-8-sig").splitlines()
+            lines = file.read_text("utf-8-sig").split("\n")
         except OSError as error:
             raise DataError.of(f"The file of ids can't be read: {error.strerror or error}.", file) from None
         except UnicodeDecodeError:

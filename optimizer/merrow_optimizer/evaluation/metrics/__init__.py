@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.suggest import closest
@@ -34,6 +34,24 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
 
 METRICS: tuple[str, ...] = tuple(_CLASSES)
 
+FILE_OPTIONS = ("file", "schema")
+"""Options that name files, where they are texts."""
+NUMBER_OPTIONS = ("tolerance", "letters")
+"""Options that are numbers."""
+_TEXT_OPTIONS = ("separator", "pattern", "file", "rubric")
+_INNER = frozenset({"ask", "model", "said", "edition", "sandbox"})
+"""What Merrow itself gives to metrics."""
+
+
+def check_options(name: str, options: Mapping[str, Any]) -> None:
+    """Make sure that a person may give these options to the metric of a name. Raises `DataError`."""
+    known, _ = _parameters(_class(name))
+    for option, value in options.items():
+        if option in _INNER or option not in known:
+            raise _unknown_option(name, option, known)
+        if option in _TEXT_OPTIONS and not isinstance(value, str):
+            raise DataError.of("The option must be a text.", field=option)
+
 
 def metric(name: str, **options: Any) -> BaseMetric:
     """The metric of a name.
@@ -47,21 +65,32 @@ def metric(name: str, **options: Any) -> BaseMetric:
     Raises:
         DataError: the name isn't known, or an option is missing, unknown or wrong.
     """
+    made = _class(name)
+    known, needed = _parameters(made)
+    for option in options:
+        if option not in known:
+            raise _unknown_option(name, option, known)
+    missing = [option for option in needed if option not in options]
+    if missing:
+        raise DataError.of(f"The metric {name} needs the option `{missing[0]}`.", field=missing[0])
+    return made(**options)
+
+
+def _class(name: str) -> type[BaseMetric]:
     if name not in _CLASSES:
         near = closest(name, METRICS)
         hint = f"did you mean `{near}`?" if near else f"the metrics are {', '.join(METRICS)}."
         raise DataError.of(f"There is no metric `{name}`; {hint}", field="metric")
     module, class_name = _CLASSES[name]
     made: type[BaseMetric] = getattr(importlib.import_module(f"{__name__}.{module}"), class_name)
-    known, needed = _parameters(made)
-    for option in options:
-        if option not in known:
-            hint = f"its options are {listed(known)}." if known else "it has none."
-            raise DataError.of(f"The metric {name} has no option `{option}`; {hint}", field=option)
-    missing = [option for option in needed if option not in options]
-    if missing:
-        raise DataError.of(f"The metric {name} needs the option `{missing[0]}`.", field=missing[0])
-    return made(**options)
+    return made
+
+
+def _unknown_option(name: str, option: str, known: Sequence[str]) -> DataError:
+    own = [each for each in known if each not in _INNER]
+    near = closest(option, own)
+    hint = f"did you mean `{near}`?" if near else f"its options are {listed(own)}." if own else "it has none."
+    return DataError.of(f"The metric {name} has no option `{option}`; {hint}", field=option)
 
 
 async def check_scoring(data: DataSet, scored_by: BaseMetric) -> None:

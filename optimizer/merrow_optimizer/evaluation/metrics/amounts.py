@@ -11,13 +11,18 @@ RELATIVE = Fraction(1, 1_000_000)
 
 _LONGEST = 1000
 """Characters of a number; arithmetic with longer ones would take long, and no answer needs them."""
+_THOUSANDS = r"(?:,|\{,\}|,?\\[,!]|['’\u00a0\u2009\u202f])"
+"""What separates thousands: a comma, also as LaTeX writes it, an apostrophe, a space at which no line is broken."""
 _PATTERN = (
-    r"(?P<sign>[-+\u2212]?)(?P<digits>[0-9]{1,3}(?:,[0-9]{3}){1,300}(?![0-9])|[0-9]+|(?=\.[0-9]))(?P<point>\.[0-9]+)?"
-    r"(?:[eE](?P<exponent>[-+]?[0-9]{1,3})(?![0-9A-Za-z]))?(?:/(?P<below>[0-9]+)(?![0-9/]|[.,][0-9]))?"
+    r"(?P<sign>[-+\u2212]?)(?:(?<=[-+\u2212])[$€£¥])?"
+    rf"(?P<digits>[0-9]{{1,3}}(?:{_THOUSANDS}[0-9]{{3}}){{1,300}}(?![0-9])|[0-9]+|(?=\.[0-9]))(?P<point>\.[0-9]+)?"
+    r"(?:[eE](?P<exponent>[-+]?[0-9]{1,3})(?![0-9A-Za-z])"
+    r"| ?(?:[×x*·]|\\times|\\cdot) ?10(?:\^|\*\*)\{?(?P<power>[-+\u2212]?[0-9]{1,3})(?![0-9])\}?)?(?:/(?P<below>[0-9]+)(?![0-9/]|[.,][0-9]))?"
     r"(?P<percent> ?\\?%)?"
 )
-# A number doesn't begin inside another one, and after a word or a number `-` is not its sign: 5-3, x-3.
-_NUMBER = re.compile(rf"(?<![0-9.])(?:(?<![\w)])|(?![-+\u2212])){_PATTERN}")
+# A number doesn't begin inside another one, and after a word or a number `-` is not its sign: 5-3, x-3. The power of a unit is
+# none: 45 cm^2.
+_NUMBER = re.compile(rf"(?<![0-9.])(?<![A-Za-z}}]\^)(?<![A-Za-z}}]\^\{{)(?:(?<![\w)])|(?![-+\u2212])){_PATTERN}")
 _WHOLE = re.compile(_PATTERN)
 _AROUND = " \t\n$€£¥*_`'\""
 
@@ -71,10 +76,11 @@ def _amount(found: re.Match[str]) -> Amount | None:
     parts = found.groupdict()
     if len(found[0]) > _LONGEST or (parts["below"] and not parts["below"].strip("0")):
         return None
-    digits = (parts["digits"] or "0").replace(",", "")
+    digits = re.sub("[^0-9]", "", parts["digits"]) or "0"
     value = Fraction(f"{digits}{parts['point'] or ''}")
-    if parts["exponent"]:
-        value *= Fraction(10) ** int(parts["exponent"])
+    power = (parts["exponent"] or parts["power"] or "").replace("\u2212", "-")
+    if power:
+        value *= Fraction(10) ** int(power)
     if parts["below"]:
         value /= int(parts["below"])
     if parts["sign"] in ("-", "\u2212"):
@@ -82,4 +88,4 @@ def _amount(found: re.Match[str]) -> Amount | None:
     is_percentage = parts["percent"] is not None
     if is_percentage:
         value /= 100
-    return Amount(value, parts["point"] is not None or parts["exponent"] is not None, is_percentage, found[0].strip())
+    return Amount(value, parts["point"] is not None or power != "", is_percentage, found[0].strip())

@@ -14,19 +14,30 @@ from merrow_optimizer.evaluation.scores import Score
 
 _OPTION_FIELDS = ("choices", "options")
 _AROUND = " \t\n.:,;!*_`'\"()[]{}$"
-_BARE = r"[*_`\s\"'(\[{$]*(?:\\text(?:bf)?\{)?[(]?([A-Za-z])(?![\w'’])"
+_OPENING = r"[\s*_`\"'(\[{$]*(?:\\(?:text|mathrm|mathbf)(?:bf)?\{\(?)?"
+_CAPITAL = r"(?P<capital>[A-Z])(?!\w|['’]\w)"
+# A small letter may be a word: it is an option in parentheses, or where the line ends behind it.
+_SMALL = r"(?P<small>[a-z])(?=\)|[*_`\"'\]}$.!]*(?:\n|\Z))"
+_MARKS = r"[\s*_`\"']*"
 _SAID = re.compile(
-    rf"(?:answer|choice|option)(?:\s+(?:is|would be|should be))?(?:\s+(?:option|choice))?\s*[:=]?\s*{_BARE}",
-    re.IGNORECASE,
+    rf"\b(?i:answer|option|choice)(?:(?:\s[\w'’]+){{0,6}}?{_MARKS}\b(?i:is|are|was|would be|should be|must be)\b:?|{_MARKS}[:=>])"
+    rf"(?:{_MARKS}(?i:option|choice|letter)\b)?{_OPENING}(?:{_CAPITAL}|{_SMALL})"
 )
+_CALLED_RIGHT = re.compile(
+    r"(?<![\w'’])(?P<capital>[A-Z])[)\]*_`]*\s(?i:is|would be|must be)\s(?:(?i:the|therefore|thus)\s)?"
+    r"(?i:correct|right|best|answer)\b"
+)
+_NAMED = re.compile(rf"\b(?:(?i:option|choice){_OPENING}|(?i:answer){_OPENING}(?!\w\s[a-z])){_CAPITAL}")
 _AHEAD = re.compile(r"[*_`\s(\[]*([A-Z])[*_`]*[).:\]](?!\w)")
-_IN_PARENTHESES = re.compile(r"\(([A-Z])\)")
+_SMALL_AHEAD = re.compile(r"[(\[]?([a-z])[)\]] ")
+_IN_PARENTHESES = re.compile(r"\((?P<capital>[A-Z])\)")
 
 
 class Choice(BaseMetric):
     """The output chooses the gold option. ``letters`` is how many options there are where an item doesn't list them."""
 
     name = "choice"
+    version = 2
 
     def __init__(self, letters: int = 10) -> None:
         super().__init__({} if letters == 10 else {"letters": letters})
@@ -88,8 +99,8 @@ def _of_text(text: str, known: str, options: list[str] | None) -> str | None:
 
 
 def _chosen(text: str, known: str, options: list[str] | None) -> str | None:
-    """The letter that an output chooses, by the surest sign that it has: the whole text, a box, "the answer is B", the last or
-    the first line, the only letter in parentheses.
+    """The letter that an output chooses, by the surest sign that it has: the whole text, a box, "the answer is B" or "B is
+    correct", the last or the first line, the only option that is named, the only letter in parentheses.
     """
     whole = _letter(text, known) or _of_text(text, known, options)
     if whole:
@@ -97,20 +108,35 @@ def _chosen(text: str, known: str, options: list[str] | None) -> str | None:
     box = last_box(text)
     if box is not None:
         inner = re.sub(r"\\(?:text|mathrm|textbf|mathbf)\s*\{([^{}]*)\}", r"\1", box)
-        found = _letter(inner, known) or _of_text(inner, known, options)
+        found = _of_line(inner, known, options)
         if found:
             return found
-    said = [match[1] for match in _SAID.finditer(text) if _is_meant(match[1], known)]
+    # One space between words, so that no pattern has two ways to take a long run of it.
+    lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+    text = "\n".join(lines)
+    said = [(match.end(), letter) for match in _SAID.finditer(text) if (letter := _meant(match, known))]
+    said += [(match.end(), letter) for match in _CALLED_RIGHT.finditer(text) if (letter := _meant(match, known))]
     if said:
-        return str(said[-1]).upper()
-    lines = [line for line in text.split("\n") if line.strip()]
-    for line in (lines[-1:] + lines[:1]) if lines else []:
-        found = _letter(line, known) or _of_text(line, known, options)
-        ahead = _AHEAD.match(line)
-        if found or (ahead and ahead[1] in known):
-            return found or (ahead[1] if ahead else None)
-    letters = {letter for letter in _IN_PARENTHESES.findall(text) if letter in known}
-    return letters.pop() if len(letters) == 1 else None
+        return max(said)[1]
+    if len(lines) == 1 and (ahead := _SMALL_AHEAD.match(text)) and ahead[1].upper() in known:
+        return ahead[1].upper()
+    for line in lines[-1:] + lines[:1]:
+        found = _of_line(line, known, options)
+        if found:
+            return found
+    for pattern in (_NAMED, _IN_PARENTHESES):
+        letters = {match["capital"] for match in pattern.finditer(text) if match["capital"] in known}
+        if len(letters) == 1:
+            return letters.pop()
+    return None
+
+
+def _of_line(line: str, known: str, options: list[str] | None) -> str | None:
+    """The option that a line is, or begins with: ``B``, ``B) Paris``, ``Paris``."""
+    ahead = _AHEAD.match(line)
+    return (
+        _letter(line, known) or _of_text(line, known, options) or (ahead[1] if ahead and ahead[1] in known else None)
+    )
 
 
 def _letter(text: str, known: str) -> str | None:
@@ -118,6 +144,7 @@ def _letter(text: str, known: str) -> str | None:
     return letter if len(letter) == 1 and letter in known else None
 
 
-def _is_meant(letter: str, known: str) -> bool:
-    """In "the answer is a bit ..." the letter is a word: only capitals are choices inside sentences."""
-    return letter in known
+def _meant(match: re.Match[str], known: str) -> str | None:
+    """The option that a match names, None where there is no such letter."""
+    letter = next(each for each in match.groupdict().values() if each is not None).upper()
+    return letter if letter in known else None

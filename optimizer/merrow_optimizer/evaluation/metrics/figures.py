@@ -60,6 +60,7 @@ class Numeric(BaseMetric):
     """
 
     name = "numeric"
+    version = 2
 
     def __init__(self, tolerance: float | None = None) -> None:
         super().__init__({} if tolerance is None else {"tolerance": tolerance})

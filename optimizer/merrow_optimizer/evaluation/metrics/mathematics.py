@@ -32,6 +32,8 @@ def compare_expressions(gold: str, answer: str) -> bool:
         return one.free_symbols == other.free_symbols and _is_zero(one - other)
     if isinstance(one, sympy.Equality) and isinstance(other, sympy.Equality):
         return _equal_equations(one, other)
+    if isinstance(other, sympy.core.relational.Relational) and one == other.reversed:
+        return True
     if type(one) is not type(other) and not (isinstance(one, sympy.Set) and isinstance(other, sympy.Set)):
         return False
     if one == other:

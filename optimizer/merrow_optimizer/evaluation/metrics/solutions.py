@@ -48,6 +48,7 @@ class Math(_Boxed):
     """Equal as texts, as numbers (exactly, or to six digits where one is a decimal), as structures, or by algebra."""
 
     name = "math"
+    version = 2
 
     def fault(self, item: Item) -> str | None:
         gold = answer_in(text_of(item.gold))

@@ -16,6 +16,7 @@ Decide = Callable[[str, str], "bool | None"]
 """Whether two expressions are equal; None: undecided."""
 
 _MOST_PARTS = 20
+_LONGEST_REPEATING = 200
 _DEEPEST = 5
 _WORDS = re.compile(r"\\(?:text|textbf|textit|textrm|mbox|mathrm|mathbf|mathit)\s*\{([^{}]*)\}")
 _UNIT = re.compile(
@@ -24,6 +25,9 @@ _UNIT = re.compile(
 _PLAIN_UNIT = re.compile(r"^([-+]?[0-9][0-9.,/]*)\s+[a-z]{2,}(?:\s+[a-z]+)*$")
 _SPACES = re.compile(r"(?<!\\)\\[!,;: ]|\\q?quad|~|\\displaystyle|\\limits")
 _DEGREES = re.compile(r"\^\s*(?:\{\s*\\circ\s*\}|\\circ)|\\degree")
+_IN_DEGREES = re.compile(rf"([0-9]+)\s*(?:{_DEGREES.pattern})")
+_TRIGONOMETRIC = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![a-z])")
+_REPEATING = re.compile(r"([-+]?)([0-9]*)\.([0-9]*)\\overline\{?([0-9]+)\}?")
 _FRACTION = re.compile(r"(-?)\\frac(?:\{(-?[0-9]+)\}|([0-9]))\s*(?:\{([0-9]+)\}|([0-9]))")
 _IN_BASE = re.compile(r"([0-9A-Za-z]+)_\{?([0-9]+)\}?")
 _ASSIGNED = re.compile(r"[A-Za-z](?:\([A-Za-z]\)|_\{?\w+\}?)?\s*(?:=|\\in(?![a-z]))\s*([^=<>]+)")
@@ -51,6 +55,8 @@ def normal(text: str) -> str:
     text = re.sub(r"\\(?:left|right|[bB]igg?[lr]?)(?=[\s()\[\]|.\\])", "", text)
     text = text.replace("{,}", ",").replace(",\\!", ",").replace("\\$", "").replace("$", "").replace("\u2212", "-")
     text = _SPACES.sub(" ", text)
+    if _TRIGONOMETRIC.search(text):
+        text = _IN_DEGREES.sub(r"(\\frac{\1\\pi}{180})", text)
     text = _DEGREES.sub("", text)
     text = " ".join(text.split()).rstrip(".").strip()
     text = _UNIT.sub("", text)
@@ -60,8 +66,13 @@ def normal(text: str) -> str:
 
 
 def number_of(text: str) -> Amount | None:
-    r"""The number that a normal text is, also as ``\frac{1}{2}``; None where it is something else."""
+    r"""The number that a normal text is, also as ``\frac{1}{2}`` or ``0.\overline{3}``; None where it is something else."""
     text = text.replace(" ", "")
+    repeating = _REPEATING.fullmatch(text)
+    if repeating is not None and len(text) <= _LONGEST_REPEATING:
+        sign, whole, once, again = repeating.groups()
+        above = int(whole + once + again) - int(whole + once or "0")
+        return amount_of(f"{sign}{above}/{10 ** len(once) * (10 ** len(again) - 1)}")
     found = _FRACTION.fullmatch(text)
     if found is not None:
         above, below = found[2] or found[3], found[4] or found[5]

@@ -14,7 +14,7 @@ from merrow_server.cli import NOT_WELL, OK, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
-from merrow_server.cli.options.gates import GATE_OPTIONS, check_gates, gates_of
+from merrow_server.cli.options.gates import GATE_OPTIONS, any_gate, check_gates, gates_of
 from merrow_server.cli.options.masking import MASK_OPTIONS
 from merrow_server.cli.options.refining import REFINE_OPTIONS
 from merrow_server.errors import InputError
@@ -124,15 +124,23 @@ def _check(file: str | None, compare: tuple[str, str] | None, given: dict[str, A
     """Raise `InputError` for options that don't go together."""
     if compare is None and (file is None or given["dataset"] is None):
         raise InputError("Name a workflow and its data: merrow evaluate FILE --dataset F.")
-    if compare is not None and file is not None:
-        raise InputError("--compare takes two evaluations or workflows, and no FILE beside them.")
+    if compare is not None:
+        _check_comparison(file, given)
     check_gates(given)
+
+
+def _check_comparison(file: str | None, given: dict[str, Any]) -> None:
+    """Raise `InputError` for options that don't go with --compare."""
+    if file is not None:
+        raise InputError("--compare takes two evaluations or workflows, and no FILE beside them.")
+    if any_gate(given):
+        raise InputError("--compare has no gates; evaluate the second one with --baseline and the first one's id.")
+    if given["output"] not in ("text", "json"):
+        raise InputError("A comparison is printed as text or json.")
 
 
 def _check_table(compare: tuple[str, str] | None, given: dict[str, Any]) -> None:
     """Raise `InputError` for options that don't go with a table."""
-    from merrow_server.cli.options.gates import any_gate
-
     if compare is not None or any_gate(given):
         raise InputError("A table of evaluations has no gates and no --compare; evaluate one workflow for these.")
     if given["models"] is not None and given["model"] is not None:
@@ -185,13 +193,21 @@ def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> in
     from merrow_server.evaluations.tables import comparison_lines
     from merrow_server.rendering.terminal import style
 
+    workflows = [one for one in compare if Path(one.partition("#")[0]).is_file()]
+    if workflows and given["dataset"] is None:
+        raise InputError(f"To compare the workflow {workflows[0]}, name the data: --dataset F.")
+    if given["dry_run"]:
+        from merrow_server.cli.sessions.evaluation_table import Cell, dry_run
+
+        table, asked = [Cell(one, None, None) for one in workflows], asked_of(given, given["repeat"])
+        asyncio.run(dry_run(user, table, asked, as_json=given["output"] == "json"))
+        return OK
+    named = {one: user.evaluations.get(one) for one in compare if one not in workflows}
     found: list[EvaluationRecord] = []
     for one in compare:
-        if not Path(one.partition("#")[0]).is_file():
-            found.append(user.evaluations.get(one))
+        if one in named:
+            found.append(named[one])
             continue
-        if given["dataset"] is None:
-            raise InputError(f"To compare the workflow {one}, name the data: --dataset F.")
         code, record = asyncio.run(_evaluated(user, one, given))
         if code != OK:
             return code

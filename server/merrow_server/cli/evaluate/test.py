@@ -101,10 +101,11 @@ def _saved(run: str, paths: tuple[str, ...]) -> str:
     from merrow_runtime.store.database import Store
     from merrow_server.cases.saving import file_for, save_run
     from merrow_server.cli.given.run_names import run_meant
+    from merrow_server.evaluations.journals import journal_with
 
     if len(paths) > 1:
         raise InputError("--save writes one cases file; name one PATH, or none.")
-    with closing(Store.open()) as store:
+    with closing(Store.open()) as user, journal_with(user, run) as store:
         record = store.run(run_meant(store, run))
     return save_run(record, file_for(record, Path(paths[0].partition("::")[0]) if paths else None)).sentence
 

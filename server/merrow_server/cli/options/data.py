@@ -26,7 +26,7 @@ DATA_OPTIONS = (
     click.option("--gold", metavar="FIELD", help="The field with the right answer."),
     click.option("--part", metavar="PART", help="validate, test or all."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N items."),
-    click.option("--items", multiple=True, metavar="ID", help="Only this item; @FILE reads ids, one a line."),
+    click.option("--items", multiple=True, metavar="IDS", help="Only these items, as id,id; @FILE has one a line."),
     click.option("--metric", metavar="NAME", help="What an answer is worth; without it, what the data asks for."),
     click.option(
         "--metric-option", "metric_options", multiple=True, metavar="NAME=VALUE", help="An option of the metric."
@@ -75,6 +75,7 @@ _SAME = (
 
 def asked_of(given: dict[str, Any], repeats: int = 1) -> Asked:
     """What the options say. Raises `InputError`."""
+    from merrow_optimizer.evaluation.metrics import NUMBER_OPTIONS
     from merrow_optimizer.evaluation.plan import Limits
     from merrow_server.cli.given.values import read_values
     from merrow_server.cli.options.refining import refine_given
@@ -84,7 +85,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> Asked:
     return Asked(
         **{name: given[name] for name in _SAME},
         mapping=read_values(given["mapping"], "--map"),
-        metric_options={name: _plain(value) for name, value in options.items()},
+        metric_options={name: _number(value) if name in NUMBER_OPTIONS else value for name, value in options.items()},
         repeats=repeats,
         limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
         override_models=given.get("override_models", False),
@@ -95,7 +96,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> Asked:
     )
 
 
-def _plain(text: str) -> Any:
+def _number(text: str) -> Any:
     """An option's value: a number where it is one, else the text."""
     try:
         value = json.loads(text)

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from merrow_optimizer.evaluation.plan import forecast
+from merrow_optimizer.evaluation.statistics.paired import holm, p_text
 from merrow_optimizer.evaluation.variants import memory_of, with_memory
 from merrow_runtime.program.loading import load
 from merrow_runtime.store.database import Store
@@ -125,9 +126,14 @@ def _named(cell: Cell) -> dict[str, Any]:
 
 def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord]) -> Iterator[dict[str, Any]]:
     objects = [evaluation_object(user, one, user.evaluations.scores(one.id)) for one in records]
+    compared = [comparison(user, records[0], one).to_json() for one in records[1:]]
+    # Several are compared with one: without a correction one of them would seem to differ by chance too often.
+    tested = [one for one in compared if one["items"]]
+    for one, p in zip(tested, holm([one["p"] for one in tested]), strict=True):
+        one["p_holm"] = p
     points = [(one["score"], one["usage"]["cost_usd"]) for one in objects]
     for number, (cell, record, shown) in enumerate(zip(table, records, objects, strict=True)):
-        found = None if number == 0 else comparison(user, records[0], record).to_json()
+        found = None if number == 0 else compared[number - 1]
         yield {
             **_named(cell),
             "model": shown["model"],
@@ -171,7 +177,7 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         difference = ""
         if found is not None and found["items"]:
             lower, upper = found["interval"]
-            difference = f"{found['difference']:+.3f} [{lower:+.3f}, {upper:+.3f}]"
+            difference = f"{found['difference']:+.3f} [{lower:+.3f}, {upper:+.3f}], {p_text(found['p_holm'])}"
         shown.append(
             [
                 visible(row["workflow"]),
@@ -192,7 +198,9 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
             value + " " * (width - cells(value)) for value, width in zip(line, widths, strict=True)
         ).rstrip()
         yield style(text, bold=True) if number == 0 else text
-    yield "Differences are to the first row, on the items that both scored, with 95 % intervals."
+    several = sum(row["difference"] is not None for row in rows) > 1
+    holms = ", and p by Holm's method for several tests" if several else " and p"
+    yield f"Differences are to the first row, on the items that both scored, with 95 % intervals{holms}."
     if masked:
         rate = rows[0]["masking"]["rate"]
         yield f"Each result was passed on as `none` with probability {rate:g}. EXPECTED is the score of a workflow that is right"

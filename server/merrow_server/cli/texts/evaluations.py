@@ -20,6 +20,6 @@ def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
     tokens = "unknown" if forecast.tokens.most is None else f"{forecast.tokens.most:,.0f}"
     calls = bounds_text(forecast.calls)
     return (
-        f"{items} of {visible(dataset)} (part {part}), each {times}: {calls} calls, at most about {tokens} tokens, {money};"
+        f"{items} of {visible(dataset)} (part {part}), each {times}: {calls} call{'' if calls == '1' else 's'}, at most about {tokens} tokens, {money};"
         " what is known already costs nothing and is not counted."
     )

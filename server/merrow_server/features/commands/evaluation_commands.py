@@ -3,8 +3,8 @@
 
 ``merrow.evaluate`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
 
-- ``dataset``, a file: a URI, or a path from the workflow's folder; or the name of a set that comes with
-  Merrow; ``diagram``, the number of the diagram in a Markdown file;
+- ``dataset``, a file: a URI, or a path from the workflow's folder, as the files in ``metricOptions`` are; or the name of a set
+  that comes with Merrow; ``diagram``, the number of the diagram in a Markdown file;
 - ``reader``, ``mapping`` (a field by input), ``gold``, ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
   ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``: as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;
@@ -187,12 +187,23 @@ def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any])
     number, text = asked["diagram"], text_of(diagram, asked["diagram"])
     if text.file is None:
         raise refused("Save the workflow first: its evaluations are kept by its file.", "workflow")
-    file = path_of(dataset) if dataset.startswith("file:") else text.file.parent / dataset
+    folder = text.file.parent
+    file = _file(folder, dataset)
     from merrow_optimizer.evaluation.data.names import is_shipped
+    from merrow_optimizer.evaluation.metrics import FILE_OPTIONS
 
+    options = said.get("metric_options", {})
+    named = {key: str(_file(folder, one) or one) for key in FILE_OPTIONS if isinstance(one := options.get(key), str)}
+    if named:
+        said["metric_options"] = {**options, **named}
     is_name = is_shipped(dataset) and file is not None and not file.exists()
     said["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
     return text, Place(diagram.document.uri, number, ref(diagram)), name_of(diagram)
+
+
+def _file(folder: Path, named: str) -> Path | None:
+    """The file that a URI means, or a path from a folder; None for a URI that is no file's."""
+    return path_of(named) if named.startswith("file:") else folder / named
 
 
 def _resumed(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
