@@ -130,6 +130,10 @@ def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capt
         (("--from", "none"), "There is no search 'none'"),
         (("--proposer", "nobody"), "proposer"),
         (("--strategy", "annealing"), "strategy"),
+        (("--set", "alpha=0.1"), "The strategy guided has no constant 'alpha'"),
+        (("--set", "alpha", "--strategy", "evolve"), "write --set NAME=NUMBER"),
+        (("--set", "z=nan", "--strategy", "evolve"), "write --set NAME=NUMBER"),
+        (("--sure", "0.05"), "--sure goes with the strategies climb, evolve and mcts"),
     ],
 )
 def test_what_can_not_be_is_refused_before_the_first_call(
@@ -249,6 +253,20 @@ def test_a_start_with_everything_wrong_is_said(server: OpenAIServer, capsys: Cap
     assert done.code == 0, done.err
     assert "The start has all of its 20 answers wrong" in done.err
     assert "No improvement found" in done.out
+
+
+def test_constants_of_a_published_loop_are_kept_for_a_resume(server: OpenAIServer, capsys: Capture) -> None:
+    write("flow.mmd", FLOW.replace("model: m-1", "model: m-1, temperature: 0.7"))
+    asked = [*OWN, "--strategy", "evolve", "--set", "repeats=2", "--set", "alpha=1.5"]
+    dry = in_process(capsys, "optimize", "flow.mmd", *asked, "--dry-run", "--format", "json").json
+    assert (dry["candidate_answers"], dry["least_answers"]) == (40, 180)
+    raced = in_process(capsys, "optimize", "flow.mmd", *asked, "--sure", "0.1", "--dry-run", "--format", "json").json
+    assert raced["candidate_answers"] == 20
+    assert in_process(capsys, "optimize", "flow.mmd", *asked, "--budget-evaluations", "180").code == 0
+    one = newest()
+    assert (one["settings"]["constants"], one["settings"]["sure"]) == ({"repeats": 2.0, "alpha": 1.5}, None)
+    assert (one["draws"], one["answers"]) == (4, 160)
+    assert in_process(capsys, "resume", one["search"]).code == 0
 
 
 def test_a_small_search_claims_nothing(server: OpenAIServer, capsys: Capture) -> None:
