@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from merrow_optimizer.evaluation.data import DataSet
 from merrow_optimizer.evaluation.data.parts import SEED, in_order
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.plan import Forecast, Plan, forecast_item
+from merrow_optimizer.evaluation.plan import Forecast, Plan, figures, forecast_item
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.search.candidates import Draft
@@ -282,8 +283,11 @@ def check_budget(plan: SearchPlan) -> None:
         # A call begins only where all that it may use is left, in the search and again at the end.
         call = (bounds.most or 0.0) / (item.calls.most or 1.0)
         least = bounds.least * plan.least + 2 * call
+        least = least if option == "--budget-usd" else math.ceil(least)
         if limit is not None and limit < least:
-            raise UsageFailure(f"A budget of {limit:g} {unit} {said}, which is about {least:,.4g} ({option}).")
+            raise UsageFailure(
+                f"A budget of {figures(limit)} {unit} {said}, which is about {figures(least)} ({option})."
+            )
 
 
 def affords(plan: SearchPlan) -> tuple[int, int | None] | None:

@@ -169,7 +169,16 @@ def test_the_constants_are_as_published_and_may_be_set() -> None:
         5,
         5,
     )
-    given = {"alpha": 1.5, "lambda": 0.5, "sample": 7, "crossover": 1, "crossover-from": 2, "top": 2, "z": 0, "rounds": 9}
+    given = {
+        "alpha": 1.5,
+        "lambda": 0.5,
+        "sample": 7,
+        "crossover": 1,
+        "crossover-from": 2,
+        "top": 2,
+        "z": 0,
+        "rounds": 9,
+    }
     found = settings_of("evolve", given, 3, 0.1)
     assert found == EvolveSettings(1.5, 0.5, 7, 1, 2, 3, Convergence(2, 0, 9), 0.1)
     assert settings_of("mcts", {}, 5, None).crossover == 0
