@@ -26,6 +26,11 @@ def events(text: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+def prices(server: OpenAIServer) -> None:
+    Path("config").mkdir(exist_ok=True)
+    write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 1\noutput = 1\n')
+
+
 def test_what_it_may_cost_what_it_found_and_its_files(server: OpenAIServer, capsys: Capture) -> None:
     dry = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--dry-run")
     assert dry.code == 0, dry.err
@@ -121,6 +126,8 @@ def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capt
             "A budget of 30 answers is too small to learn anything: 20 answers of the start",
         ),
         (("--budget-tokens", "100"), "are the least that makes sense, which is about"),
+        (("--budget-tokens", "1"), "A budget of 1 tokens is too small to learn anything: 20 answers of the start"),
+        (("--budget-tokens", "0"), "A budget of 0 tokens is too small to learn anything: 20 answers of the start"),
         (("--budget-usd", "1"), "price"),
         (("--part", "test"), "The part test is held out"),
         (("--limit", "19"), "19 items are too few to search with and to test with; 20 are the least"),
@@ -130,6 +137,10 @@ def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capt
         (("--from", "none"), "There is no search 'none'"),
         (("--proposer", "nobody"), "proposer"),
         (("--strategy", "annealing"), "strategy"),
+        (("--set", "alpha=0.1"), "The strategy guided has no constant 'alpha'"),
+        (("--set", "alpha", "--strategy", "evolve"), "write --set NAME=NUMBER"),
+        (("--set", "z=nan", "--strategy", "evolve"), "write --set NAME=NUMBER"),
+        (("--sure", "0.05"), "--sure goes with the strategies climb, evolve and mcts"),
     ],
 )
 def test_what_can_not_be_is_refused_before_the_first_call(
@@ -251,6 +262,20 @@ def test_a_start_with_everything_wrong_is_said(server: OpenAIServer, capsys: Cap
     assert "No improvement found" in done.out
 
 
+def test_constants_of_a_published_loop_are_kept_for_a_resume(server: OpenAIServer, capsys: Capture) -> None:
+    write("flow.mmd", FLOW.replace("model: m-1", "model: m-1, temperature: 0.7"))
+    asked = [*OWN, "--strategy", "evolve", "--set", "repeats=2", "--set", "alpha=1.5"]
+    dry = in_process(capsys, "optimize", "flow.mmd", *asked, "--dry-run", "--format", "json").json
+    assert (dry["candidate_answers"], dry["least_answers"]) == (40, 180)
+    raced = in_process(capsys, "optimize", "flow.mmd", *asked, "--sure", "0.1", "--dry-run", "--format", "json").json
+    assert raced["candidate_answers"] == 20
+    assert in_process(capsys, "optimize", "flow.mmd", *asked, "--budget-evaluations", "180").code == 0
+    one = newest()
+    assert (one["settings"]["constants"], one["settings"]["sure"]) == ({"repeats": 2.0, "alpha": 1.5}, None)
+    assert (one["draws"], one["answers"]) == (4, 160)
+    assert in_process(capsys, "resume", one["search"]).code == 0
+
+
 def test_a_small_search_claims_nothing(server: OpenAIServer, capsys: Capture) -> None:
     data(8)
     done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--small", "--budget-evaluations", "60")
@@ -306,6 +331,23 @@ def test_a_budget_of_tokens_leaves_enough_for_the_held_out_items(server: OpenAIS
     spent = one["usage"]["prompt_tokens"] + one["usage"]["completion_tokens"]
     assert 3000 < spent <= 6300
     assert one["crown"] == 0 or one["held_out"] is not None
+
+
+@pytest.mark.parametrize("unit", ["usd", "tokens"])
+def test_the_least_budget_that_is_named_is_enough(server: OpenAIServer, capsys: Capture, unit: str) -> None:
+    prices(server)
+    asked = [*OWN, "--strategy", "random", f"--budget-{unit}"]
+    refused = in_process(capsys, "optimize", "flow.mmd", *asked, "0.000001" if unit == "usd" else "1").err
+    named = re.search(r"which is about ([\d.,]+) \(--budget", refused)
+    assert named, refused
+    least = named[1].replace(",", "")
+    done = in_process(capsys, "optimize", "flow.mmd", *asked, least)
+    assert done.code == 0, done.err
+    one = newest()
+    usage = one["usage"]
+    used = usage["cost_usd"] if unit == "usd" else usage["prompt_tokens"] + usage["completion_tokens"]
+    assert used <= float(least)
+    assert one["held_out"] is not None or one["crown"] == 0
 
 
 def test_a_budget_of_seconds_ends_it(server: OpenAIServer, capsys: Capture) -> None:

@@ -147,6 +147,25 @@ def test_the_report_is_shown_again_and_written_where_it_is_asked_for(
     assert "missing/page.html can't be written" in nowhere.err
 
 
+def test_the_record_has_what_the_report_has(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    search = merrow("optimizations", "--format", "json").json[0]["search"]
+    told = [json.loads(line) for line in merrow("show", search, "--format", "json").out.splitlines()]
+    [front] = [line for line in told if line["event"] == "front"]
+    [effects] = [line for line in told if line["event"] == "effects"]
+    rounds = {line["candidate"]: line for line in told if line["event"] == "candidate"}
+    assert set(front["candidates"]) <= set(rounds)
+    assert told[-1]["crown"] in front["candidates"]
+    assert effects["why"] is None
+    page = Page((folder / "found" / "report.html").read_text("utf-8")).words
+    for one in effects["effects"][:5]:
+        assert f"{one['mean']:+.3f}" in page
+        assert one["what"][0][:100] in page
+    assert rounds[0]["changes"] is None
+    assert all(line["changes"] for number, line in rounds.items() if number)
+
+
 def test_titles_names_and_errors_are_text_whatever_they_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
     with closing(Store.open()) as store:
@@ -191,6 +210,8 @@ def test_what_changed_is_drawn_and_told() -> None:
     lines = difference_words(before, after)
     assert lines[0] == "+ B (Format)"
     assert [line.split(" (")[0] for line in lines[1:]] == ["+ A -> B", "+ B -> RETURN", "- A -> RETURN"]
+    reworded = LINE.replace('prompt: "one"', 'prompt: "two", samples: 3')
+    assert difference_words(before, analyse(reworded)) == ["~ prompt of A", "~ samples of A: as usual becomes 3"]
     drawn = sketch("Round 1", after, before)
     assert drawn.count('class="node new"') == 1
     assert drawn.count('class="node"') == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -122,9 +123,28 @@ def test_what_may_cost_much_is_asked_for_first(model: Model) -> None:
     config(f"suggest_ask_above_usd = 0\n{prices(model, 0.01)}")
     assert merrow("suggest", "flow.mmd", "--fresh").code == 2
     config(prices(model, 1_000_000))
+    count = len(model.requests)
     done = merrow("suggest", "flow.mmd", "--fresh", "--budget-usd", "0.04")
-    assert done.code == 0
-    assert "not judged" in done.err
+    assert done.code == 2
+    assert "A budget of 0.04 US dollars is too small: the first question alone may use" in done.err
+    assert len(model.requests) == count
+
+
+@pytest.mark.parametrize("unit", ["usd", "tokens"])
+def test_a_budget_is_kept_and_what_passed_within_it_is_shown(model: Model, unit: str) -> None:
+    config(prices(model, 1))
+    asked = ["suggest", "flow.mmd", "--fresh", "--yes", f"--budget-{unit}"]
+    refused = merrow(*asked, "0.001" if unit == "usd" else "10")
+    assert (refused.code, model.requests) == (2, [])
+    least = re.search(r"may use ([\d.,]+) \(--budget", refused.err)
+    assert least, refused.err
+    limit = least[1].replace(",", "")
+    done = merrow(*asked, limit, "--format", "json")
+    assert done.code == 0, done.err
+    usage = done.json["usage"]
+    assert (usage["cost_usd"] if unit == "usd" else usage["prompt_tokens"] + usage["completion_tokens"]) <= float(limit)
+    assert len(done.json["suggestions"]) == 2
+    assert "less than another call may use: give a higher one" in " ".join(done.json["notices"])
 
 
 def test_what_cannot_be_suggested_for_says_why(model: Model) -> None:
@@ -157,7 +177,7 @@ def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:
     model.first = FIRST
     done = merrow("suggest", "flow.mmd", "--yes", "--fresh", "--apply", "7")
     assert done.code == 1
-    assert "There is only 2, so number 7 can't be applied." in done.err
+    assert "There are only 2 suggestions, so number 7 can't be applied." in done.err
     assert Path("flow.mmd").read_text() == FLOW
 
 

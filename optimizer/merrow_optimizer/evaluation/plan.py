@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Context
 from functools import cached_property
 from typing import Any
 
@@ -153,6 +155,13 @@ def make_plan(
     return plan
 
 
+_UP = Context(prec=4, rounding=ROUND_CEILING)
+
+
+class TooSmall(UsageFailure):
+    """The money or the tokens are not enough for one item."""
+
+
 def _check_budget(plan: Plan) -> None:
     """Raise `UsageFailure` where the budget can't be kept, or is not enough for one item."""
     limits = plan.limits
@@ -169,9 +178,18 @@ def _check_budget(plan: Plan) -> None:
     first = forecast_item(plan, plan.items[0])
     for limit, bounds, unit in ((limits.usd, first.cost_usd, "US dollars"), (limits.tokens, first.tokens, "tokens")):
         if limit is not None and (limit < bounds.least or limit == 0):
-            raise UsageFailure(
-                f"The budget of {limit:g} {unit} is not enough for one item, which uses about {bounds.least:.4g} at least."
+            least = math.ceil(bounds.least) if unit == "tokens" else bounds.least
+            raise TooSmall(
+                f"The budget of {figures(limit)} {unit} is not enough for one item, which uses about"
+                f" {figures(least)} at least."
             )
+
+
+def figures(amount: float) -> str:
+    """An amount without an exponent: a whole number as it is, another with four digits, rounded up, so that it is enough."""
+    if amount == int(amount):
+        return f"{int(amount):,}"
+    return f"{_UP.create_decimal(repr(amount)):,f}"
 
 
 def forecast_item(plan: Plan, item: Item) -> Forecast:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,16 +11,18 @@ from typing import Any, Literal
 from merrow_optimizer.evaluation.data import DataSet
 from merrow_optimizer.evaluation.data.parts import SEED, in_order
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.plan import Forecast, Plan, forecast_item
+from merrow_optimizer.evaluation.plan import Forecast, Plan, figures, forecast_item
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.search.candidates import Draft
 from merrow_optimizer.search.children import Moves, Nothing, Proposer
+from merrow_optimizer.search.constants import CONSTANTS, check_constants, settings_of
 from merrow_optimizer.search.engine import Strategy
 from merrow_optimizer.search.held_out import set_aside
-from merrow_optimizer.search.strategies.climbing import Climb, RandomWalk
-from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings, Mcts
+from merrow_optimizer.search.strategies.climbing import Climb, ClimbSettings, RandomWalk
+from merrow_optimizer.search.strategies.evolve import Evolve, Mcts
 from merrow_optimizer.search.strategies.gepa import Gepa
+from merrow_optimizer.search.strategies.rounds import BLOCK
 from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.running.forecast_figures import Bounds
@@ -41,7 +44,9 @@ Objective = Literal["score", "pareto"]
 class Bounded:
     """How far a search goes. ``evaluations`` bounds how many answers are scored, the held-out ones included; ``max_cost`` what a
     candidate may use for an item, in US dollars. ``patience`` ends it after so many draws without another crown. ``held_out`` is
-    how many held-out items are read at most. ``small`` searches few items, and claims nothing.
+    how many held-out items are read at most. ``small`` searches few items, and claims nothing. ``sure`` is the chance that a
+    child as good as the best is dropped early (None: as the strategy does), and ``constants`` are those of a published loop that
+    are other than usual, by name.
     """
 
     evaluations: int | None = None
@@ -51,6 +56,8 @@ class Bounded:
     held_out: int = 300
     small: bool = False
     objective: Objective = "score"
+    sure: float | None = None
+    constants: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +115,16 @@ class SearchPlan:
 
     @property
     def repeats(self) -> int:
-        """How often a candidate may answer an item: once where it would answer the same."""
-        return _REPEATS[self.strategy] if self.base.varies else 1
+        """How often a candidate may answer an item: once where it would answer the same. Where children are dropped, a new best
+        answers once more.
+        """
+        return self._rounds + (self.strategy in CONSTANTS and self.bounds.sure is not None) if self.base.varies else 1
+
+    @property
+    def _rounds(self) -> int:
+        """How often a candidate answers an item, where it may answer otherwise."""
+        usual = _REPEATS[self.strategy]
+        return int(self.bounds.constants.get("repeats", usual)) if self.base.varies else 1
 
     @property
     def evaluations(self) -> int:
@@ -133,11 +148,12 @@ class SearchPlan:
         items = len(self.split.searched)
         if self.strategy == "guided":
             return max(1, min(32, items // 2))
-        return min(32, items) if self.strategy == "climb" else self._whole
+        is_raced = self.strategy == "climb" or self.bounds.sure is not None
+        return min(BLOCK, items) if is_raced else self._whole
 
     @property
     def _whole(self) -> int:
-        rounds = self.repeats if self.strategy in ("evolve", "mcts") else 1
+        rounds = self._rounds if self.strategy in CONSTANTS else 1
         return rounds * len(self.split.searched)
 
     @property
@@ -169,13 +185,14 @@ class SearchPlan:
             if self.proposing is not None and self.proposing.only:
                 return Guided(Nothing(), GuidedSettings(patience=self.bounds.patience, rivals=_ENDLESS))
             return Guided(proposer, GuidedSettings(patience=self.bounds.patience))
-        if self.strategy == "evolve":
-            return Evolve(proposer, EvolveSettings(repeats=self.repeats))
-        if self.strategy == "mcts":
-            return Mcts(proposer, EvolveSettings(crossover=0.0, repeats=self.repeats))
+        if self.strategy in CONSTANTS:
+            settings = settings_of(self.strategy, self.bounds.constants, self._rounds, self.bounds.sure)
+            return Evolve(proposer, settings) if self.strategy == "evolve" else Mcts(proposer, settings)
         if self.strategy == "gepa":
             return Gepa(proposer, self.seed)
-        return Climb(proposer) if self.strategy == "climb" else RandomWalk(proposer)
+        if self.strategy == "random":
+            return RandomWalk(proposer)
+        return Climb(proposer, ClimbSettings() if self.bounds.sure is None else ClimbSettings(self.bounds.sure))
 
 
 def files_of(start: Workflow) -> Files:
@@ -219,9 +236,12 @@ def check(plan: SearchPlan) -> None:
     changed or grow, a budget that is too small.
     """
     start, moves = plan.start, plan.moves
+    check_constants(plan.strategy, plan.bounds.constants)
     plan.make_strategy(moves)
     if plan.bounds.patience is not None and plan.strategy != "guided":
         raise UsageFailure("--patience goes with the strategy guided.")
+    if plan.bounds.sure is not None and plan.strategy not in ("climb", "evolve", "mcts"):
+        raise UsageFailure("--sure goes with the strategies climb, evolve and mcts.")
     if plan.jobs > 1 and plan.strategy == "gepa":
         raise UsageFailure("The strategy gepa makes one draw at a time; use --jobs 1.")
     if plan.proposing is not None and plan.proposing.only and plan.strategy != "guided":
@@ -263,8 +283,11 @@ def check_budget(plan: SearchPlan) -> None:
         # A call begins only where all that it may use is left, in the search and again at the end.
         call = (bounds.most or 0.0) / (item.calls.most or 1.0)
         least = bounds.least * plan.least + 2 * call
+        least = least if option == "--budget-usd" else math.ceil(least)
         if limit is not None and limit < least:
-            raise UsageFailure(f"A budget of {limit:g} {unit} {said}, which is about {least:,.4g} ({option}).")
+            raise UsageFailure(
+                f"A budget of {figures(limit)} {unit} {said}, which is about {figures(least)} ({option})."
+            )
 
 
 def affords(plan: SearchPlan) -> tuple[int, int | None] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import correlation, fmean
 from typing import Any
 
 from merrow_optimizer.evaluation.sessions import State, state_of
-from merrow_optimizer.search.candidates import START
+from merrow_optimizer.search.candidates import CERTAIN, START
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.held_out import HeldOutResult
 from merrow_optimizer.suggestions.session import Tally
@@ -184,9 +185,19 @@ class SearchRecord:
         """What a candidate uses for an item: US dollars where that is known, else calls."""
         return one.cost if self.is_priced and one.cost is not None else float(one.calls)
 
+    def comparable(self) -> list[RecordedCandidate]:
+        """The scored candidates that were asked for enough to be the best, and the start: of others the estimate may be luck."""
+        items = len(self.search.plan["items"])
+        least = min(items // 2, CERTAIN) if self.search.strategy == "guided" else items
+        asked: Counter[int] = Counter()
+        for draw in self.draws:
+            asked[draw.candidate] += len(draw.places)
+        known = [one for one in self.candidates if one.told is not None]
+        return [one for one in known if one.number in (START, self.crown) or asked[one.number] >= least]
+
     def front(self) -> list[RecordedCandidate]:
-        """The scored candidates that no other beats in estimated score and `effort` at once, the cheapest first."""
-        scored = [one for one in self.candidates if one.told is not None]
+        """Those of `comparable` that no other beats in estimated score and `effort` at once, the cheapest first."""
+        scored = self.comparable()
         front: list[RecordedCandidate] = []
         for one in sorted(scored, key=lambda one: (self.effort(one), -(one.told or 0.0), one.number)):
             if not front or (one.told or 0.0) > (front[-1].told or 0.0):

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 START = 0
 """The number of the workflow that a search begins with."""
+CERTAIN = 60
+"""Answers that are enough for a candidate of `guided` to be the best, where half of the items are more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from merrow_optimizer.suggestions.judge import TRIES, limit_of, messages
 from merrow_optimizer.suggestions.session import READINGS, REPAIRS, Session
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import price_at
-from merrow_runtime.models.tokens import prompt_tokens
+from merrow_runtime.models.tokens import estimate_call, prompt_tokens
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.forecast_figures import Bounds
 from merrow_runtime.usage import Usage
@@ -33,6 +33,13 @@ class Forecast:
     def to_json(self) -> dict[str, Any]:
         """As ``--dry-run --format json`` prints it."""
         return {"calls": self.calls.to_json(), "tokens": self.tokens.to_json(), "cost_usd": self.cost_usd.to_json()}
+
+
+def first_question(session: Session, endpoint: Endpoint) -> Usage:
+    """What the first question may use: what has to be left in a budget for it to begin."""
+    model = session.models.optimizer
+    request = ModelRequest(model, session.first, max_tokens=session.first_limit, schema=SCHEMA)
+    return estimate_call(request, price_at(endpoint, model))
 
 
 def forecast(session: Session, endpoint: Endpoint) -> Forecast:

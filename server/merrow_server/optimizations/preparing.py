@@ -11,7 +11,7 @@ from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
 from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import Limits, TooSmall
 from merrow_optimizer.optimization.plan import Bounded, Proposing, SearchPlan, Split, affords, check, split_of
 from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
@@ -88,7 +88,13 @@ async def prepare_search(
     split = split_of(data, test, wanted.bounds)
     # Candidates see the workflow as a resume does: with its files as they are now.
     workflow = replace(restore(workflow.snapshot()), fence=workflow.fence, shared=workflow.shared)
-    base = await prepare(workflow, replace(asked, part="all", limit=None, items=()), user, choosing)
+    whole, too_small = replace(asked, part="all", limit=None, items=()), None
+    try:
+        base = await prepare(workflow, whole, user, choosing)
+    except TooSmall as failure:  # What a search takes at least is more than one item, and that is said below.
+        too_small = failure
+        base = await prepare(workflow, replace(whole, limits=Limits(seconds=asked.limits.seconds)), user, choosing)
+        base = replace(base, plan=replace(base.plan, limits=asked.limits))
     try:
         proposing = _proposing(wanted, base)
         split = split if proposing is None else split.with_shown()
@@ -118,6 +124,8 @@ async def prepare_search(
                 )
         plan = replace(plan, given=[*wanted.shapes, *plan.given])
         check(plan)
+        if too_small is not None:
+            raise too_small
     except BaseException:
         await base.close()
         raise

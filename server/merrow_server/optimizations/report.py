@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
+from merrow_analysis.check import Analysis
+from merrow_optimizer.optimization.effects import effects_of
 from merrow_optimizer.optimization.record import RecordedCandidate, RecordedDraw, SearchRecord
+from merrow_runtime.errors import RunFailure
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import Usage
+from merrow_runtime.workflow import restore
 from merrow_server.evaluations.report import origins_of
+from merrow_server.rendering.workflow_sketch import difference_words
 
 SCHEMA = 1
 """The number of the form of events and of the record; it grows with each change that a reader must know of."""
@@ -75,8 +81,8 @@ def usage_object(usage: Usage) -> dict[str, Any]:
     return shown
 
 
-def candidate_object(one: RecordedCandidate) -> dict[str, Any]:
-    """A candidate with its text."""
+def candidate_object(one: RecordedCandidate, changes: Sequence[str] | None) -> dict[str, Any]:
+    """A candidate with its text, and what it ``changes`` of its first parent (None: nothing can be said)."""
     return {
         "candidate": one.number,
         "parents": list(one.parents),
@@ -93,6 +99,7 @@ def candidate_object(one: RecordedCandidate) -> dict[str, Any]:
         "file": one.file,
         "reason": one.reason,
         "judged": one.judged,
+        "changes": None if changes is None else list(changes),
         "text": one.text,
     }
 
@@ -124,15 +131,20 @@ def answer_object(score: ScoreRecord) -> dict[str, Any]:
 
 
 def record_lines(found: SearchRecord) -> Iterator[dict[str, Any]]:
-    """A whole search: what was asked for, candidates each before its first draw, draws in order, held-out items, the end."""
+    """A whole search: what was asked for, candidates each before its first draw, draws in order, held-out items, which candidates
+    no other beats in score and cost, what helps, the end.
+    """
     whole = search_object(found)
     outcome = ("answers", "draws", "candidates", "crown", "told", "start_told", "held_out", "proposals", "usage")
     ended = ("status", "seconds", "error", "over", *outcome)
     yield _event("search_started", {name: value for name, value in whole.items() if name not in ended})
-    shown = 0
+    shown, known = 0, analyses_of(found, found.candidates)
     for draw in found.draws:
         for one in found.candidates[shown : draw.candidate + 1]:
-            yield _event("candidate", candidate_object(one))
+            before = known.get(one.parents[0]) if one.parents else None
+            after = known.get(one.number)
+            changes = None if before is None or after is None else difference_words(before, after)
+            yield _event("candidate", candidate_object(one, changes))
         shown = max(shown, draw.candidate + 1)
         yield _event("draw", draw_object(draw))
     if found.held_out is not None:
@@ -140,7 +152,40 @@ def record_lines(found: SearchRecord) -> Iterator[dict[str, Any]]:
             str(number): [answer_object(one) for one in several] for number, several in found.held_out_answers.items()
         }
         yield _event("held_out", {**found.held_out.to_json(), "answers": dict(sorted(answers.items()))})
+    thrifty = found.thrifty()
+    yield _event(
+        "front",
+        {"candidates": [one.number for one in found.front()], "cheapest": None if thrifty is None else thrifty.number},
+    )
+    yield _event("effects", _effects(found))
     yield _event("search_finished", {name: whole[name] for name in ("search", *ended)})
+
+
+def analyses_of(found: SearchRecord, candidates: Iterable[RecordedCandidate]) -> dict[int, Analysis]:
+    """These candidates read again, by number, without those that another version of Merrow made and this one can't read."""
+    known: dict[int, Analysis] = {}
+    for one in candidates:
+        with suppress(RunFailure):
+            known[one.number] = restore({**found.search.plan["snapshot"], "text": one.text}).analysis
+    return known
+
+
+def _effects(found: SearchRecord) -> dict[str, Any]:
+    """What helps, the surest first; or why that can't be said."""
+    try:
+        effects = effects_of(found)
+    except RunFailure as problem:
+        return {"effects": [], "why": str(problem)}
+    shown = [
+        {
+            "what": list(one.what),
+            "mean": round(one.mean, 6),
+            "interval": [round(end, 6) for end in one.interval],
+            "candidates": one.candidates,
+        }
+        for one in effects
+    ]
+    return {"effects": shown, "why": None}
 
 
 def _event(event: str, data: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from merrow_optimizer.optimization.effects import Effect, effects_of
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.workflow import restore
+from merrow_server.optimizations.report import analyses_of
 from merrow_server.optimizations.words import held_out_text, report_lines
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.snippet import plain
@@ -76,6 +76,7 @@ def _lines(found: SearchRecord) -> Iterator[str]:
     yield from _facts(found)
     yield _curve(found)
     yield _front(found)
+    yield from _judged(found)
     shown = _shown(found)
     leaves = list(_leaves(found, shown))
     if leaves:
@@ -148,6 +149,19 @@ def _front(found: SearchRecord) -> str:
     return plane_chart("Estimated score and cost; no candidate beats those on the line", across, "score", points, lines)
 
 
+def _judged(found: SearchRecord) -> Iterator[str]:
+    """What a judge gave candidates before they ran against what they came to; nothing where none was judged."""
+    points = [
+        Point(one.judged, one.told, "best" if one.number == found.crown else "scored", f"{_name(one)}: {one.told:.3f}")
+        for one in found.candidates
+        if one.judged is not None and one.told is not None
+    ]
+    if points:
+        ranks = found.judge_correlation
+        told = "" if ranks is None else f": rank correlation {ranks:+.2f}"
+        yield plane_chart(f"What a judge gave and the estimated score{told}", "the judge, 1 to 10", "score", points, [])
+
+
 def _name(one: RecordedCandidate) -> str:
     return plain(f"round {one.number}" + (f", {' '.join(one.title.split())}" if one.title else ""))
 
@@ -200,13 +214,7 @@ def _cut(text: str, most: int = 120) -> str:
 
 
 def _rounds(found: SearchRecord, shown: Sequence[RecordedCandidate]) -> Iterator[str]:
-    known: dict[int, Analysis] = {}
-    snapshot = found.search.plan["snapshot"]
-    for one in shown:
-        try:
-            known[one.number] = restore({**snapshot, "text": one.text}).analysis
-        except RunFailure:
-            continue  # Another version of Merrow made it; its text is shown.
+    known = analyses_of(found, shown)
     for one in sorted(shown, key=lambda one: (one.number != found.crown, -(one.told or 0.0), one.number)):
         yield from _round(found, one, known)
 

@@ -7,6 +7,7 @@ from html import escape
 
 from merrow_analysis.check import Analysis
 from merrow_optimizer.mutations.base import Difference, Edge, workflow_difference
+from merrow_optimizer.suggestions.describing import settings_changed
 from merrow_server.rendering.evaluation_charts import figure, label
 
 _WIDE, _HIGH, _ACROSS, _DOWN, _MARGIN = 120, 34, 20, 30, 10
@@ -16,7 +17,7 @@ _MOST = 60
 
 
 def difference_words(before: Analysis, after: Analysis) -> list[str]:
-    """What changed, a line for each node, edge and prompt."""
+    """What changed, a line for each node, edge, prompt, `samples` and `temperature`."""
     found = workflow_difference(before, after)
     lines = [f"+ {node.id} ({node.operator})" for node in found.added_nodes]
     lines += [f"- {node.id} ({node.operator})" for node in found.removed_nodes]
@@ -25,6 +26,9 @@ def difference_words(before: Analysis, after: Analysis) -> list[str]:
     lines += [f"- {_edge(edge)}" for edge in found.removed_edges]
     lines += [f"+ prompt {name}" for name in found.added_prompts]
     lines += [f"- prompt {name}" for name in found.removed_prompts]
+    for node, what, old, new in settings_changed(before, after):
+        said = f": {old or 'as usual'} becomes {new or 'as usual'}"
+        lines.append(f"~ {what} of {node}{'' if what == 'prompt' else said}")
     return lines
 
 

@@ -11,13 +11,13 @@ from random import Random
 from merrow_optimizer.evaluation.data import DataError, read_items
 from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import Limits, figures
 from merrow_optimizer.mutations.base import workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
 from merrow_optimizer.suggestions.asking import Asker, Known, UnknownAnswerError, meter_of
 from merrow_optimizer.suggestions.describing import effect_text
 from merrow_optimizer.suggestions.failures import failure_of
-from merrow_optimizer.suggestions.forecasts import Forecast, forecast
+from merrow_optimizer.suggestions.forecasts import Forecast, first_question, forecast
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
@@ -95,8 +95,9 @@ class Prepared:
         `RunFailure`.
         """
         limits, chosen = self._asked.limits, self.chosen
+        self._check_budget(limits)
         bounds = (limits.usd, limits.tokens, limits.seconds)
-        budget = None if bounds == (None, None, None) else Budget(*bounds)
+        budget = None if bounds == (None, None, None) else Budget(*bounds, strict=True)
         meter = meter_of(chosen, os.path.abspath(self.session.ground.workflow.name))  # noqa: PTH100 (#2 may follow)
         asker = Asker(chosen, self._user.cache, budget, meter, fresh=self._asked.fresh)
         try:
@@ -104,6 +105,19 @@ class Prepared:
         finally:
             asker.close()
             used(asker.used)
+
+    def _check_budget(self, limits: Limits) -> None:
+        """Raise `UsageFailure` where the budget is less than the first question may use."""
+        needs = first_question(self.session, self.chosen.endpoint)
+        for limit, least, unit, option in (
+            (limits.usd, needs.cost_usd, "US dollars", "--budget-usd"),
+            (limits.tokens, needs.tokens, "tokens", "--budget-tokens"),
+        ):
+            if limit is not None and least is not None and limit < least:
+                raise UsageFailure(
+                    f"A budget of {figures(limit)} {unit} is too small: the first question alone may use"
+                    f" {figures(least)} ({option})."
+                )
 
     @property
     def may_cost(self) -> bool:
@@ -190,15 +204,14 @@ def _evaluated(
     name = os.path.abspath(ground.workflow.name)  # noqa: PTH100 (#2 may follow)
     for dataset in asked.datasets:
         place = os.path.abspath(data_file(dataset))  # noqa: PTH100 (as the journal has it)
-        known = [
-            one
-            for one in user.evaluations.newest(_LOOKED_AT, name)
-            if one.plan["asked"]["dataset"] == place and not one.plan["held_out"]
-        ]
+        there = [one for one in user.evaluations.newest(_LOOKED_AT, name) if one.plan["asked"]["dataset"] == place]
+        known = [one for one in there if not one.plan["held_out"]]
         if not known:
+            what = "was evaluated on the part test" if there else "was not evaluated"
+            how = " alone, which is never shown" if there else " yet"
             raise InputError(
-                f"{ground.workflow.name} was not evaluated on {dataset} yet: merrow evaluate {ground.workflow.name}"
-                f" --dataset {dataset} finds out what it gets wrong."
+                f"{ground.workflow.name} {what} {'of' if there else 'on'} {dataset}{how}: merrow evaluate"
+                f" {ground.workflow.name} --dataset {dataset} finds out what it gets wrong."
             )
         whole, shown = _read(known[0], dataset, None), _read(known[0], dataset, VALIDATE)
         items += whole

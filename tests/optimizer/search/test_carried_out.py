@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 from zlib import crc32
 
@@ -280,13 +281,21 @@ def test_the_cheapest_as_good_costs_less_than_the_best() -> None:
     def one(number: int, calls: int, told: float) -> RecordedCandidate:
         return RecordedCandidate(number, (), "", "", "", "", 3, calls, None, told, [1.0, 0.0] * 20, NOTHING)
 
+    def draw(candidate: int, answers: int) -> RecordedDraw:
+        return RecordedDraw(1, candidate, [("q", n) for n in range(answers)], [], [], 1, 0.8)
+
     candidates = [one(0, 4, 0.5), one(1, 2, 0.8), one(2, 2, 0.82)]
-    draw = RecordedDraw(1, 1, [], [], [], 1, 0.8)
-    record = SearchRecord(cast(OptimizationRecord, None), "finished", candidates, [draw], None, {})
+    search = cast(OptimizationRecord, SimpleNamespace(plan={"items": ["q"] * 40}, strategy="climb"))
+    record = SearchRecord(search, "finished", candidates, [draw(2, 40), draw(1, 40)], None, {})
     assert record.thrifty() is None
-    cheaper = replace(record, candidates=[*candidates, one(3, 1, 0.79)]).thrifty()
-    assert cheaper is not None
-    assert cheaper.number == 3
+    cheap = replace(record, candidates=[*candidates, one(3, 1, 0.79)])
+    # One that was not asked for all items has no estimate that can be compared; `guided` asks half of them.
+    for strategy, answers, wanted in (("climb", 39, None), ("climb", 40, 3), ("guided", 19, None), ("guided", 20, 3)):
+        search.strategy = strategy  # type: ignore[misc]
+        found = replace(cheap, draws=[draw(3, answers), *record.draws]).thrifty()
+        assert (None if found is None else found.number) == wanted
+        numbers = [front.number for front in replace(cheap, draws=[draw(3, answers), *record.draws]).front()]
+        assert numbers == ([2] if wanted is None else [3, 2])
 
 
 class Priced(FakeEndpoint):

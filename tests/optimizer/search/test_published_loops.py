@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.optimizer.search.searching import Words, begin, draft, run
 
 from merrow_optimizer.search.candidates import START, Draft, Draw
+from merrow_optimizer.search.constants import check_constants, settings_of
 from merrow_optimizer.search.engine import Search
 from merrow_optimizer.search.experience import experience, favour
 from merrow_optimizer.search.history import History
@@ -17,6 +18,7 @@ from merrow_optimizer.search.stopping import Convergence
 from merrow_optimizer.search.strategies.climbing import Climb, ClimbSettings
 from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings
 from merrow_optimizer.search.strategies.rounds import chances, elites
+from merrow_runtime.errors import UsageFailure
 
 
 @pytest.mark.parametrize(
@@ -144,3 +146,69 @@ def test_where_an_answer_is_always_the_same_no_crown_is_asked_again() -> None:
     assert search.crown != START
     assert not any(place.repeat for draw in search.history.draws for place in draw.places)
     assert sum(search.history.asked) > 2_000
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_published_loop_may_drop_children_early_too(repeats: int) -> None:
+    search = begin("random", seed=4, items=64, repeats=repeats + 1, evaluations=6_000)
+    search.strategy = Evolve(Words(), EvolveSettings(repeats=repeats, sure=0.05, convergence=None))
+    chance = Random(5)
+    while (draw := search.next()) is not None:
+        word = search.history.drafts[draw.candidate].key[1:]
+        right = 0.05 if any(letter > "m" for letter in word) else 0.5 + 0.05 * min(len(word), 8)
+        search.outcome(draw.number, [float(chance.random() < right) for _ in draw.places])
+    asked = search.history.asked[1:-1]
+    bad = [any(letter > "m" for letter in one.key[1:]) for one in search.history.drafts[1:-1]]
+    dropped = [count < 64 * repeats for count in asked]
+    assert any(dropped)
+    assert sum(dropped) / len(dropped) < 0.9
+    # Some of the bad ones are met before the start has shown what it can; a good one is seldom dropped.
+    assert sum(one for one, is_bad in zip(dropped, bad, strict=True) if not is_bad) <= 0.2 * bad.count(False)
+    assert all(count in (32, 64, 64 * repeats, 64 * (repeats + 1)) for count in asked)
+    # What became the best answers once more, so that no child is compared with the scores that made it so.
+    again = [number for number, count in enumerate(search.history.asked) if count == 64 * (repeats + 1)]
+    assert again
+    assert START not in again
+    assert search.crown not in [number for number, is_out in enumerate(dropped, 1) if is_out]
+
+
+def test_the_constants_are_as_published_and_may_be_set() -> None:
+    usual = settings_of("evolve", {}, 5, None)
+    assert usual == EvolveSettings()
+    assert (usual.alpha, usual.uniform, usual.sample, usual.crossover, usual.crossover_from, usual.repeats) == (
+        0.2,
+        0.3,
+        4,
+        0.1,
+        5,
+        5,
+    )
+    given = {
+        "alpha": 1.5,
+        "lambda": 0.5,
+        "sample": 7,
+        "crossover": 1,
+        "crossover-from": 2,
+        "top": 2,
+        "z": 0,
+        "rounds": 9,
+    }
+    found = settings_of("evolve", given, 3, 0.1)
+    assert found == EvolveSettings(1.5, 0.5, 7, 1, 2, 3, Convergence(2, 0, 9), 0.1)
+    assert settings_of("mcts", {}, 5, None).crossover == 0
+
+
+@pytest.mark.parametrize(
+    ("strategy", "given", "says"),
+    [
+        ("guided", {"alpha": 0.1}, "The strategy guided has no constant 'alpha' to set (--set)."),
+        ("mcts", {"crossover": 0.1}, "it has alpha, lambda, repeats, rounds, sample, top, z (--set)."),
+        ("evolve", {"lambda": 1.01}, "--set lambda=1.01 can't be: it is a number from 0 to 1."),
+        ("evolve", {"sample": 0}, "it is a whole number from 1 to"),
+        ("evolve", {"repeats": 1.5}, "it is a whole number from 1 to 100."),
+    ],
+)
+def test_a_constant_that_can_not_be_is_refused(strategy: str, given: dict[str, float], says: str) -> None:
+    with pytest.raises(UsageFailure) as refused:
+        check_constants(strategy, given)
+    assert says in str(refused.value)

@@ -7,11 +7,8 @@ from random import Random
 
 from merrow_optimizer.search.candidates import START, Draft, Place
 from merrow_optimizer.search.children import Proposer
-from merrow_optimizer.search.dropping import is_dropped
 from merrow_optimizer.search.history import History
-from merrow_optimizer.search.strategies.rounds import best_mean, ended, new_child
-
-_BLOCK = 32
+from merrow_optimizer.search.strategies.rounds import BLOCK, best_mean, ended, is_lost, new_child
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class Climb:
         if not history.draws:
             return START, history.next_places(START, history.items)
         sure = self._settings.sure
-        if sure is None or not self._is_lost(history, self._newest, sure):
+        if sure is None or not is_lost(history, self.crown(history), self._newest, sure):
             places = self._block(history, self._newest)
             if places:
                 return self._newest, places
@@ -66,20 +63,8 @@ class Climb:
         return self._proposer.child(crown, history.drafts[crown], chance)
 
     def _block(self, history: History, number: int) -> tuple[Place, ...]:
-        whole = _BLOCK if self._settings.sure is not None else history.items
+        whole = BLOCK if self._settings.sure is not None else history.items
         return history.next_places(number, min(whole, max(0, history.left(number, 1))))
-
-    def _is_lost(self, history: History, child: int, sure: float) -> bool:
-        """Whether the child is dropped, by its answers against the crown's newest. It has at most one to an item: only what was
-        the crown has more, and that has no block left.
-        """
-        crown = self.crown(history)
-        if crown == child:
-            return False
-        newest = {place.item: score for place, score in sorted(history.scores[crown].items())}
-        # In the order in which they were drawn: the evidence is that of a sequence.
-        scores = [(place.item, score) for place, score in history.scores[child].items()]
-        return is_dropped([score - newest[item] for item, score in scores if item in newest], sure)
 
 
 class RandomWalk(Climb):

@@ -10,14 +10,24 @@ from merrow_optimizer.search.children import Proposer
 from merrow_optimizer.search.experience import favour
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.stopping import Convergence
-from merrow_optimizer.search.strategies.rounds import best_mean, chances, elites, ended, new_child, rounds
+from merrow_optimizer.search.strategies.rounds import (
+    BLOCK,
+    best_mean,
+    chances,
+    elites,
+    ended,
+    is_lost,
+    new_child,
+    rounds,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class EvolveSettings:
     """The constants of the published loop. ``alpha`` is for each per cent of score, ``uniform`` the share of chance that all have
     alike, ``sample`` how many candidates may be the parent. From round ``crossover_from`` on, a child has two parents with the
-    chance ``crossover``. ``convergence`` is None where only the budget ends a search.
+    chance ``crossover``. ``convergence`` is None where only the budget ends a search. With ``sure`` a child answers every item
+    for the first time in blocks, and is dropped as in `climbing`; without it, as published, each one answers all.
     """
 
     alpha: float = 0.2
@@ -27,6 +37,7 @@ class EvolveSettings:
     crossover_from: int = 5
     repeats: int = 5
     convergence: Convergence | None = field(default_factory=Convergence)
+    sure: float | None = None
 
 
 class Evolve:
@@ -35,36 +46,61 @@ class Evolve:
     def __init__(self, proposer: Proposer, settings: EvolveSettings | None = None) -> None:
         self._proposer = proposer
         self._settings = settings or EvolveSettings()
+        self._newest = START
 
     def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
         """The next round; None once the rounds have converged, or no other child is found."""
         settings = self._settings
         number: int | None = START
         if history.draws:
+            further = self._raced(history)
+            if further is not None:
+                return further
             if settings.convergence is not None and settings.convergence.reached(rounds(history)):
                 return None
             number = new_child(history, lambda chance: self._child(history, chance), chance)
         if number is None:
             return None
-        return number, self.block(history, number)
+        self._newest = number
+        return number, self._first(history, number)
 
     def block(self, history: History, candidate: int) -> tuple[Place, ...]:
         """Every item, as often as a round does."""
         return history.next_places(candidate, history.left(candidate, self._settings.repeats))
 
     def crown(self, history: History) -> int:
-        """The round with the highest mean."""
-        return best_mean(history, ended(history))
+        """The round with the highest mean, of those that were not dropped."""
+        least = 0 if self._settings.sure is None else history.items
+        return best_mean(history, [number for number in ended(history) if history.asked[number] >= least])
 
     def told(self, history: History, candidate: int) -> float:
         """The mean of its scores, which is too high for the best of many."""
         return history.mean(candidate)
 
+    def _first(self, history: History, number: int) -> tuple[Place, ...]:
+        """What a round begins with."""
+        if self._settings.sure is None or number == START:
+            return self.block(history, number)
+        return history.next_places(number, min(BLOCK, history.left(number, 1)))
+
+    def _raced(self, history: History) -> tuple[int, tuple[Place, ...]] | None:
+        """What comes before another round where children may be dropped: more of the newest child, or the crown once more."""
+        sure, newest = self._settings.sure, self._newest
+        if sure is None:
+            return None
+        crown = self.crown(history)
+        if history.left(newest, self._settings.repeats) > 0 and not is_lost(history, crown, newest, sure):
+            whole = history.asked[newest] >= history.items
+            return newest, self.block(history, newest) if whole else self._first(history, newest)
+        if crown != START and 0 < history.left(crown) <= history.items:
+            return crown, history.next_places(crown, history.items)
+        return None
+
     def _child(self, history: History, chance: Random) -> Draft | None:
         settings = self._settings
         known = elites(history, settings.sample)
         parent = self._parent(history, known, chance)
-        is_late = len(history.draws) + 1 >= settings.crossover_from
+        is_late = len(history.drafts) + 1 >= settings.crossover_from
         if chance.random() < settings.crossover and is_late and len(known) > 1:
             other = self._parent(history, known, chance)
             if other == parent:

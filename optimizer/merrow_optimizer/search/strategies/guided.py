@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from random import Random
 
-from merrow_optimizer.search.candidates import START, Draft, Place
+from merrow_optimizer.search.candidates import CERTAIN, START, Draft, Place
 from merrow_optimizer.search.children import MODEL, Proposer
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.linear import Posterior
@@ -38,7 +38,7 @@ class GuidedSettings:
     tried: int = 16
     crossover: float = 0.15
     another: float = 0.3
-    certain: int = 60
+    certain: int = CERTAIN
     patience: int | None = None
 
 

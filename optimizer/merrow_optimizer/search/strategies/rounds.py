@@ -7,8 +7,11 @@ from collections.abc import Callable
 from random import Random
 
 from merrow_optimizer.search.candidates import START, Draft
+from merrow_optimizer.search.dropping import is_dropped
 from merrow_optimizer.search.history import History
 
+BLOCK = 32
+"""Answers after which a child that may be dropped is looked at."""
 _TRIES = 40
 """How often a child that is not a candidate yet is looked for."""
 
@@ -46,6 +49,16 @@ def new_child(history: History, make: Callable[[Random], Draft | None], chance: 
         if draft is not None and not history.has(draft.key):
             return history.add(draft)
     return None
+
+
+def is_lost(history: History, crown: int, child: int, sure: float) -> bool:
+    """Whether a child is dropped, by its first answer to each item against the crown's newest one."""
+    if crown == child:
+        return False
+    newest = {place.item: score for place, score in sorted(history.scores[crown].items())}
+    # In the order in which they were drawn: the evidence is that of a sequence.
+    scores = [(place.item, score) for place, score in history.scores[child].items() if place.repeat == 0]
+    return is_dropped([score - newest[item] for item, score in scores if item in newest], sure)
 
 
 def rounds(history: History) -> list[tuple[float, float]]:

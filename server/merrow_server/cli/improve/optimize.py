@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     merrow optimize flow.mmd --dataset gsm8k_validate.jsonl --budget-usd 2
     merrow optimize flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric --dry-run
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy climb --budget-evaluations 600
+    merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy evolve --set alpha=0.1 --set repeats=2
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --optimizer-model gpt-5 --goal "shorter answers"
     merrow optimize --operators operators.yaml --dataset own.jsonl --gold answer --budget-usd 2
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --from 4f2a     begin with the best of another search
@@ -91,6 +94,20 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     metavar="P",
     help="Stop after P draws without a new best: a rule of thumb.",
+)
+@click.option(
+    "--sure",
+    type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
+    metavar="A",
+    help="Drop a child early that falls behind, one as good as the best with this chance at most (climb: 0.05; evolve and mcts:"
+    " only with this).",
+)
+@click.option(
+    "--set",
+    "constants",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A constant of evolve or mcts: alpha, lambda, sample, repeats, crossover, crossover-from; top, z and rounds to stop.",
 )
 @click.option(
     "--held-out",
@@ -155,6 +172,8 @@ def _wanted(given: dict[str, Any]) -> SearchAsked:
         given["held_out"],
         given["small"],
         given["objective"],
+        given["sure"],
+        _constants(given["constants"]),
     )
     return SearchAsked(
         asked_of(given),
@@ -167,6 +186,23 @@ def _wanted(given: dict[str, Any]) -> SearchAsked:
         given["optimizer_model"],
         given["goal"],
     )
+
+
+def _constants(pairs: Sequence[str]) -> dict[str, float]:
+    """``NAME=VALUE`` as names with numbers. Raises `InputError`."""
+    found: dict[str, float] = {}
+    for pair in pairs:
+        name, mark, said = pair.partition("=")
+        try:
+            value = float(said)
+        except ValueError:
+            value = math.nan
+        if not mark or not math.isfinite(value):
+            raise InputError(f"--set {pair!r} is not a constant with a number; write --set NAME=NUMBER.")
+        if name in found:
+            raise InputError(f"--set {name} is given twice.")
+        found[name] = value
+    return found
 
 
 async def _dry_run(user: Store, workflow: Workflow, wanted: SearchAsked, *, as_json: bool) -> None:

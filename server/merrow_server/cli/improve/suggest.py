@@ -61,9 +61,11 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=42, show_default=True, help="Decides the menu of mutations, and orders.")
 @click.option("--fresh", is_flag=True, help="Ask again what is known already.")
 @click.option(
-    "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop once this many US dollars are spent."
+    "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Begin no call that may cost more than is left."
 )
-@click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens.")
+@click.option(
+    "--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Begin no call that may use more than is left."
+)
 @click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds.")
 @click.option("--yes", is_flag=True, help="Agree to the cost, whatever your settings allow unasked.")
 @click.option("--dry-run", is_flag=True, help="Say how many calls it would make and what they may cost; call nothing.")
@@ -202,8 +204,8 @@ def _finish(opened: Opened, prepared: Prepared, outcome: Outcome, usage: Usage, 
     told = report(prepared, outcome, usage, now, shown)
     chosen = given["chosen"]
     if chosen is not None and chosen > len(texts):
-        there = "no suggestion" if not texts else f"only {len(texts)}"
-        complain(f"There is {there}, so number {chosen} can't be applied.")
+        there = {0: "is no suggestion", 1: "is only 1 suggestion"}.get(len(texts), f"are only {len(texts)} suggestions")
+        complain(f"There {there}, so number {chosen} can't be applied.")
     elif chosen is not None:
         _write(opened, texts[chosen - 1])
     if given["output"] == "json":

@@ -5,8 +5,8 @@
 
 - what ``merrow.evaluate`` takes about data, metric and model;
 - ``strategy``, ``proposer``, ``optimizerModel``, ``goal``, ``jobs``, ``objective``, ``from`` (a search to begin with), ``out``
-  (the folder for candidates), ``heldOut``, ``small``, ``patience``, ``maxNodes``, ``maxCostPerItem``, ``evaluations``: as the
-  options of ``merrow optimize``;
+  (the folder for candidates), ``heldOut``, ``small``, ``patience``, ``maxNodes``, ``maxCostPerItem``, ``sure``, ``constants``
+  (of the strategy, by name), ``evaluations``: as the options of ``merrow optimize``;
 - ``budget``, ``{usd, tokens, seconds}``;
 - ``resume``, a search to go on with; ``uri`` and ``dataset`` are then those that it has;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
@@ -59,6 +59,8 @@ _BOUNDS: dict[str, tuple[Any, str]] = {
     "maxNodes": FROM_1,
     "maxCostPerItem": ((int, float), "a number of US dollars"),
     "objective": TEXT,
+    "sure": ((int, float), "a number between 0 and 1"),
+    "constants": (dict, "an object of numbers"),
 }
 _NAMES = {
     "from": "begin_with",
@@ -159,6 +161,10 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Plac
             raise InvalidParameters(f"`{key}` must be one of {', '.join(known)}.")
     if bounds.get("max_cost", 1) <= 0:
         raise InvalidParameters("`maxCostPerItem` must be above 0.")
+    if not 0 < bounds.get("sure", 0.5) < 1:
+        raise InvalidParameters("`sure` must be between 0 and 1.")
+    if any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in bounds.get("constants", {}).values()):
+        raise InvalidParameters("`constants` must be an object of numbers.")
     out = checked(asked, {"out": TEXT}).get("out")
     assert text.file is not None  # noqa: S101 (`with_data` refuses others)
     folder = None if out is None else str(text.file.parent / Path(out))
