@@ -58,6 +58,7 @@ def read_plan(text: str, bounds: Bounds) -> Reading:
     found: Reading | None = None
     for one in json_objects(text):
         if not isinstance(one, JsonObject):
+            # Such as braces in a sentence, or a first try that the model corrects below.
             unread.append(one.why)
             continue
         raw = raw_plan(one.value)
@@ -65,8 +66,6 @@ def read_plan(text: str, bounds: Bounds) -> Reading:
             continue
         if found is not None:
             return Reading(found.graph, (*found.notes, "Only the first plan of the answer is read."), found.problems)
-        if unread:
-            break
         found = _checked(raw, one.repeated, bounds)
     if found is not None:
         return found

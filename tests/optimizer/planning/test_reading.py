@@ -16,6 +16,7 @@ from merrow_optimizer.planning.task_graph import TaskGraph
 
 BOUNDS = Bounds()
 DIAMOND = plan_of("ABCD", "AB", "AC", "BD", "CD")
+CHAIN = plan_of("ABCD", "AB", "BC", "CD")
 FLOW = SHARED / "corpus" / "flow"
 
 
@@ -63,6 +64,20 @@ def test_a_plan_is_found_amid_prose(plan: TaskGraph, form: Any, before: str, beh
     before = before.replace("{", "(")
     text = before + around.replace("{{", "{").replace("}}", "}").replace("{}", answer(form(plan)), 1) + behind
     assert shape(read(text).graph) == shape(plan)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        'I answer in the form {"tasks": [...]}:\n',
+        "You asked for {'tasks'} and {\"agents\"}.\n",
+        answer(merrow_form(DIAMOND))[:-1] + ",}\nThat has a comma too many. Corrected:\n",
+        "{\u00a0} ",
+    ],
+)
+def test_braces_that_are_no_json_are_passed_over(before: str) -> None:
+    found = read(before + answer(merrow_form(CHAIN)))
+    assert shape(found.graph) == shape(CHAIN)
 
 
 @given(plans(), st.sampled_from(FORMS), st.data())
