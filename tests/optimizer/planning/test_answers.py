@@ -23,6 +23,7 @@ from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_optimizer.planning.candidates import REPAIRS, Candidate, Wanted, ask_for_plans
 from merrow_optimizer.planning.questions import AGENTS_IN_FRONT, WHOLE_LANGUAGE
 from merrow_optimizer.planning.reading import Bounds
+from merrow_runtime.errors import BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import Finish, ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import check_workflow
@@ -189,6 +190,32 @@ flowchart TD
     A@{ agent: a }
     B@{ agent: b }
 """
+
+
+LAST = [EndpointFailure("The key is refused.", fatal=True), BudgetFailure("The money is spent.")]
+
+
+class Ending:
+    """Gives good plans for ``good`` calls; every other one fails."""
+
+    def __init__(self, good: int, failure: RunFailure) -> None:
+        self._left, self._failure = good, failure
+
+    async def ask(self, request: ModelRequest, which: str) -> ModelReply:
+        del request
+        if self._left == 0:
+            raise self._failure
+        self._left -= 1
+        return ModelReply(answer(merrow_form(plan_of("ABC"[: int(which[0])]))))
+
+
+@pytest.mark.parametrize("failure", LAST)
+def test_plans_that_came_are_kept_where_no_more_calls_can_be_made(failure: RunFailure) -> None:
+    wanted = Wanted(TASK, "m", Bounds())
+    found = asyncio.run(ask_for_plans(wanted, 3, Ending(2, failure)))
+    assert [(one.graph is None, one.problems) for one in found] == [(False, ()), (False, ()), (True, (str(failure),))]
+    with pytest.raises(type(failure), match=str(failure)):
+        asyncio.run(ask_for_plans(wanted, 3, Ending(0, failure)))
 
 
 @pytest.mark.parametrize(

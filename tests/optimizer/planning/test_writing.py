@@ -105,7 +105,21 @@ def test_the_file_runs_without_an_input() -> None:
         ["1", "1 ", "-"],
         ["Ü", "漢", "!", "مرحبا"],
         ["a b", "a_b", "A-B"],
-        "graph flowchart subgraph style class classDef click call href linkStyle default interpolate direction".split(),
+        [
+            "graph",
+            "flowchart",
+            "subgraph",
+            "style",
+            "class",
+            "classDef",
+            "click",
+            "call",
+            "href",
+            "linkStyle",
+            "default",
+            "interpolate",
+            "direction",
+        ],
     ],
 )
 def test_awkward_ids_are_made_safe(ids: list[str]) -> None:
