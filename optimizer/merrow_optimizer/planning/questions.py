@@ -9,7 +9,7 @@ from typing import Any
 from merrow_optimizer.planning.reading import Bounds
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.operators.formats.fences import framed
-from merrow_runtime.operators.formats.planned import FORM
+from merrow_runtime.operators.formats.planned import form_of
 from merrow_runtime.requests import AnswerSchema, Message
 
 _PLANNER = """\
@@ -145,7 +145,7 @@ def plan_messages(task: str, bounds: Bounds, *, as_mermaid: bool) -> tuple[Messa
     """The question for one plan."""
     said = [_PLANNER, _bounds(bounds)]
     if as_mermaid:
-        said += [FORM, WHOLE_LANGUAGE]
+        said += [form_of(bounds.max_boxes), WHOLE_LANGUAGE]
         if bounds.roles or bounds.max_agents is not None:
             said.append(AGENTS_IN_FRONT)
     else:

@@ -14,11 +14,13 @@ from merrow_analysis.graph.bare.reach import components, shortest_cycle, topolog
 from merrow_optimizer.planning.forms import RawPlan, RawTask, id_of, raw_plan, raw_plans
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
+from merrow_runtime.operators.formats.planned import MOST_DECISIONS, MOST_NODES
 
 LONGEST = 1_000_000
 """Characters of an answer."""
 
 _LONGEST_NAME = 60
+_BESIDE_TASKS = 2 + MOST_DECISIONS
 LONGEST_TEXTS = 100_000
 """Characters of the objectives, forms and prompts of a plan together."""
 
@@ -37,6 +39,11 @@ class Bounds:
     max_agents: int | None = None
     roles: tuple[str, ...] = ()
     needs_agents: bool = True
+
+    @property
+    def max_boxes(self) -> int:
+        """Boxes of a plan that is drawn: besides its tasks the ends, and diamonds. Of fewer ones the tasks are counted."""
+        return max(MOST_NODES, self.max_nodes + _BESIDE_TASKS)
 
 
 @dataclass(frozen=True, slots=True)

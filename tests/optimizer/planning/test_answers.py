@@ -234,6 +234,15 @@ def test_bounds_hold_for_drawn_plans(bounds: Bounds, sentence: str | None) -> No
     assert sentence is None or sentence in model.asked[1].messages[-1].content
 
 
+@pytest.mark.parametrize(("tasks", "most"), [(50, 50), (80, 100), (51, 50), (101, 100)])
+def test_as_many_tasks_may_be_drawn_as_the_bounds_allow(tasks: int, most: int) -> None:
+    steps = " --> ".join(f'N{number}["Do {number}."]' for number in range(tasks))
+    model = Scripted(f"flowchart TD\nPROBLEM([P]) --> {steps} --> RETURN([R])")
+    found = planned(model, Bounds(most), as_mermaid=True)
+    assert found.problems == (() if tasks <= most else (f"It has {tasks} tasks; write at most {most}.",))
+    assert f"There are at most {most + 14} boxes" in model.asked[0].messages[0].content
+
+
 def test_with_roles_every_drawn_step_has_an_agent() -> None:
     found = planned(Scripted(STEPS.replace("    B@{ agent: b }\n", "")), Bounds(roles=ROLES), as_mermaid=True)
     assert found.problems == ("These steps have no agent: B. The roles of the agents are Solver, Web designer.",)
