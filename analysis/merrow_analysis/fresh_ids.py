@@ -9,7 +9,23 @@ from merrow_analysis.graph.drawings.drawing import END_IDS
 
 _NOT_IN_IDS = re.compile(r"\W+")
 _WORDS = frozenset(
-    {"end", "graph", "flowchart", "subgraph", "style", "class", "click", "linkStyle", "default", "o", "x"}
+    [
+        "end",
+        "graph",
+        "flowchart",
+        "subgraph",
+        "style",
+        "class",
+        "classDef",
+        "click",
+        "call",
+        "href",
+        "linkStyle",
+        "default",
+        "interpolate",
+        "o",
+        "x",
+    ]
 )
 """Ids that Mermaid reads as something else, somewhere."""
 

@@ -89,6 +89,15 @@ def test_an_agent_that_nobody_names_is_a_hint() -> None:
     assert not found(apply_edits(text, problem.fixes[0].edits))
 
 
+def test_an_agent_that_another_one_hides_is_a_hint() -> None:
+    text = flow("a: {role: A}\nA: {role: B}", node("A"))
+    (problem,) = found(text)
+    assert problem.message == (
+        "Agent `A` is declared, but case does not count in its name, so nodes use `a`, which is declared first."
+    )
+    assert not found(apply_edits(text, problem.fixes[0].edits))
+
+
 def test_an_agent_changes_nothing_where_no_model_is_asked() -> None:
     lines = ["P@{ op: Pass, agent: a, aims: true }", 'A["Custom"]@{ prompt: x, agent: a }', "A --> P --> RETURN"]
     assert len(found(flow("a: {role: A}", *lines), "MW406")) == 2

@@ -126,6 +126,13 @@ def test_a_validator_that_nobody_names_is_a_hint() -> None:
     assert not found(apply_edits(text, problem.fixes[0].edits))
 
 
+def test_a_validator_that_another_one_hides_is_a_hint() -> None:
+    text = flow("a: {if: output}\nA: {if: output}", node("A"))
+    (problem,) = found(text)
+    assert (problem.code, "so nodes use `a`" in problem.message) == ("MW332", True)
+    assert not found(apply_edits(text, problem.fixes[0].edits))
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -192,6 +192,18 @@ def test_an_endpoint_that_refuses_the_key_ends_it(capsys: Capture, server: OpenA
     assert done.out == ""
 
 
+@pytest.mark.parametrize("failure", [Status(401), Status(400, "The model does not exist.", code="model_not_found")])
+def test_plans_are_kept_where_the_judge_can_not_be_called(
+    capsys: Capture, server: OpenAIServer, state: Path, failure: Step
+) -> None:
+    scripted(server, CHAIN)
+    usual = server.answer
+    server.answer = lambda request: failure if schema_of(request) == "merrow_coverage" else usual(request)
+    done = plan(capsys, server, TASK, "-n", "1", "-o", "flow.mmd")
+    assert (done.code, (state / "flow.mmd").exists()) == (0, True)
+    assert "What the plans cover could not be judged. The endpoint" in done.err
+
+
 def test_equal_plans_are_written_once(capsys: Capture, server: OpenAIServer, state: Path) -> None:
     scripted(server, CHAIN, CHAIN, WIDE)
     done = plan(capsys, server, TASK, "--all", "plans")

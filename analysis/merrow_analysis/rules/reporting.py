@@ -167,3 +167,10 @@ def edges_of_arrow(edge: TypedEdge, graph: TypedGraph) -> list[TypedEdge]:
     while last + 1 < len(edges) and last - first <= MOST_SHARING and same(edges[last + 1]):
         last += 1
     return [graph.edge(record) for record in edges[first : last + 1]]
+
+
+def why_unused(name: str, first: str) -> str:
+    """Why no node uses what is declared as ``name``, as the end of a sentence; ``first`` is what nodes find by that name."""
+    if name == first:
+        return "no node uses it"
+    return f"case does not count in its name, so nodes use `{first}`, which is declared first"

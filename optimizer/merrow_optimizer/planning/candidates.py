@@ -14,7 +14,7 @@ from merrow_optimizer.planning.reading import Bounds, Reading, read_plan
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_optimizer.repair.search import repair
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
 
 REPAIRS = 3
@@ -59,9 +59,11 @@ async def ask_for_plans(
 ) -> list[Candidate]:
     """``count`` plans, asked for at once. One whose call fails has that as its problem.
 
-    Raises `EndpointFailure` where no call could succeed; `BudgetFailure`, `StoreFailure`, and what ``model`` raises besides.
+    Raises `EndpointFailure`, `BudgetFailure` where no more calls can be made and none of the plans can be used; `StoreFailure`,
+    and what ``model`` raises besides.
     """
     ended = 0
+    last: list[RunFailure] = []  # after which no more calls can be made
 
     async def one(number: int) -> Candidate:
         nonlocal ended
@@ -69,7 +71,7 @@ async def ask_for_plans(
         def again(attempt: int) -> None:
             told(f"correcting plan {number} (attempt {attempt} of {REPAIRS})", ended, count)
 
-        found = await _ask(wanted, number, model, again)
+        found = await _ask(wanted, number, model, again, last)
         ended += 1
         told(f"{ended} of {count} plans received", ended, count)
         return found
@@ -80,19 +82,24 @@ async def ask_for_plans(
             asked = [group.create_task(one(number)) for number in range(1, count + 1)]
     except BaseExceptionGroup as problems:
         raise problems.exceptions[0] from None
-    return [each.result() for each in asked]
+    found = [each.result() for each in asked]
+    if last and all(each.graph is None for each in found):
+        raise last[0]
+    return found
 
 
-async def _ask(wanted: Wanted, number: int, model: Asks, again: Callable[[int], None]) -> Candidate:
+async def _ask(
+    wanted: Wanted, number: int, model: Asks, again: Callable[[int], None], last: list[RunFailure]
+) -> Candidate:
     request = wanted.request()
     for attempt in range(REPAIRS + 1):
         if attempt:
             again(attempt)
         try:
             reply = await model.ask(request, f"{number} {attempt}")
-        except EndpointFailure as failure:
-            if failure.fatal:
-                raise
+        except (EndpointFailure, BudgetFailure) as failure:
+            if not isinstance(failure, EndpointFailure) or failure.fatal:
+                last.append(failure)
             return Candidate(number, problems=(str(failure),), repairs=attempt)
         found, text = _read(wanted, reply)
         if found.graph is not None:

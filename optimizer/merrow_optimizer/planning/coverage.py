@@ -11,7 +11,7 @@ from merrow_optimizer.planning.model import Asks
 from merrow_optimizer.planning.questions import COVERAGE, MOST_REQUIREMENTS, coverage_messages
 from merrow_optimizer.planning.reading import LONGEST, as_text
 from merrow_optimizer.planning.task_graph import TaskGraph
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.requests import ModelRequest
 
 BEHIND = 2
@@ -40,15 +40,13 @@ class Coverage:
 
 
 async def judge(task: str, plans: Sequence[TaskGraph], name: str, model: Asks) -> Coverage | str:
-    """What a judge says of the plans; a sentence where that can't be had. Raises `EndpointFailure` where no call could succeed,
-    `BudgetFailure`, `StoreFailure`.
+    """What a judge says of the plans; a sentence where that can't be had, since the plans are there and paid. Raises
+    `StoreFailure`.
     """
     request = ModelRequest(name, coverage_messages(task, plans), schema=COVERAGE)
     try:
         reply = await model.ask(request, "coverage")
-    except EndpointFailure as failure:
-        if failure.fatal:
-            raise
+    except (EndpointFailure, BudgetFailure) as failure:
         return f"What the plans cover could not be judged. {failure}"
     found = read_coverage(reply.text, plans)
     return found if found is not None else "What the plans cover could not be judged: the judge's answer can't be read."

@@ -32,18 +32,18 @@ def read_drawing(answer: str, task: str, bounds: Bounds) -> tuple[Reading, str]:
     if block is not None and not block.closed:
         return Reading(None, problems=("The answer is cut off: its fenced block is not closed.",)), ""
     text = as_text(answer if block is None else block.text) + "\n"
-    large = tuple(oversized(text))
+    large = tuple(oversized(text, bounds.max_boxes))
     if large:  # A repair would take long, and could not make it small.
         return Reading(None, problems=large), ""
     notes: tuple[str, ...] = ()
     try:
-        load_planned(text)
+        load_planned(text, bounds.max_boxes)
     except AnswerFailure as failure:
-        repaired = _repaired(text)
+        repaired = _repaired(text, bounds.max_boxes)
         if repaired is None:
             return Reading(None, problems=tuple(str(failure).split("\n"))), ""
         text, notes = repaired
-    planned = load_planned(text)
+    planned = load_planned(text, bounds.max_boxes)
     graph = _graph_of(planned.analysis)
     problems = tuple(_out_of_bounds(planned.analysis, graph, bounds))
     if problems:
@@ -89,7 +89,7 @@ def _agent_name(analysis: Analysis, node: str) -> str | None:
     return None if agent is None else agent.name
 
 
-def _repaired(text: str) -> tuple[str, tuple[str, ...]] | None:
+def _repaired(text: str, boxes: int) -> tuple[str, tuple[str, ...]] | None:
     """A text that can be run after the smallest repair of it, with what was repaired; None where it can't, or where so much is
     wrong that looking for one would take longer than asking again.
     """
@@ -100,7 +100,7 @@ def _repaired(text: str) -> tuple[str, tuple[str, ...]] | None:
     if not done.is_valid or not _keeps_all(whole, done.text):
         return None
     try:
-        load_planned(done.text)
+        load_planned(done.text, boxes)
     except AnswerFailure:
         return None
     return done.text, tuple(f"Repaired: {step.title}." for step in done.steps)

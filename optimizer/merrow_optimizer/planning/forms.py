@@ -53,7 +53,8 @@ def raw_plans(value: Mapping[str, object]) -> Iterator[RawPlan]:
             if found is not None:
                 yield found
                 continue
-            inside = list(one.values())
+            # A schema that a model repeats has the keys of a plan as names of properties.
+            inside = [] if isinstance(one.get("properties"), dict) else list(one.values())
         elif isinstance(one, list):
             inside = one
         if depth < _DEEPEST:

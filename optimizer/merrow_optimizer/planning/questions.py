@@ -9,7 +9,7 @@ from typing import Any
 from merrow_optimizer.planning.reading import Bounds
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.operators.formats.fences import framed
-from merrow_runtime.operators.formats.planned import FORM
+from merrow_runtime.operators.formats.planned import form_of
 from merrow_runtime.requests import AnswerSchema, Message
 
 _PLANNER = """\
@@ -145,13 +145,20 @@ def plan_messages(task: str, bounds: Bounds, *, as_mermaid: bool) -> tuple[Messa
     """The question for one plan."""
     said = [_PLANNER, _bounds(bounds)]
     if as_mermaid:
-        said += [FORM, WHOLE_LANGUAGE]
+        said += [form_of(bounds.max_boxes), WHOLE_LANGUAGE]
         if bounds.roles or bounds.max_agents is not None:
             said.append(AGENTS_IN_FRONT)
     else:
-        shape = json.dumps(PLAN.schema, ensure_ascii=False)
-        said.append(f"Answer with one JSON object and nothing else. It must be valid by this JSON Schema:\n{shape}")
+        said.append(_answer_form(PLAN))
     return Message("system", "\n\n".join(said)), Message("user", framed(task))
+
+
+def _answer_form(schema: AnswerSchema) -> str:
+    """The form of the answer in words, for endpoints that are sent no schema or heed none."""
+    shape = json.dumps(schema.schema, ensure_ascii=False)
+    return (
+        f"Answer with one JSON object and nothing else. It must be valid by the JSON Schema `{schema.name}`:\n{shape}"
+    )
 
 
 def _bounds(bounds: Bounds) -> str:
@@ -172,8 +179,7 @@ def asked_again(answer: str, problems: Sequence[str]) -> tuple[Message, ...]:
 
 def coverage_messages(task: str, plans: Sequence[TaskGraph]) -> tuple[Message, ...]:
     """The question which requirements of a task each plan provides for."""
-    shape = json.dumps(COVERAGE.schema, ensure_ascii=False)
-    system = f"{_JUDGE}\n\nAnswer with one JSON object and nothing else. It must be valid by this JSON Schema:\n{shape}"
+    system = f"{_JUDGE}\n\n{_answer_form(COVERAGE)}"
     parts = [f"## The task\n{framed(task)}"]
     for number, plan in enumerate(plans, 1):
         tasks = "\n".join(

@@ -14,11 +14,13 @@ from merrow_analysis.graph.bare.reach import components, shortest_cycle, topolog
 from merrow_optimizer.planning.forms import RawPlan, RawTask, id_of, raw_plan, raw_plans
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
+from merrow_runtime.operators.formats.planned import MOST_DECISIONS, MOST_NODES
 
 LONGEST = 1_000_000
 """Characters of an answer."""
 
 _LONGEST_NAME = 60
+_BESIDE_TASKS = 2 + MOST_DECISIONS
 LONGEST_TEXTS = 100_000
 """Characters of the objectives, forms and prompts of a plan together."""
 
@@ -37,6 +39,11 @@ class Bounds:
     max_agents: int | None = None
     roles: tuple[str, ...] = ()
     needs_agents: bool = True
+
+    @property
+    def max_boxes(self) -> int:
+        """Boxes of a plan that is drawn: besides its tasks the ends, and diamonds. Of fewer ones the tasks are counted."""
+        return max(MOST_NODES, self.max_nodes + _BESIDE_TASKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ def read_plan(text: str, bounds: Bounds) -> Reading:
     found: Reading | None = None
     for one in json_objects(text):
         if not isinstance(one, JsonObject):
+            # Such as braces in a sentence, or a first try that the model corrects below.
             unread.append(one.why)
             continue
         raw = raw_plan(one.value)
@@ -65,8 +73,6 @@ def read_plan(text: str, bounds: Bounds) -> Reading:
             continue
         if found is not None:
             return Reading(found.graph, (*found.notes, "Only the first plan of the answer is read."), found.problems)
-        if unread:
-            break
         found = _checked(raw, one.repeated, bounds)
     if found is not None:
         return found

@@ -23,6 +23,7 @@ from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_optimizer.planning.candidates import REPAIRS, Candidate, Wanted, ask_for_plans
 from merrow_optimizer.planning.questions import AGENTS_IN_FRONT, WHOLE_LANGUAGE
 from merrow_optimizer.planning.reading import Bounds
+from merrow_runtime.errors import BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import Finish, ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import check_workflow
@@ -191,6 +192,32 @@ flowchart TD
 """
 
 
+LAST = [EndpointFailure("The key is refused.", fatal=True), BudgetFailure("The money is spent.")]
+
+
+class Ending:
+    """Gives good plans for ``good`` calls; every other one fails."""
+
+    def __init__(self, good: int, failure: RunFailure) -> None:
+        self._left, self._failure = good, failure
+
+    async def ask(self, request: ModelRequest, which: str) -> ModelReply:
+        del request
+        if self._left == 0:
+            raise self._failure
+        self._left -= 1
+        return ModelReply(answer(merrow_form(plan_of("ABC"[: int(which[0])]))))
+
+
+@pytest.mark.parametrize("failure", LAST)
+def test_plans_that_came_are_kept_where_no_more_calls_can_be_made(failure: RunFailure) -> None:
+    wanted = Wanted(TASK, "m", Bounds())
+    found = asyncio.run(ask_for_plans(wanted, 3, Ending(2, failure)))
+    assert [(one.graph is None, one.problems) for one in found] == [(False, ()), (False, ()), (True, (str(failure),))]
+    with pytest.raises(type(failure), match=str(failure)):
+        asyncio.run(ask_for_plans(wanted, 3, Ending(0, failure)))
+
+
 @pytest.mark.parametrize(
     ("bounds", "sentence"),
     [
@@ -205,6 +232,15 @@ def test_bounds_hold_for_drawn_plans(bounds: Bounds, sentence: str | None) -> No
     found = planned(model, bounds, as_mermaid=True)
     assert found.problems == (() if sentence is None else (sentence,))
     assert sentence is None or sentence in model.asked[1].messages[-1].content
+
+
+@pytest.mark.parametrize(("tasks", "most"), [(50, 50), (80, 100), (51, 50), (101, 100)])
+def test_as_many_tasks_may_be_drawn_as_the_bounds_allow(tasks: int, most: int) -> None:
+    steps = " --> ".join(f'N{number}["Do {number}."]' for number in range(tasks))
+    model = Scripted(f"flowchart TD\nPROBLEM([P]) --> {steps} --> RETURN([R])")
+    found = planned(model, Bounds(most), as_mermaid=True)
+    assert found.problems == (() if tasks <= most else (f"It has {tasks} tasks; write at most {most}.",))
+    assert f"There are at most {most + 14} boxes" in model.asked[0].messages[0].content
 
 
 def test_with_roles_every_drawn_step_has_an_agent() -> None:

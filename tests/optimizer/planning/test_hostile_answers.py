@@ -30,7 +30,7 @@ def drawn(lines: str) -> list[str]:
 
 def test_what_is_too_large_is_not_repaired() -> None:
     sides = (" & ".join(f"{side}{n}" for n in range(100)) for side in "AB")
-    assert drawn(" --> ".join(sides)) == ["It has 200 nodes; at most 50 are run."]
+    assert drawn(" --> ".join(sides)) == ["It has 200 nodes; at most 64 are run."]
     chain = EDGE.format(" --> ".join(f'N{n}["x"]' for n in range(5_000)))
     assert drawn(chain)[0].endswith("at most 50,000 are read.")
 

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from tests.optimizer.planning.plans import FORMS, answer, dictionary_form, flow_form, merrow_form, plan_of, plans
 from tests.shared import SHARED
 
+from merrow_optimizer.planning.questions import PLAN
 from merrow_optimizer.planning.reading import Bounds, Reading, read_plan, read_plans
 from merrow_optimizer.planning.task_graph import TaskGraph
 
 BOUNDS = Bounds()
 DIAMOND = plan_of("ABCD", "AB", "AC", "BD", "CD")
+CHAIN = plan_of("ABCD", "AB", "BC", "CD")
 FLOW = SHARED / "corpus" / "flow"
 
 
@@ -63,6 +65,21 @@ def test_a_plan_is_found_amid_prose(plan: TaskGraph, form: Any, before: str, beh
     before = before.replace("{", "(")
     text = before + around.replace("{{", "{").replace("}}", "}").replace("{}", answer(form(plan)), 1) + behind
     assert shape(read(text).graph) == shape(plan)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        'I answer in the form {"tasks": [...]}:\n',
+        "You asked for {'tasks'} and {\"agents\"}.\n",
+        answer(merrow_form(DIAMOND))[:-1] + ",}\nThat has a comma too many. Corrected:\n",
+        "{\u00a0} ",
+        f"By the schema {json.dumps(PLAN.schema)}:\n",
+    ],
+)
+def test_what_is_no_plan_before_one_is_passed_over(before: str) -> None:
+    found = read(before + answer(merrow_form(CHAIN)))
+    assert shape(found.graph) == shape(CHAIN)
 
 
 @given(plans(), st.sampled_from(FORMS), st.data())

@@ -99,14 +99,36 @@ def test_the_file_runs_without_an_input() -> None:
 
 @pytest.mark.parametrize(
     "ids",
-    [["PROBLEM", "problem", "RETURN"], ["end", "o", "x"], ["1", "1 ", "-"], ["Ü", "漢", "!"], ["a b", "a_b", "A-B"]],
+    [
+        ["PROBLEM", "problem", "RETURN"],
+        ["end", "o", "x", "yes", "null", "0x1F", "~"],
+        ["1", "1 ", "-"],
+        ["Ü", "漢", "!", "مرحبا"],
+        ["a b", "a_b", "A-B"],
+        [
+            "graph",
+            "flowchart",
+            "subgraph",
+            "style",
+            "class",
+            "classDef",
+            "click",
+            "call",
+            "href",
+            "linkStyle",
+            "default",
+            "interpolate",
+            "direction",
+        ],
+    ],
 )
 def test_awkward_ids_are_made_safe(ids: list[str]) -> None:
-    plan = plan_of("ABC", "AB")
-    names = dict(zip("ABC", ids, strict=True))
-    tasks = tuple(replace(one, id=names[one.id], after=tuple(names[two] for two in one.after)) for one in plan.tasks)
-    text = workflow_text(TaskGraph(tasks, plan.agents), "x")
-    assert not analyse(text).diagnostics
+    [task], agents = plan_of("A").tasks, plan_of("A").agents
+    tasks = tuple(replace(task, id=one, after=tuple(ids[number - 1 : number])) for number, one in enumerate(ids))
+    found = analyse(workflow_text(TaskGraph(tasks, agents), "x"))
+    assert not found.diagnostics
+    assert found.typed is not None
+    assert len(found.typed.nodes) == len(ids) + 3
 
 
 def test_a_block_of_text_with_tags_is_read_as_it_was_written() -> None:

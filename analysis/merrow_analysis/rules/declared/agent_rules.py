@@ -10,7 +10,7 @@ from merrow_analysis.graph.instructions import agent_name
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import fix, named, parameter_range, report
+from merrow_analysis.rules.reporting import fix, named, parameter_range, report, why_unused
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import Range, TextEdit
 
@@ -42,11 +42,16 @@ def check_agents(context: GraphContext) -> Iterator[Diagnostic]:
             near = closest(name, (agent.name for agent in agents.values()))
             used.add((near or "").casefold())
             yield _unknown(context, node, name, near)
-    for key, agent in agents.items():
-        place = context.place_of(("agents", agent.name)) if key not in used else None
+    block = context.settings.document.values.get("workflow")
+    said = block.get("agents") if isinstance(block, dict) else None
+    for name in said if isinstance(said, dict) else ():
+        key = name.strip().casefold()
+        first = agents[key].name if key in agents else name
+        unused = key in agents and (key not in used or first != name)
+        place = context.place_of(("agents", name)) if unused else None
         if place is not None:
-            message = f"Agent `{agent.name}` is declared, but no node uses it."
-            fixes = _without(context, agent.name)
+            message = f"Agent `{name}` is declared, but {why_unused(name, first)}."
+            fixes = _without(context, name)
             yield report(UNUSED_AGENT, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
 
 

@@ -16,7 +16,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.places.node_places import metadata_value_range
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import fix, named, parameter_range, report
+from merrow_analysis.rules.reporting import fix, named, parameter_range, report, why_unused
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import Range, TextEdit
 
@@ -56,9 +56,11 @@ def check_validators(context: GraphContext) -> Iterator[Diagnostic]:
                 yield _unknown(context, node, name, number, near)
     for name, body in context.settings.validators_said.items():
         yield from _malformed(context, name, body)
-        place = context.place_of(("validators", name)) if name.strip().casefold() not in used else None
+        key = name.strip().casefold()
+        first = validators[key].name if key in validators else name
+        place = context.place_of(("validators", name)) if key not in used or first != name else None
         if place is not None:
-            message = f"Validator `{name}` is declared, but no node uses it."
+            message = f"Validator `{name}` is declared, but {why_unused(name, first)}."
             fixes = _without(context, ("workflow", "validators", name), f"Remove validator {name}")
             yield report(UNUSED_VALIDATOR, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from merrow_runtime.errors import AnswerFailure, NodeFailure
-from merrow_runtime.operators.formats.planned import FORM, read_workflow
+from merrow_runtime.operators.formats.planned import form_of, read_workflow
 from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.operators.formats.shapes import Shape, coerce
 from merrow_runtime.operators.formats.structured import (
@@ -71,7 +71,7 @@ def _by_shape(name: str, shape: Shape) -> AnswerForm:
     if shape.kind == "code":
         return AnswerForm(CODE_FORM, read_code)
     if shape.kind == "workflow":
-        return AnswerForm(FORM, read_workflow)
+        return AnswerForm(form_of(), read_workflow)
     if shape.kind == "json":
         return AnswerForm(JSON_FORM, read_json)
     if shape.is_text:

@@ -32,6 +32,8 @@ LONGEST = 50_000
 """Characters of a planned workflow."""
 
 MOST_NODES = 50
+"""Boxes of one, where the caller does not say how many."""
+
 MOST_DECISIONS = 12
 """What is passed on through Decisions in a row grows with each of them, and so does the time to check it."""
 
@@ -47,7 +49,7 @@ _NAME = "the planned workflow"
 _OUT_OF_REACH = frozenset({"model", "retries", "timeout", "budget", "libraries"})
 """Keys by which a planned workflow would decide what it costs, how long it waits, or what it reads."""
 
-FORM = f"""\
+_FORM = """\
 Answer with one fenced block that begins with ```mermaid and holds the whole workflow, a Mermaid flowchart:
 - Its first line is `flowchart TD`. `PROBLEM([Problem])` stands for the task, `RETURN([Result])` for the result.
 - Each step is a box with an id of its own and, in quotes, what is to be done, in plain words: `HOME["Write the home page."]`. \
@@ -55,11 +57,15 @@ A step is given to a model of its own, which sees the results of the steps befor
 - An arrow leads from a step to each one that needs its result: `STRUCTURE --> HOME`. Steps without an arrow between them may \
 run at the same time.
 - Exactly one step leads to RETURN; it puts the results together. Every step is reached from PROBLEM.
-- There are at most {MOST_NODES} boxes, and no arrow leads back."""
-"""How a model is asked for a workflow."""
+- There are at most {boxes} boxes, and no arrow leads back."""
 
 EMPTY = "flowchart TD\n    PROBLEM([Problem]) --> RETURN([Result])\n"
 """The workflow that gives what it is given."""
+
+
+def form_of(boxes: int = MOST_NODES) -> str:
+    """How a model is asked for a workflow of at most so many boxes."""
+    return _FORM.replace("{boxes}", str(boxes))
 
 
 class _NoFiles:
@@ -100,11 +106,11 @@ def problem_of(text: str) -> str | None:
     return None
 
 
-def load_planned(text: str) -> Workflow:
-    """The workflow that a text is. Raises `AnswerFailure` with all that is wrong with it."""
+def load_planned(text: str, boxes: int = MOST_NODES) -> Workflow:
+    """The workflow that a text is, of at most so many boxes. Raises `AnswerFailure` with all that is wrong with it."""
     if not text.strip():
         raise AnswerFailure("It is empty.")
-    found = list(oversized(text))
+    found = list(oversized(text, boxes))
     if found:
         raise AnswerFailure("\n".join(found))
     files = _NoFiles()
@@ -133,7 +139,7 @@ def _inputs(graph: TypedGraph) -> list[TypedNode]:
     return [node for node in inputs if "default" not in node.resolution.parameters] or inputs
 
 
-def oversized(text: str) -> Iterator[str]:
+def oversized(text: str, boxes: int = MOST_NODES) -> Iterator[str]:
     """What is too large to be looked at more closely: while a text is checked, the run waits."""
     if len(text) > LONGEST:
         yield f"It has {len(text):,} characters; at most {LONGEST:,} are read."
@@ -144,8 +150,8 @@ def oversized(text: str) -> Iterator[str]:
     diagram = Document(text).diagram
     nodes = fold(diagram.blocks, diagram.moved).chart.nodes if diagram.is_flowchart else {}
     decisions = sum(map(_may_decide, nodes.values()))
-    if len(nodes) > MOST_NODES:
-        yield f"It has {len(nodes)} nodes; at most {MOST_NODES} are run."
+    if len(nodes) > boxes:
+        yield f"It has {len(nodes)} nodes; at most {boxes} are run."
     if decisions > MOST_DECISIONS:
         yield f"It has {decisions} Decisions; at most {MOST_DECISIONS} are run."
 
