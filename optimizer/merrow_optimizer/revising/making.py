@@ -88,6 +88,11 @@ def as_changes(plan: TaskGraph, workflow: Workflow) -> Iterable[Change]:
             yield Change("edit", task.id, objective, after=after)
 
 
+def _shown(name: str) -> str:
+    """An id that a model gave, as far as a sentence has room for it."""
+    return name if len(name) <= _LONGEST_TOLD else f"{name[:_LONGEST_TOLD]}…"
+
+
 @dataclass
 class _Making:
     """One workflow that is changed. ``links`` are its edges as they are to be, ``added`` the nodes that come."""
@@ -125,7 +130,7 @@ class _Making:
         ]
         before = list(self.links)
         for change in changes:
-            getattr(self, f"_{change.do}")(change)
+            getattr(self, f"_{change.do}")(self._by_first_ids(change) if self.names else change)
         self._join_ends()
         count = (
             sum(node.kind in ("operator", "decision") for node in self.graph.nodes) + len(self.added) - len(self.gone)
@@ -147,32 +152,56 @@ class _Making:
 
     # What changes say
 
+    def _by_first_ids(self, change: Change) -> Change:
+        """A change with nodes that an earlier one renamed under the ids that they still have."""
+
+        def first(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+            return None if names is None else tuple(self.names.get(name, name) for name in names)
+
+        return replace(
+            change,
+            id=self.names.get(change.id, change.id),
+            after=first(change.after),
+            before=first(change.before) or (),
+            into=tuple(replace(part, after=first(part.after)) for part in change.into),
+            to=change.to if change.do == "rename" else self.names.get(change.to, change.to),
+            source=self.names.get(change.source, change.source),
+        )
+
+    def _lost(self, name: str) -> CannotReviseError:
+        """That nothing is called so."""
+        if name in self.gone:
+            return CannotReviseError(f"{name} is removed by an earlier change.")
+        near = closest(name, (one for one in (*self.graph.by_id, *self.added) if one not in self.gone))
+        return CannotReviseError(f"There is no node {_shown(name)}." + (f" Did you mean {near}?" if near else ""))
+
     def _node(self, name: str) -> TypedNode | None:
         """A node that may be changed; None for one that comes with these changes. Raises `CannotReviseError`."""
         if name in self.added:
             return None
         node = self.graph.by_id.get(name)
         if node is None or name in self.gone:
-            near = closest(name, [*self.graph.by_id, *self.added])
-            hint = f" Did you mean {near}?" if near else ""
-            raise CannotReviseError(f"There is no node {name}.{hint}")
+            raise self._lost(name)
         if node.kind in ("input", "output"):
             raise CannotReviseError(f"{name} is an {node.kind} of the workflow: inputs and outputs never change.")
         if name in self.locked:
             raise CannotReviseError(f"{name} is locked: it stays as it is.")
+        if node.kind == "decision":
+            raise CannotReviseError(f"{name} is a Decision: a revision can't change it.")
         return node
 
     def _known(self, name: str) -> str:
         if name not in self.added and (name not in self.graph.by_id or name in self.gone):
-            near = closest(name, [*self.graph.by_id, *self.added])
-            raise CannotReviseError(f"There is no node {name}." + (f" Did you mean {near}?" if near else ""))
+            raise self._lost(name)
         return name
 
     def _new_id(self, name: str) -> None:
         if not _ID.fullmatch(name) or name.casefold() in _RESERVED:
             raise CannotReviseError(
-                f"{name[:_LONGEST_TOLD]} can't be the id of a node: use letters, digits and _, with a letter first."
+                f"{_shown(name)} can't be the id of a node: use letters, digits and _, with a letter first."
             )
+        if len(self.added) >= self.most:
+            raise CannotReviseError(f"More than {self.most} nodes would be added; the workflow may have {self.most}.")
         taken = {one.casefold() for one in (*self.graph.by_id, *self.graph.flow.subgraphs, *self.added)}
         if name.casefold() in taken:
             raise CannotReviseError(f"There is a {name} already, or was one; choose another id.")
@@ -182,7 +211,7 @@ class _Making:
             known = (
                 ", ".join(agent.name for agent in self.workflow.analysis.settings.agents.values()) or "there are none"
             )
-            raise CannotReviseError(f"There is no agent {name}; the agents are: {known}.")
+            raise CannotReviseError(f"There is no agent {_shown(name)}; the agents are: {known}.")
 
     def _add(self, change: Change) -> None:
         self._new_id(change.id)
@@ -250,9 +279,7 @@ class _Making:
             self.links += [self._edge(source, change.id) for source in after if source not in have]
 
     def _remove(self, change: Change) -> None:
-        node = self._node(change.id)
-        if node is not None and node.kind != "operator":
-            raise CannotReviseError(f"{change.id} is a Decision; a revision can't remove it.")
+        self._node(change.id)
         sources = [one for one in self.links if one.target == change.id]
         inner = [one for one in sources if one.source not in {node.id for node in self.graph.inputs}]
         put: list[Link] = []
@@ -268,9 +295,7 @@ class _Making:
             self.gone.add(change.id)
 
     def _split(self, change: Change) -> None:
-        node = self._node(change.id)
-        if node is not None and node.kind != "operator":
-            raise CannotReviseError(f"{change.id} is a Decision; a revision can't split it.")
+        self._node(change.id)
         sources = [one.source for one in self.links if one.target == change.id]
         readers = [one.target for one in self.links if one.source == change.id]
         place = self._place_of([change.id])
@@ -306,7 +331,7 @@ class _Making:
         self._new_id(change.to)
         if change.to in self.names:
             raise CannotReviseError(f"Two nodes can't both be renamed to {change.to}.")
-        self.names[change.to] = change.id
+        self.names = {new: old for new, old in self.names.items() if old != change.id} | {change.to: change.id}
 
     def _linked(self, change: Change) -> tuple[str, str]:
         source, target = self._known(change.source), self._known(change.to)
