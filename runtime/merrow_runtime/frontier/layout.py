@@ -153,7 +153,9 @@ class _Sources:
     def of(self, edge: TypedEdge, feed: PortFeed) -> Source:
         source = edge.source
         output, keys, kind = _parts(edge, feed)
-        lowered, raised, is_first = (edge.lowered, edge.raised, edge.word == "first") if self.boxes else (None, 0, False)
+        lowered, raised, is_first = (
+            (edge.lowered, edge.raised, edge.word == "first") if self.boxes else (None, 0, False)
+        )
         self.count += 1
         made = Source(
             self.count,

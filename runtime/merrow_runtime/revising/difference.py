@@ -224,16 +224,19 @@ def _origins(before: _Side, after: _Side, renamed: Mapping[str, str]) -> dict[st
         if after.definitions.get(name) != before.definitions[name]:
             free[before.definitions[name]].append(name)
     taken: set[str] = set()
+    # Sources come first, but for what comes again in a Loop.
+    at_once = not before.boxes and not after.boxes
     for name in after.nodes:
         own = [name] if before.definitions.get(name) == after.definitions[name] else []
         others = free.get(after.definitions[name], [])
         wanted = renamed.get(name)
         for was in (*own, *([wanted] if wanted in others else []), *others):
-            if was not in taken and _alike(before, after, was, name, origin, final=False):
+            if was not in taken and _alike(before, after, was, name, origin, final=at_once):
                 origin[name] = was
                 taken.add(was)
                 break
-    _leave_out_lost(before, after, origin)
+    if not at_once:
+        _leave_out_lost(before, after, origin)
     return origin
 
 
