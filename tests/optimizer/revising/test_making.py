@@ -203,10 +203,8 @@ def test_a_prompt_of_a_locked_node_stays_where_another_one_shares_it() -> None:
 
 
 def test_an_answer_of_any_size_is_refused_soon() -> None:
-    huge = [
-        {"do": "split", "id": "B" if not n else f"P{n - 1}_0", "into": [{"id": f"P{n}_{i}", "objective": "x"} for i in range(100)]}
-        for n in range(100)
-    ]  # fmt: skip
+    parts = [[{"id": f"P{n}_{i}", "objective": "x"} for i in range(100)] for n in range(100)]
+    huge = [{"do": "split", "id": f"P{n - 1}_0" if n else "B", "into": into} for n, into in enumerate(parts)]
     began = time.process_time()
     with pytest.raises(CannotReviseError, match="more than 50 nodes; 50 are allowed"):
         made(DECIDED, *huge)
