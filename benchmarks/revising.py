@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import hashlib
 import json
 import tempfile
@@ -288,6 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
+    gc.set_threshold(200_000, 20, 100)  # as the commands do
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         figures: dict[str, Any] = {"never triggered, microseconds for a node": never_triggered(rounds, folder)}

@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -20,8 +21,9 @@ from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow
 
-EVERY, TASK, THOUGHT, POLL = 8, 0.05, 0.25, 0.1
-"""Finished tasks after which the plan is looked at; seconds of a task and of a look; seconds between Flow's looks for tasks."""
+TASK, THOUGHT, POLL = 0.05, 0.25, 0.1
+"""Seconds of a task and of a look at the plan; seconds between Flow's looks for tasks that can begin."""
+PLANS = ("chain of 6", "1, then 6, then 1", "3 chains of 4, joined", "6 layers of 4")
 EDITED = "N1"
 """The task that the look words anew: it has finished by then, and its result comes out as it was, or not."""
 Parents = Mapping[str, tuple[str, ...]]
@@ -56,11 +58,16 @@ def parents_of(workflow: Workflow) -> Parents:
     }
 
 
-async def merrow(workflow: Workflow, *, same: bool) -> int:
+def look_after(workflow: Workflow) -> int:
+    """Half of the tasks: when so many have finished, the plan is looked at, once."""
+    return len(parents_of(workflow)) // 2
+
+
+async def merrow(workflow: Workflow, *, same: bool, strategy: str = "wait") -> int:
     """The calls that Merrow makes, the look's one among them."""
     tasks = Tasks(same=same)
     change = Change("edit", EDITED, objective=f"better {EDITED.removeprefix('N')}.")
-    refine = {"every": EVERY, "max": 1, "on": [], "strategy": "overlap"}
+    refine = {"every": look_after(workflow), "max": 1, "on": [], "strategy": strategy}
     options = RunOptions(fresh=True, refine=refine)
     run = start(
         workflow, {"problem": "x"}, endpoint=tasks, store=MemoryStore(), options=options,
@@ -86,7 +93,7 @@ async def flow(workflow: Workflow, *, same: bool) -> int:
             del running[name]
             done.add(name)
             since += 1
-        if since >= EVERY and not looked:
+        if since >= look_after(workflow) and not looked:
             if not running:
                 looked = True
                 calls += 1
@@ -117,34 +124,40 @@ async def plan_and_execute(workflow: Workflow, *, same: bool) -> int:
     return calls
 
 
+def measured(name: str, workflow: Workflow, *, same: bool, rounds: int) -> list[dict[str, Any]]:
+    """The calls and the seconds of each contender, also as multiples of those of Merrow where it waits for the look."""
+    rows: list[dict[str, Any]] = []
+    contenders = {
+        "merrow, wait": merrow,
+        "merrow, overlap": partial(merrow, strategy="overlap"),
+        "flow": flow,
+        "plan and execute": plan_and_execute,
+    }
+    for who, contender in contenders.items():
+        times: list[float] = []
+        calls = 0
+        for _ in range(rounds):
+            began = time.perf_counter()
+            calls = asyncio.run(contender(workflow, same=same))
+            times.append(time.perf_counter() - began)
+        rows.append({"plan": name, "result": "same" if same else "other", "who": who, "calls": calls})
+        rows[-1]["seconds"] = round(median(times), 2)
+    for row in rows:
+        row["calls, times"] = round(row["calls"] / rows[0]["calls"], 2)
+        row["seconds, times"] = round(row["seconds"] / rows[0]["seconds"], 2)
+    return rows
+
+
 def main() -> None:
-    """Measure, and print it as JSON."""
+    """Measure, and print it as JSON, a row a line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
-    workflow = plans()["6 layers of 4"]
-    figures: dict[str, Any] = {}
-    for same in (True, False):
-        found: dict[str, tuple[int, float]] = {}
-        for name, contender in (("merrow", merrow), ("flow", flow), ("plan and execute", plan_and_execute)):
-            times: list[float] = []
-            calls = 0
-            for _ in range(rounds):
-                began = time.perf_counter()
-                calls = asyncio.run(contender(workflow, same=same))
-                times.append(time.perf_counter() - began)
-            found[name] = calls, median(times)
-        own = found["merrow"]
-        figures["result as it was" if same else "another result"] = {
-            name: {
-                "calls": calls,
-                "seconds": seconds,
-                "calls, times": calls / own[0],
-                "seconds, times": seconds / own[1],
-            }
-            for name, (calls, seconds) in found.items()
-        }
-    print(json.dumps(figures, indent=2))
+    known = plans()
+    for name in PLANS:
+        for same in (True, False):
+            for row in measured(name, known[name], same=same, rounds=rounds):
+                print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":

@@ -288,7 +288,8 @@ class TypedEdge:
     @property
     def out_of(self) -> str | None:
         """The outermost Map that it leaves."""
-        maps = self._graph.composites.maps(self.left)
+        composites = self._graph.composites
+        maps = composites.maps(self.left) if composites else ()
         return maps[-1] if maps else None
 
     @property

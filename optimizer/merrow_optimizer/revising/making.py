@@ -12,14 +12,16 @@ from functools import cached_property
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorSpec
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
-from merrow_analysis.edits.front_entries import add_entry, write_value
+from merrow_analysis.edits.front_entries import add_entry, remove_entry, write_value
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
+from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.names import symbol
 from merrow_analysis.places.occurrences import occurrences_of
 from merrow_analysis.suggest import closest
+from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import TextEdit, apply_edits
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_optimizer.revising.answers import Answer, Change
@@ -88,6 +90,11 @@ def as_changes(plan: TaskGraph, workflow: Workflow) -> Iterable[Change]:
             yield Change("edit", task.id, objective, after=after)
 
 
+def _shown(name: str) -> str:
+    """An id that a model gave, as far as a sentence has room for it."""
+    return name if len(name) <= _LONGEST_TOLD else f"{name[:_LONGEST_TOLD]}…"
+
+
 @dataclass
 class _Making:
     """One workflow that is changed. ``links`` are its edges as they are to be, ``added`` the nodes that come."""
@@ -125,7 +132,7 @@ class _Making:
         ]
         before = list(self.links)
         for change in changes:
-            getattr(self, f"_{change.do}")(change)
+            getattr(self, f"_{change.do}")(self._by_first_ids(change) if self.names else change)
         self._join_ends()
         count = (
             sum(node.kind in ("operator", "decision") for node in self.graph.nodes) + len(self.added) - len(self.gone)
@@ -136,16 +143,47 @@ class _Making:
             own = [link for link in before if link.target == name]
             if name in self.gone or [link for link in self.links if link.target == name] != own:
                 raise CannotReviseError(f"{name} is locked: it stays as it is, with all that it is given.")
+        for name in self._decisions:
+            if self._cases_of(name, self.links) != self._cases_of(name, before):
+                raise CannotReviseError(
+                    f"{name} is a Decision: its cases stay as they are, and something must follow each."
+                )
         text = self._structure(before)
+        for name in self.gone:
+            text = self._forgotten(text, name)
         for change in self.said:
             text = self._values(text, change)
-        for name in self.redone:
+        for name in [one for one in self.redone if one not in self.gone]:
             text = self._again(text, name)
-        for new, old in self.names.items():
+        renamed = {new: old for new, old in self.names.items() if old not in self.gone}
+        for new, old in renamed.items():
             text = self._called(text, old, new)
-        return Revised(text, dict(self.names))
+        return Revised(text, renamed)
 
     # What changes say
+
+    def _by_first_ids(self, change: Change) -> Change:
+        """A change with nodes that an earlier one renamed under the ids that they still have."""
+
+        def first(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+            return None if names is None else tuple(self.names.get(name, name) for name in names)
+
+        return replace(
+            change,
+            id=self.names.get(change.id, change.id),
+            after=first(change.after),
+            before=first(change.before) or (),
+            into=tuple(replace(part, after=first(part.after)) for part in change.into),
+            to=change.to if change.do == "rename" else self.names.get(change.to, change.to),
+            source=self.names.get(change.source, change.source),
+        )
+
+    def _lost(self, name: str) -> CannotReviseError:
+        """That nothing is called so."""
+        if name in self.gone:
+            return CannotReviseError(f"{name} is removed by an earlier change.")
+        near = closest(name, (one for one in (*self.graph.by_id, *self.added) if one not in self.gone))
+        return CannotReviseError(f"There is no node {_shown(name)}." + (f" Did you mean {near}?" if near else ""))
 
     def _node(self, name: str) -> TypedNode | None:
         """A node that may be changed; None for one that comes with these changes. Raises `CannotReviseError`."""
@@ -153,26 +191,27 @@ class _Making:
             return None
         node = self.graph.by_id.get(name)
         if node is None or name in self.gone:
-            near = closest(name, [*self.graph.by_id, *self.added])
-            hint = f" Did you mean {near}?" if near else ""
-            raise CannotReviseError(f"There is no node {name}.{hint}")
+            raise self._lost(name)
         if node.kind in ("input", "output"):
             raise CannotReviseError(f"{name} is an {node.kind} of the workflow: inputs and outputs never change.")
         if name in self.locked:
             raise CannotReviseError(f"{name} is locked: it stays as it is.")
+        if node.kind == "decision":
+            raise CannotReviseError(f"{name} is a Decision: a revision can't change it.")
         return node
 
     def _known(self, name: str) -> str:
         if name not in self.added and (name not in self.graph.by_id or name in self.gone):
-            near = closest(name, [*self.graph.by_id, *self.added])
-            raise CannotReviseError(f"There is no node {name}." + (f" Did you mean {near}?" if near else ""))
+            raise self._lost(name)
         return name
 
     def _new_id(self, name: str) -> None:
         if not _ID.fullmatch(name) or name.casefold() in _RESERVED:
             raise CannotReviseError(
-                f"{name[:_LONGEST_TOLD]} can't be the id of a node: use letters, digits and _, with a letter first."
+                f"{_shown(name)} can't be the id of a node: use letters, digits and _, with a letter first."
             )
+        if len(self.added) >= self.most:
+            raise CannotReviseError(f"The workflow would have more than {self.most} nodes; {self.most} are allowed.")
         taken = {one.casefold() for one in (*self.graph.by_id, *self.graph.flow.subgraphs, *self.added)}
         if name.casefold() in taken:
             raise CannotReviseError(f"There is a {name} already, or was one; choose another id.")
@@ -182,7 +221,7 @@ class _Making:
             known = (
                 ", ".join(agent.name for agent in self.workflow.analysis.settings.agents.values()) or "there are none"
             )
-            raise CannotReviseError(f"There is no agent {name}; the agents are: {known}.")
+            raise CannotReviseError(f"There is no agent {_shown(name)}; the agents are: {known}.")
 
     def _add(self, change: Change) -> None:
         self._new_id(change.id)
@@ -221,6 +260,47 @@ class _Making:
         ]
         return Link(source, target, labels[0] if labels else None)
 
+    def _led(self, link: Link, target: str, word: str | None = None) -> Link:
+        """An edge that takes the place of another one from the same node: out of a Decision it has the same case, in a Loop or
+        Map the same word, or this one.
+        """
+        if link.source in self._decisions:
+            return Link(link.source, target, self._cases.get(link, link.label))
+        word = word or self._words.get(link)
+        return self._edge(link.source, target) if word is None else Link(link.source, target, word)
+
+    @cached_property
+    def _words(self) -> dict[Link, str]:
+        """What edges of Loops and Maps say of them."""
+        graph = self.graph
+        edges = [edge for node in graph.nodes for edge in (*node.incoming, *node.again_in)] if graph.composites else []
+        return {
+            Link(edge.record.source, edge.record.target, label_of(edge.record)): edge.word
+            for edge in edges
+            if edge.word is not None
+        }
+
+    def _beside_in_loops(self, name: str) -> set[str]:
+        """The nodes of the innermost Loop or Map that a node is in."""
+        boxes = self.graph.composites.around(name)
+        return set(self.graph.composites.members(boxes[0])) if boxes else set()
+
+    @cached_property
+    def _decisions(self) -> set[str]:
+        return {node.id for node in self.graph.nodes if node.kind == "decision"}
+
+    @cached_property
+    def _cases(self) -> dict[Link, str | None]:
+        """What the labels of edges out of Decisions say of the case alone, without the ports that they lead to."""
+        return {
+            Link(name, edge.target.id, label_of(edge.record)): edge.case_label
+            for name in self._decisions
+            for edge in self.graph.by_id[name].outgoing
+        }
+
+    def _cases_of(self, name: str, links: list[Link]) -> set[str | None]:
+        return {self._cases.get(link, link.label) for link in links if link.source == name}
+
     @cached_property
     def _asked_of(self) -> set[str]:
         """Inputs and Decisions: what their edges are labelled is not what others' are."""
@@ -243,24 +323,31 @@ class _Making:
             after = [self._known(one) for one in change.after]
             inputs = {one.id for one in self.graph.inputs}
             kept = [
-                one for one in self.links if one.target == change.id and (one.source in inputs or one.source in after)
+                one
+                for one in self.links
+                if one.target == change.id
+                and (one.source in inputs or one.source in after or self._words.get(one) == AGAIN)
             ]
             self.links = [one for one in self.links if one.target != change.id] + kept
             have = {one.source for one in kept}
             self.links += [self._edge(source, change.id) for source in after if source not in have]
 
     def _remove(self, change: Change) -> None:
-        node = self._node(change.id)
-        if node is not None and node.kind != "operator":
-            raise CannotReviseError(f"{change.id} is a Decision; a revision can't remove it.")
+        self._node(change.id)
         sources = [one for one in self.links if one.target == change.id]
-        inner = [one for one in sources if one.source not in {node.id for node in self.graph.inputs}]
+        back = [one for one in sources if self._words.get(one) == AGAIN]
+        inner = [
+            one for one in sources if one.source not in {node.id for node in self.graph.inputs} and one not in back
+        ]
         put: list[Link] = []
         for link in self.links:
             if link.source == change.id:
-                there = {one.source for one in self.links if one.target == link.target}
-                others = [one.source for one in inner or sources if one.source not in (*there, link.target)]
-                put += [self._edge(source, link.target) for source in others]
+                there = [self._led(one, link.target) for one in self.links if one.target == link.target]
+                word = self._words.get(link)
+                led = [self._led(one, link.target, word) for one in inner or sources if one not in back]
+                if link.target in self._beside_in_loops(change.id):
+                    led += [self._led(one, link.target) for one in back]
+                put += [one for one in led if one not in there and (one.source != one.target or one.label == AGAIN)]
             elif link.target != change.id:
                 put.append(link)
         self.links = put
@@ -268,11 +355,9 @@ class _Making:
             self.gone.add(change.id)
 
     def _split(self, change: Change) -> None:
-        node = self._node(change.id)
-        if node is not None and node.kind != "operator":
-            raise CannotReviseError(f"{change.id} is a Decision; a revision can't split it.")
-        sources = [one.source for one in self.links if one.target == change.id]
-        readers = [one.target for one in self.links if one.source == change.id]
+        self._node(change.id)
+        sources = [one for one in self.links if one.target == change.id]
+        readers = [one for one in self.links if one.source == change.id]
         place = self._place_of([change.id])
         for part in change.into:
             self._new_id(part.id)
@@ -281,16 +366,24 @@ class _Making:
             self.beside[part.id] = place
         needed = {one for part in change.into for one in part.after or ()}
         for part in change.into:
-            for source in [self._known(one) for one in part.after or ()] or sources:
-                self.links.append(self._edge(source, part.id))
+            after = [self._edge(self._known(one), part.id) for one in part.after or ()]
+            self.links += after or [self._led(one, part.id) for one in sources]
             if part.id not in needed:
-                self.links += [self._edge(part.id, reader) for reader in readers]
+                self.links += [
+                    self._led(one._replace(source=part.id), one.target, self._words.get(one)) for one in readers
+                ]
         self.links = [one for one in self.links if change.id not in (one.source, one.target)]
         if self.added.pop(change.id, None) is None:
             self.gone.add(change.id)
             for name, near in self.beside.items():
                 if near == change.id:
-                    self.beside[name] = self._place_of([one for one in (*sources, *readers) if one not in self.gone])
+                    self.beside[name] = self._place_of(
+                        [
+                            one
+                            for one in (*(link.source for link in sources), *(link.target for link in readers))
+                            if one not in self.gone
+                        ]
+                    )
 
     def _redo(self, change: Change) -> None:
         if self._node(change.id) is None:
@@ -306,7 +399,7 @@ class _Making:
         self._new_id(change.to)
         if change.to in self.names:
             raise CannotReviseError(f"Two nodes can't both be renamed to {change.to}.")
-        self.names[change.to] = change.id
+        self.names = {new: old for new, old in self.names.items() if old != change.id} | {change.to: change.id}
 
     def _linked(self, change: Change) -> tuple[str, str]:
         source, target = self._known(change.source), self._known(change.to)
@@ -405,6 +498,16 @@ class _Making:
         if edit is None:
             raise CannotReviseError(f"`redo: {{{name}: {count + 1}}}` can't be written into the front matter.")
         return apply_edits(text, [edit])
+
+    def _forgotten(self, text: str, name: str) -> str:
+        """The text without what asks for a node again that is gone."""
+        for said in [one for one in self.workflow.analysis.settings.redo if one.rpartition("/")[2] == name]:
+            front = parse_diagram(text).front_matter
+            edit = None if front is None else remove_entry(front, ("workflow", "redo", said))
+            if edit is None:
+                raise CannotReviseError(f"`redo: {{{said}: ...}}` can't be cut out of the front matter.")
+            text = apply_edits(text, [edit])
+        return text
 
     def _called(self, text: str, old: str, new: str) -> str:
         places = [one.range for one in occurrences_of(self._read(text), symbol("node", old))]

@@ -21,6 +21,8 @@ REPAIRS = 3
 """How often an answer that can't be used is sent back."""
 
 _MOST_TOLD = 1_500
+_MOST_SENT_BACK = 20_000
+"""Characters of an answer that can't be used, as it is sent back."""
 
 _FORMS = "\n".join(
     f"- {do}: {', '.join(needed)}" + (f"; if wanted {', '.join(allowed)}" if allowed else "")
@@ -29,16 +31,16 @@ _FORMS = "\n".join(
 
 _SYSTEM = f"""\
 You look after a workflow while it runs. Each node is one call of a model: it is given the task, its own objective and the
-results \\ of the nodes that it comes after, nothing else. Say what to change so that the rest of the run does the task
-better: above all where \\ a node failed, where a result is missing, wrong or `none`, or where results show that the plan
-does not fit. Change as little as \\ you can, and nothing where all goes well: what you change is made again, with all that
+results of the nodes that it comes after, nothing else. Say what to change so that the rest of the run does the task
+better: above all where a node failed, where a result is missing, wrong or `none`, or where results show that the plan
+does not fit. Change as little as you can, and nothing where all goes well: what you change is made again, with all that
 follows from it; all else is kept.
 
 Answer with JSON: {{"reason": "...", "changes": [...]}}, or {{}} where nothing is to be changed. Each change has `do`:
 {_FORMS}
 `after` are the ids of nodes whose results it needs, `before` of those that need its result; `into` has the parts of a node
-that is \\ split, each as in add. A removed node's results are no longer there: those that needed them get what it needed.
-`redo` has a node made \\ again as it is. Inputs and outputs of the workflow can't be changed, nor nodes that are locked,
+that is split, each as in add. A removed node's results are no longer there: those that needed them get what it needed.
+`redo` has a node made again as it is. Inputs and outputs of the workflow can't be changed, nor nodes that are locked,
 nor Decisions.
 
 {RULE}"""
@@ -79,9 +81,9 @@ class ModelReviser:
                 changes = GraphChanges(read_answer(text, refine.max_nodes))
                 _check(changes, workflow, refine)
             except (AnswerFailure, CannotReviseError, UsageFailure) as cannot:
-                problem = str(cannot)
-                said = (Message("assistant", text),) if text.strip() else ()
-                asked = f"That can't be used: {problem[:_MOST_TOLD]} Answer again with all changes, or with {{}}."
+                problem = str(cannot)[:_MOST_TOLD]
+                said = (Message("assistant", text[:_MOST_SENT_BACK]),) if text.strip() else ()
+                asked = f"That can't be used: {problem} Answer again with all changes, or with {{}}."
                 messages = (*question(view), *said, Message("user", asked))
             else:
                 return changes

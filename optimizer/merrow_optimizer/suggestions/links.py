@@ -26,6 +26,7 @@ def links_in_place(flow: Flow, wanted: Iterable[Link], gone: Collection[str]) ->
         beside = put.setdefault(at, [there[at]])
         first = int(beside[:1] == [there[at]])
         beside[first:first] = links
+    _move_out(flow, there, put)
     found = {
         have[number].index: tuple(as_it_is(have[number]) if link is there[number] else link for link in links)
         for number, links in put.items()
@@ -72,6 +73,26 @@ def _place(want: list[Link], own: list[int], there: list[Link], put: dict[int, l
         else:
             put[last].append(link)
     put[own[-1]].extend(waiting)
+
+
+def _move_out(flow: Flow, there: list[Link], put: dict[int, list[Link]]) -> None:
+    """Have edges into a subgraph or out of it written outside, where another one like that is: what stands inside of a subgraph
+    makes its nodes the subgraph's own.
+    """
+    outer_first = sorted(flow.subgraphs.items(), key=lambda item: -len(item[1].nodes))
+    boxes = {name: box for box, one in outer_first for name in one.nodes}
+    if not boxes:
+        return
+    crossed = [{boxes.get(one.source), boxes.get(one.target)} for one in there]
+    for number, links in list(put.items()):
+        for link in list(links):
+            ends = {boxes.get(link.source), boxes.get(link.target)}
+            if link == there[number] or not {link.source, link.target} <= flow.nodes.keys():
+                continue
+            if len(ends) == 2 and len(crossed[number]) == 1 and ends in crossed:
+                links.remove(link)
+                at = crossed.index(ends)
+                put.setdefault(at, [there[at]]).append(link._replace(kept=False))
 
 
 def _longest_rise(numbers: list[int]) -> set[int]:

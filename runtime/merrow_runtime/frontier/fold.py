@@ -263,8 +263,8 @@ class Frontier:
         return past is None or past.shown.get((visit.node, visit.path), visit) == visit
 
     def holds(self, visit: Visit) -> bool:
-        """Whether a node has a visit, since the last revision."""
-        return visit in self._shared.holders
+        """Whether a visit that has begun is still that of its node, after the last revision."""
+        return self._shared.past is None or visit in self._shared.holders
 
     def _may_be_taken(self, visit: Visit) -> bool:
         """Whether a node that waits may take a visit yet, if its inputs come out as they were."""

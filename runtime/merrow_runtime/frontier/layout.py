@@ -153,6 +153,9 @@ class _Sources:
     def of(self, edge: TypedEdge, feed: PortFeed) -> Source:
         source = edge.source
         output, keys, kind = _parts(edge, feed)
+        lowered, raised, is_first = (
+            (edge.lowered, edge.raised, edge.word == "first") if self.boxes else (None, 0, False)
+        )
         self.count += 1
         made = Source(
             self.count,
@@ -162,16 +165,16 @@ class _Sources:
             feed.type or "Any",
             self.titles[source.index],
             feed_of(edge, feed),
-            edge.lowered,
-            edge.raised,
-            edge.word == "first",
+            lowered,
+            raised,
+            is_first,
             keys,
             kind,
         )
         if self.boxes:
-            if edge.lowered is not None:
-                self.boxes[edge.lowered].each.append(made)
-            maps = [box for box in edge.left if self.boxes[box].composite.kind == "map"] if edge.raised else []
+            if lowered is not None:
+                self.boxes[lowered].each.append(made)
+            maps = [box for box in edge.left if self.boxes[box].composite.kind == "map"] if raised else []
             for depth, box in enumerate(maps):
                 self.boxes[box].exits.append(Exit(made, depth))
         return made

@@ -154,32 +154,39 @@ class _Side:
 
     def around(self, name: str) -> tuple[Hashable, ...]:
         """The composites that a node is in, as they are set."""
-        return tuple((box, *self.boxes[box]) for box in self.graph.composites.around(name)) if self.boxes else ()
+        return tuple((box, *self.boxes[box]) for box in self.graph.composites.around(name))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing stands on anything but what its edges bring."""
+        return not self.boxes and not self.remembers
 
     def sources(self, name: str) -> Iterator[tuple[TypedEdge, str]]:
         """The edges that bring something to a node, each with the id of the node that gives it."""
         node = self.nodes[name]
-        yield from ((edge, edge.record.source) for edge in (*node.incoming, *node.again_in))
+        edges = (*node.incoming, *node.again_in) if self.boxes else node.incoming
+        return ((edge, edge.record.source) for edge in edges)
 
     def given(self, name: str) -> Mapping[str, Sequence[_Given]]:
         """What comes to each port of a node, in order: who gives it, what of it, and how; under no port what only orders."""
         known = self._given.get(name)
         if known is not None:
             return known
-        ports: defaultdict[str, list[_Given]] = defaultdict(list)
-        again = set(self.nodes[name].again_in)
+        ports: dict[str, list[_Given]] = {}
+        again = set(self.nodes[name].again_in) if self.boxes else ()
         for edge, source in self.sources(name):
             node = self.nodes[source]
             number = None if node.cases is None else node.case_of(edge)
             case = None if node.cases is None or number is None else node.cases.keys[number]
             across = (edge.word, edge in again, edge.lowered, edge.left, edge.entered) if self.boxes else _WITHIN
             how = (self.titles[source], case, *across)
-            for feed in edge.feeds:
-                ports[feed.port].append((source, (feed.output, feed.type, *how)))
-            if not edge.feeds:
-                ports[""].append((source, how))
-        found = self._given[name] = dict(ports)
-        return found
+            feeds = edge.feeds
+            for feed in feeds:
+                ports.setdefault(feed.port, []).append((source, (feed.output, feed.type, *how)))
+            if not feeds:
+                ports.setdefault("", []).append((source, how))
+        self._given[name] = ports
+        return ports
 
     def stands_on(self, name: str) -> set[str]:
         """The ids of all nodes that must be kept beside those that bring something: what is remembered, and what decides
@@ -217,16 +224,19 @@ def _origins(before: _Side, after: _Side, renamed: Mapping[str, str]) -> dict[st
         if after.definitions.get(name) != before.definitions[name]:
             free[before.definitions[name]].append(name)
     taken: set[str] = set()
+    # Sources come first, but for what comes again in a Loop.
+    at_once = not before.boxes and not after.boxes
     for name in after.nodes:
         own = [name] if before.definitions.get(name) == after.definitions[name] else []
         others = free.get(after.definitions[name], [])
         wanted = renamed.get(name)
         for was in (*own, *([wanted] if wanted in others else []), *others):
-            if was not in taken and _alike(before, after, was, name, origin, final=False):
+            if was not in taken and _alike(before, after, was, name, origin, final=at_once):
                 origin[name] = was
                 taken.add(was)
                 break
-    _leave_out_lost(before, after, origin)
+    if not at_once:
+        _leave_out_lost(before, after, origin)
     return origin
 
 
@@ -235,10 +245,11 @@ def _leave_out_lost(before: _Side, after: _Side, origin: dict[str, str]) -> None
     lost = True
     while lost:
         lost = False
-        for name, was in list(origin.items()):
-            if not _alike(before, after, was, name, origin, final=True):
+        # In the order of the graph: what is lost because of an earlier node is found in the same pass, but for what comes again.
+        for name in [one for one in after.nodes if one in origin]:
+            if not _alike(before, after, origin[name], name, origin, final=True):
                 del origin[name]
-                lost = True
+                lost = bool(after.boxes)
 
 
 def _alike(before: _Side, after: _Side, was: str, name: str, origin: Mapping[str, str], *, final: bool) -> bool:
@@ -247,11 +258,14 @@ def _alike(before: _Side, after: _Side, was: str, name: str, origin: Mapping[str
     """
     if after.nodes[name].kind in ("input", "output") and name != was:
         return False
-    if before.around(was) != after.around(name) or before.redo.of_any(was) != _as_named(after.redo, name, was):
+    if (before.boxes or after.boxes) and before.around(was) != after.around(name):
         return False
-    needed = after.stands_on(name) if final else set[str]()
-    if final and {origin.get(one) for one in needed} != before.stands_on(was):
+    if (before.redo or after.redo) and before.redo.of_any(was) != _as_named(after.redo, name, was):
         return False
+    if final and not (before.is_plain and after.is_plain):
+        needed = after.stands_on(name)
+        if {origin.get(one) for one in needed} != before.stands_on(was):
+            return False
     here, there = before.given(was), after.given(name)
     if here.keys() != there.keys():
         return False

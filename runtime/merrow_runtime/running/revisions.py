@@ -87,6 +87,7 @@ class Revisions:
     _new: list[str] = field(default_factory=list)
     _executed: int = 0
     _met: set[Visit] = field(default_factory=set)
+    _missed: list[tuple[Visit, str]] = field(default_factory=list)
     _deciding: dict[int, asyncio.Future[bool]] = field(default_factory=dict)
 
     # What the run asks and tells
@@ -99,10 +100,9 @@ class Revisions:
                 self.counted.remove(outcome.visit.name)
             else:
                 self._new.append(outcome.visit.node)
-        if self.refine is None or self._thinking is not None:
+        if self.refine is None:
             return
-        if self.left_open is not None:
-            return
+        is_busy = self._thinking is not None or self.left_open is not None
         if isinstance(outcome, Failed):
             cause = outcome.cause
             trigger = "invalid" if isinstance(cause, InvalidFailure) else "failure"
@@ -110,9 +110,20 @@ class Revisions:
             if (asks or trigger in self.refine.on) and not outcome.fatal and outcome.visit not in self._met:
                 self._met.add(outcome.visit)
                 self._new.append(outcome.visit.node)
-                self._open(trigger)
-        elif self.refine.every and len(self._new) >= self.refine.every and self._waits():
+                if is_busy:
+                    self._missed.append((outcome.visit, trigger))
+                else:
+                    self._open(trigger)
+        elif not is_busy and self.refine.every and len(self._new) >= self.refine.every and self._waits():
             self._open("every")
+
+    def _open_for_missed(self) -> None:
+        """Have the reviser look at what failed while it thought about something else, as far as that still stands."""
+        missed, self._missed = self._missed, []
+        for visit, trigger in missed:
+            if self.scheduler.frontier.holds(visit):
+                self._open(trigger)
+                return
 
     def _waits(self) -> bool:
         """Whether any node has not begun."""
@@ -270,6 +281,8 @@ class Revisions:
                     one.done.set_exception(failed)
                     one.done.exception()  # Of a model's nobody waits for it.
             self._work = None
+            if self._missed and self._thinking is None and failed is None:
+                self._open_for_missed()
             self._go_on()
 
     def _go_on(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from merrow_analysis.edits.merging import without_redo
 from merrow_optimizer.revising.answers import read_answer
 from merrow_optimizer.revising.making import GraphChanges
+from merrow_runtime.revising.reviser import CannotReviseError
 from merrow_runtime.workflow import check_workflow
 
 TEXT = """\
@@ -80,3 +82,135 @@ def test_what_is_accepted_has_no_trace_of_the_run() -> None:
     assert revised.text != TEXT
     assert without_redo(revised.text, TEXT) == TEXT
     assert without_redo(TEXT, TEXT) == TEXT
+
+
+def made(text: str, *changes: dict[str, Any]) -> str:
+    """A workflow's text after some changes, which has no errors."""
+    answer = read_answer(json.dumps({"reason": "r", "changes": list(changes)}), 50)
+    after = GraphChanges(answer).on(check_workflow(text), 50).text
+    check_workflow(after)
+    return after
+
+
+HEAD = """\
+---
+workflow:
+  prompts: {p: Shared words., q: Other words.}
+---
+flowchart TD
+    PROBLEM([P]):::Interface
+    RETURN([R]):::Interface
+"""
+DECIDED = f"""\
+{HEAD}\
+    A["Custom (role: p)"]:::CustomOp
+    D{{"Is it good?"}}
+    B["Custom (role: q)"]:::CustomOp
+    C["Custom (role: p)"]:::CustomOp
+    PROBLEM -->|input| A
+    A --> D
+    D -->|yes:input| B
+    D -->|no| C
+    B & C --> RETURN
+"""
+
+
+def test_what_follows_a_case_of_a_decision_follows_it_still() -> None:
+    assert "D -->|yes| RETURN" in made(DECIDED, {"do": "remove", "id": "B"})
+    parts = [{"id": "S", "objective": "one"}, {"id": "T", "objective": "two", "after": ["S"]}]
+    assert "D -->|yes| S" in made(DECIDED, {"do": "split", "id": "B", "into": parts})
+    both = DECIDED.replace("B & C --> RETURN", "C --> RETURN\n    D -->|maybe| E\n    B --> E").replace(
+        "    B[", '    E["Custom (role: q)"]:::CustomOp\n    B['
+    )
+    both = both.replace("C --> RETURN", "C & E --> RETURN")
+    text = made(both, {"do": "remove", "id": "B"})
+    assert "D -->|maybe| E" in text
+    assert "D -->|yes| E" in text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"do": "edit", "id": "D", "objective": "Really?"},
+        {"do": "redo", "id": "D"},
+        {"do": "rename", "id": "D", "to": "E"},
+        {"do": "unlink", "from": "D", "to": "B"},
+        {"do": "edit", "id": "B", "after": ["A"]},
+        {"do": "add", "id": "N", "objective": "n", "after": ["D"], "before": ["C"]},
+    ],
+)
+def test_a_decision_stays_as_it_is(change: dict[str, Any]) -> None:
+    with pytest.raises(CannotReviseError, match="D is a Decision"):
+        made(DECIDED, change)
+
+
+LOOP = f"""\
+{HEAD}\
+    subgraph TRY ["Loop (max: 3)"]
+      A["Custom (role: p)"]:::CustomOp
+      B["Custom (role: q)"]:::CustomOp
+      A -->|input| B
+    end
+    PROBLEM -->|input| A
+    B -.->|again| A
+    B --> RETURN
+"""
+
+
+def test_in_a_loop_what_comes_again_stays() -> None:
+    assert "B -->|again| B" in made(LOOP, {"do": "remove", "id": "A"})
+    assert "PROBLEM -->|input| B" in made(LOOP, {"do": "remove", "id": "A"})
+    last = made(LOOP, {"do": "remove", "id": "B"})
+    assert "A -->|again| A" in last
+    assert "A --> RETURN" in last
+    parts = [{"id": "S", "objective": "one"}, {"id": "T", "objective": "two", "after": ["S"]}]
+    split = made(LOOP, {"do": "split", "id": "B", "into": parts})
+    assert "T -->|again| A" in split
+    assert "T --> RETURN" in split
+    assert made(LOOP, {"do": "edit", "id": "A", "after": []}) == LOOP
+
+
+def test_an_edge_into_a_loop_is_written_outside_of_it() -> None:
+    text = made(LOOP, {"do": "edit", "id": "B", "after": ["PROBLEM", "A"]})
+    assert text.index("PROBLEM -->|input| B") > text.index("    end\n")
+
+
+def test_changes_after_a_rename_may_say_either_name() -> None:
+    text = made(
+        DECIDED,
+        {"do": "rename", "id": "B", "to": "X"},
+        {"do": "edit", "id": "X", "objective": "Newer words."},
+        {"do": "rename", "id": "X", "to": "Y"},
+        {"do": "add", "id": "N", "objective": "n", "after": ["A", "Y"], "before": []} | {"after": ["Y"]},
+        {"do": "link", "from": "N", "to": "RETURN"},
+        {"do": "unlink", "from": "B", "to": "RETURN"},
+    )
+    assert "D -->|yes:input| Y" in text
+    assert "Newer words." in text
+    assert "Y -->|input| N" in text
+
+
+def test_a_node_that_was_made_again_can_be_removed() -> None:
+    again = DECIDED.replace("workflow:\n", "workflow:\n  redo:\n    A: 2\n    C: 1\n", 1)
+    assert "redo:\n    C: 1\n" in made(again, {"do": "redo", "id": "A"}, {"do": "remove", "id": "A"})
+
+
+def test_a_prompt_of_a_locked_node_stays_where_another_one_shares_it() -> None:
+    locked = DECIDED.replace('A["Custom (role: p)"]', 'A["Custom (role: p, locked: true)"]')
+    text = made(locked, {"do": "edit", "id": "C", "objective": "Words of its own."})
+    assert "p: Shared words." in text
+    assert "Words of its own." in text
+
+
+def test_an_answer_of_any_size_is_refused_soon() -> None:
+    parts = [[{"id": f"P{n}_{i}", "objective": "x"} for i in range(100)] for n in range(100)]
+    huge = [{"do": "split", "id": f"P{n - 1}_0" if n else "B", "into": into} for n, into in enumerate(parts)]
+    began = time.process_time()
+    with pytest.raises(CannotReviseError, match="more than 50 nodes; 50 are allowed"):
+        made(DECIDED, *huge)
+    assert time.process_time() - began < 2
+    with pytest.raises(CannotReviseError) as refused:
+        made(DECIDED, {"do": "redo", "id": "A" * 900_000})
+    assert len(str(refused.value)) < 200
+    with pytest.raises(CannotReviseError, match="C is removed by an earlier change"):
+        made(DECIDED, {"do": "remove", "id": "C"}, {"do": "redo", "id": "C"})

@@ -178,6 +178,28 @@ HOSTILE: dict[str, tuple[Said, str]] = {
     ),
     "empty workflow": ({"workflow": {}}, "It has no task"),
     "not a list": ({"changes": "all"}, "must be a list"),
+    "nothing in the list": ({"changes": [None]}, "Change 1 must be an object."),
+    "more changes than are read": (changes(*[{"do": "redo", "id": "B"}] * 101), "write at most 100"),
+    "after itself": (changes({"do": "add", "id": "D", "objective": "x", "after": ["D"]}), "There is no node D."),
+    "before an input": (
+        changes({"do": "add", "id": "D", "objective": "x", "before": ["PROBLEM"]}),
+        "PROBLEM is an input",
+    ),
+    "after an output": (changes({"do": "link", "from": "RETURN", "to": "C"}), "RETURN is an output"),
+    "to itself": (changes({"do": "link", "from": "C", "to": "C"}), "MW111"),
+    "nothing at the end": (changes({"do": "unlink", "from": "C", "to": "RETURN"}), "MW102"),
+    "an empty objective": (changes({"do": "edit", "id": "C", "objective": "  "}), "`prompt` is empty"),
+    "locked, as another": (changes({"do": "rename", "id": "A", "to": "Q"}), "A is locked"),
+    "locked, again": (changes({"do": "redo", "id": "A"}), "A is locked"),
+    "locked, in parts": (changes({"do": "split", "id": "A", "into": [{"id": "Q", "objective": "x"}]}), "A is locked"),
+    "off locked": (changes({"do": "unlink", "from": "PROBLEM", "to": "A"}), "A is locked"),
+    "an input by another case": (changes({"do": "rename", "id": "C", "to": "problem"}), "choose another id"),
+    "nested very deep": ('{"changes":' + "[" * 10_000 + "]" * 10_000 + "}", "nested too deeply"),
+    "a key twice": ('{"reason": "a", "reason": "b", "changes": []}', "`reason` occurs twice"),
+    "an output in a planner's form": (
+        {"workflow": {"RETURN": {"objective": "x", "agent": "0", "next": [], "prev": []}}},
+        "A is locked",
+    ),
 }
 
 
@@ -208,6 +230,31 @@ def test_an_objective_is_a_text_and_nothing_else() -> None:
     after = restore(json.loads(snapshot_at(world.store, "r")))
     assert after.analysis.settings.budget.usd is None
     assert after.analysis.settings.model == "m"
+
+
+def test_a_long_answer_is_not_sent_back_whole() -> None:
+    world = World(*['{"changes": "' + "x" * 500_000 + '"}'] * 4)
+    assert world.run(workflow(*CHAIN, front="{budget: {tokens: 1000000}}"), every=2).status == "finished"
+    assert max(len(text) for view in world.views for text in view["messages"]) < 100_000
+
+
+def test_what_fails_while_a_model_thinks_is_looked_at_afterwards() -> None:
+    lines = (
+        custom("A"), custom("B"), custom("C"), "PROBLEM -->|input| A", "PROBLEM -->|input| B", "A -->|input| C",
+        "B -->|input| C", "C --> RETURN",
+    )  # fmt: skip
+    fixes = [changes({"do": "edit", "id": one, "objective": f"well {one}"}) for one in "AB"]
+    for refine in ({}, {"strategy": "overlap"}):
+        world = World(*fixes, failing=("do A", "do B"))
+        result = world.run(workflow(*lines), every=0, on=["failure"], **refine)
+        assert result.status == "finished", result.error
+        assert world.states() == ["opened", "applied"] * 2
+        assert sorted(world.asked) == ["do A", "do B", "do C", "well A", "well B"]
+    # One that the first revision saw to as well is not looked at again.
+    both = changes(*({"do": "edit", "id": one, "objective": f"well {one}"} for one in "AB"))
+    world = World(both, failing=("do A", "do B"))
+    assert world.run(workflow(*lines), every=0, on=["failure"]).status == "finished"
+    assert world.states() == ["opened", "applied"]
 
 
 def test_one_that_always_wants_more_comes_to_its_end() -> None:

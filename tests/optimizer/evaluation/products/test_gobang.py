@@ -97,6 +97,41 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
         {"playable"},
         "message() says",
     ),
+    "always the same message": (
+        [
+            ('return f"{self.turn.capitalize()} to move."', 'return "black or white to move"'),
+        ],
+        {"playable"},
+        "whoever is to move",
+    ),
+    "all words at once": (
+        [
+            (
+                "    def message(self):\n",
+                '    def message(self):\n        return f"{self.turn}: black wins, white wins, draw"\n',
+            ),
+        ],
+        {"playable"},
+        "what it said before",
+    ),
+    "one board for all games": (
+        [("self._board = {}", "self._board = BOARD"), ("class Game", "BOARD = {}\n\n\nclass Game")],
+        {"playable", "rules"},
+        "",
+    ),
+    "the last game that began is the one that is played": (
+        [
+            ("        self._board = {}", "        self._board = BOARD\n        BOARD.clear()"),
+            ("class Game", "BOARD = {}\n\n\nclass Game"),
+        ],
+        {"rules"},
+        "another game",
+    ),
+    "a full board is a draw in any case": (
+        [("        if self._five(row, col):", "        if self._five(row, col) and len(self._board) < self.size**2:")],
+        {"rules"},
+        "whose last stone makes five",
+    ),
     "wins at once": (
         [("if self._five(row, col):", "if len(self._board) > 3:")],
         {"playable", "rules"},

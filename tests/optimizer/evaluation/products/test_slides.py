@@ -46,6 +46,8 @@ COMPILES = {
     "a package that isn't there": (deck(head=HEAD.replace("tikz", "nosuchpackage")), "nosuchpackage.sty"),
     "mathematics outside of it": (deck(head=HEAD + FRAME.replace("words", "x_1")), "Missing $"),
     "prose": ("Here are your slides: compiled without an error.", "Missing \\begin{document}"),
+    "a picture that isn't there": (deck(head=HEAD + "\\includegraphics{plot}\n"), ""),
+    "errors that are passed over": (deck(head=HEAD.replace("\\title", "\\scrollmode\\title") + "\\nosuchthing\n"), ""),
     "no pages": ("\\documentclass{beamer}\\begin{document}\\end{document}", "without a page"),
     "a claimed success": (
         "\\message{Output written on slides.pdf (20 pages).}\\csname @@end\\endcsname",
@@ -77,6 +79,29 @@ COMPLETE = {
     "equations in a comment": (deck(Q, PPO.replace("  \\[", "  % \\[")), "PPO has 1"),
     "empty equations": (deck(Q, PPO.replace("0 < \\alpha \\le 1", "=")), "PPO has 1"),
     "what is in a comment": (deck(Q, *(f"% {line}\n" for line in PPO.splitlines())), "no section PPO"),
+    "equations in a note": (
+        deck(
+            Q,
+            PPO.replace("  \\begin{equation*}", "  \\note{\\begin{equation*}").replace(
+                "\\end{equation*}", "\\end{equation*}}"
+            ),
+        ),
+        "PPO has 1",
+    ),
+    "text that is kept free": (
+        deck(
+            Q,
+            PPO.replace("Which act is best in a state is not known beforehand.", "\\phantom{Which act is best here?}"),
+        ),
+        "its problem",
+    ),
+    "text on no slide of its frame": (
+        deck(
+            Q,
+            PPO.replace("Which act is best in a state is not known beforehand.", "\\only<0>{Which act is best here?}"),
+        ),
+        "its problem",
+    ),
     "what is skipped": (deck(Q, f"\\iffalse\n{PPO}\\fi\n"), "no section PPO"),
     "what is behind the end": (deck(Q, end=f"\\end{{document}}\n{PPO}"), "no section PPO"),
     "frames that aren't shown": (
@@ -103,6 +128,14 @@ LENGTH = {
         "miscounted",
     ),
     "a record written over": (deck(Q, end="\\immediate\\write18{true}\n\\end{document}\n"), "miscounted"),
+    "a record written by a name put together": (
+        deck(Q, end="\\csname addto\\iftrue contents\\fi\\endcsname{nav}{x}\n\\end{document}\n"),
+        "miscounted",
+    ),
+    "a number of frames that is set": (
+        deck(Q, end="\\setcounter{framenumber}{10}\n\\end{document}\n"),
+        "6 frames",
+    ),
     "a class of its own": ("\\begin{filecontents}{beamer.cls}\n\\end{filecontents}\n" + deck(), ""),
 }
 

@@ -46,6 +46,18 @@ def test_a_good_site_meets_every_criterion() -> None:
         '<img src="map.svg" alt="Map">', '<iframe src="https://www.openstreetmap.org/export"></iframe>'
     )
     assert judged(framed) == {}, "a frame of a map service, though nothing is loaded"
+    painted = drawn.replace(
+        '<img src="map.svg" alt="Map">',
+        "<canvas width=300 height=200></canvas><script>document.querySelector('canvas').getContext('2d').fillRect(9, 9, 90, 9)"
+        "</script>",
+    )
+    assert judged(painted) == {}, "a canvas that something is drawn on"
+    within = drawn.replace('<img src="map.svg" alt="Map">', '<iframe src="map.html" width="300" height="200"></iframe>')
+    assert judged(within, map_html=f"<!doctype html><title>Map</title>{picture}") == {}, (
+        "a page of its own with the map"
+    )
+    boxed = PAGE.replace("<body>", '<body><div style="overflow: hidden">').replace("</body>", "</div></body>")
+    assert judged(boxed) == {}, "what is in a box that cuts off other things"
 
 
 WORKS = {
@@ -67,6 +79,10 @@ WORKS = {
     ),
     "a style sheet that isn't there": (PAGE.replace("style.css", "main.css"), "`main.css`"),
     "a file of the machine": (PAGE.replace('href="#venue"', 'href="file:///etc/passwd"'), "no visitor"),
+    "an area of a map that leads nowhere": (
+        PAGE.replace("<svg", '<map name="m"><area href="#" shape="default" alt="x"></map><svg'),
+        "<area> has the address `#`",
+    ),
     "no title": (PAGE.replace("<title>ICLR 2025</title>", "").replace("document.title = ", "var x = "), "no title"),
 }
 
@@ -94,6 +110,11 @@ HIDDEN = {
     "without colour": '<h1 style="color: transparent">ICLR 2025</h1>',
     "a comment": "<!-- ICLR 2025 -->",
     "an attribute": '<h1 title="ICLR 2025">Welcome</h1>',
+    "in a fold": f'<div style="height: 0; overflow: hidden">{NAME}</div>',
+    "below what is cut off": f'<div style="height: 20px; overflow: hidden"><p>x</p><p>y</p>{NAME}</div>',
+    "nearly transparent": f'<div style="opacity: 0.2"><div style="opacity: 0.2">{NAME}</div></div>',
+    "filled with nothing": '<h1 style="-webkit-text-fill-color: transparent">ICLR 2025</h1>',
+    "a filter": f'<div style="filter: opacity(0%)">{NAME}</div>',
     "a template": f"<template>{NAME}</template>",
     "a script's text": '<script type="text/plain">ICLR 2025</script>',
 }
@@ -123,6 +144,10 @@ def test_a_page_that_says_that_all_is_visible_is_not_believed() -> None:
     assert judged(page).keys() == {"information", "sections"}
 
 
+def in_place_of_map(other: str) -> str:
+    return PAGE[: PAGE.index("<svg")] + other + PAGE[PAGE.index("</svg>") + 6 :]
+
+
 SECTIONS = {
     "no schedule": (
         PAGE.replace('id="schedule"', 'id="programme"').replace("#schedule", "#programme"),
@@ -141,6 +166,26 @@ SECTIONS = {
     "an icon": (PAGE.replace('width="300" height="200" role', 'width="30" height="20" role'), "<svg> of 30 x 20"),
     "an empty map": (PAGE.replace('<rect width="300" height="200"></rect>', ""), "shows nothing"),
     "a map that isn't shown": (PAGE.replace("<svg", '<svg style="visibility: hidden"'), "no map"),
+    "a map whose shapes aren't shown": (PAGE.replace("<rect", '<rect display="none"'), "shows nothing"),
+    "a map whose shapes are points": (
+        PAGE.replace('<rect width="300" height="200">', '<rect width="0" height="0">'),
+        "shows nothing",
+    ),
+    "a canvas that nothing is drawn on": (
+        in_place_of_map('<canvas width="300" height="200"></canvas>'),
+        "shows nothing",
+    ),
+    "a frame of nothing": (
+        in_place_of_map('<iframe src="about:blank" width="300" height="200"></iframe>'),
+        "shows nothing",
+    ),
+    "one dot, stretched": (
+        in_place_of_map(
+            '<img width="300" height="200" src="data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7">'
+        ),
+        "shows nothing",
+    ),
+    "a map in a fold": (PAGE.replace("<svg", '<div style="height: 0; overflow: hidden"><svg'), "no map"),
     "a picture that is broken": (
         PAGE[: PAGE.index("<svg")]
         + '<img src="data:image/png;base64,xx" width="300" height="300">'

@@ -95,7 +95,7 @@ what = f"a game of {human} against the computer"
 game = candidate(size=size, human=human)
 place, answer, winner = game.play, game.ai_move, game.winner
 free = {(row, col) for row in range(size) for col in range(size)}
-ended = None
+ended, said = None, {}
 while ended is None:
     number = size * size - len(free)
     assert free, f"{what}: the board is full, and winner() is still None"
@@ -103,6 +103,7 @@ while ended is None:
     equal(f"{what}: `turn` before move {number + 1}", game.turn, turn)
     if number < 4:
         message_of(game, f"{what}, {turn} to move", turn)
+        said[turn] = game.message()
     if turn == human:
         if number < 4:
             refused(f"{what}: ai_move() on the turn of {human}", answer)
@@ -119,6 +120,8 @@ while ended is None:
     ended = winner()
 assert ended in (*COLOURS, "draw"), f"{what}: winner() is {ended!r:.60} at the end"
 assert ended == "draw" or size * size - len(free) >= 9, f"{what}: winner() is {ended!r} before anybody can have five"
+assert said["black"] != said["white"], f"{what}: message() says the same whoever is to move: {said['black']!r:.80}"
+assert game.message() not in said.values(), f"{what}: message() says at the end what it said before: {game.message()!r:.80}"
 over(game, what, ended, min(free) if free else None)
 """
 
@@ -197,6 +200,24 @@ play(game, f"a full board of {size} without five", moves)
 over(game, f"a full board of {size} without five", "draw", (0, 0))
 """
 
+_LAST_STONE = """
+black = [(1, 2), (1, 3), (2, 4), (2, 0), (3, 1), (3, 2), (4, 3), (4, 4), (0, 0), (0, 1), (0, 3), (0, 4), (0, 2)]
+white = [(row, col) for row in range(5) for col in range(5) if (row, col) not in black]
+what = "a full board of 5 whose last stone makes five"
+game = candidate(size=5)
+play(game, what, [cell for pair in zip(black, white) for cell in pair] + black[-1:])
+over(game, what, "black", (0, 0))
+"""
+
+_TWO_GAMES = """
+first, second = candidate(), candidate(size=9)
+play(first, "a game beside another one", alternating("black", [(7, col) for col in range(5)], apart(15, {(7, 0)})))
+over(first, "a game beside another one", "black", (14, 14))
+equal("`turn` of another game than the one that was played", second.turn, "black")
+equal("winner() of another game than the one that was played", second.winner(), None)
+done("play(7, 0) in another game than the one where that place is taken", second.play, 7, 0)
+"""
+
 
 def _test(text: str, arguments: object = None) -> str:
     return _SHARED + text.replace("{arguments}", repr(arguments))
@@ -212,4 +233,6 @@ RULES = (
     _test(_ILLEGAL),
     _test(_DRAW, 6),
     _test(_DRAW, 15),
+    _test(_LAST_STONE),
+    _test(_TWO_GAMES),
 )

@@ -24,6 +24,10 @@ _OPTIONS = re.compile(r"\s*((?:<[^<>]{0,40}>\s*|\[[^\[\]]{0,200}\]\s*)*)")
 _TITLE = re.compile(r"\\(?:frametitle|framesubtitle)\s*(?:<[^<>]{0,40}>)?\s*(?:\[[^\[\]]{0,300}\])?\s*\{")
 _HIDDEN = re.compile(r"<\s*(?:presentation\s*:\s*|beamer\s*:\s*)?0\s*>|<\s*(?:handout|article|trans)\s*>")
 _NAMED = r"(?:equation|align|gather|multline|eqnarray|displaymath|flalign)\*?"
+_UNSHOWN = re.compile(
+    r"\\(?:note|[hv]?phantom)\s*(?:<[^<>]{0,40}>|\[[^\[\]]{0,200}\])*\s*\{|\\invisible\s*\{"
+    r"|\\(?:only|uncover|visible|onslide)\s*<\s*0\s*>\s*\{"
+)
 _DISPLAYED = re.compile(rf"\\\\|\\[\[\]]|\$\$|\\begin ?\{{({_NAMED})\}}|\\end ?\{{({_NAMED})\}}")
 _RELATION = re.compile(r"[=<>]|\\(?:leq?|geq?|approx|propto|gets|leftarrow|triangleq|sim)\b")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -100,10 +104,20 @@ def _frames(text: str) -> Iterator[Frame]:
             body_end = at - 1
         if _HIDDEN.search(said):
             continue
-        body = text[body_start:body_end]
+        body = _shown(text[body_start:body_end])
         own = [_group(body, each.end() - 1)[0] for each in _TITLE.finditer(body)]
         words = max(0, _words(body) - sum(map(_words, own)))
         yield Frame(" ".join([title, *own]), words, _equations(body))
+
+
+def _shown(body: str) -> str:
+    """A frame's text without notes, and without what is on none of its slides."""
+    parts: list[str] = []
+    at = 0
+    while (start := _UNSHOWN.search(body, at)) is not None:
+        parts.append(body[at : start.start()])
+        _, at = _group(body, start.end() - 1, _LONGEST_FRAME)
+    return " ".join([*parts, body[at:]])
 
 
 def _words(text: str) -> int:

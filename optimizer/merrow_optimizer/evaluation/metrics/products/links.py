@@ -26,7 +26,7 @@ def faults_of(pages: dict[str, str], paths: list[str]) -> dict[str, Any]:
         for element in tree.iter():
             if not isinstance(element.tag, str):
                 continue
-            if element.tag == "a" and "href" in element.attrib:
+            if element.tag in ("a", "area") and "href" in element.attrib:
                 why = _lost(path, element.attrib["href"], names, paths)
             elif element.tag in _LOADED and element.attrib.get(_LOADED[element.tag]):
                 why = _lost(path, element.attrib[_LOADED[element.tag]], names, paths)

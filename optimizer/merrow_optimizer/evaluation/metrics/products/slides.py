@@ -26,7 +26,7 @@ _INSTALL = (
 _FRAME_PAGES = re.compile(rb"\\headcommand \{\\beamer@framepages \{(\d{1,6})\}\{(\d{1,6})\}\}")
 _ERROR = re.compile(r"^(?:! (?P<plain>.+)|\S*?slides\.tex:(?P<line>\d+): (?P<placed>.+))$", re.MULTILINE)
 _FORGING = re.compile(
-    r"\\(?:openout|write|addtocontents|protected@write|catcode)(?![A-Za-z])|framepages|headcommand|filecontents|\^\^"
+    r"\\(?:openout|write|addtocontents|protected@write|catcode)(?![A-Za-z])|framepages|headcommand|filecontents|csname|\^\^"
 )
 """What a deck has no need of, and with which it could change the record of its frames."""
 _LONGEST = 200_000
