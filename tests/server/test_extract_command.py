@@ -180,7 +180,17 @@ def test_cases_without_a_solution_are_left_out_and_counted(server: OpenAIServer)
     done = extract("--format", "json")
     assert done.code == 0, done.err
     assert "1 case has no solution and is left out" in done.err
-    assert done.json["report"]["cases"]["without_solution"] == 1
+    cases = done.json["report"]["cases"]
+    assert cases["without_solution"] == 1
+    # A search, with other ids and other items beside them: the cases that operators were drawn from score nobody.
+    drawn = len(cases["extracted_from"])
+    for more, told in ((20, f"{drawn} items that the operators were drawn from score nobody"), (10, "fewer than 20 others")):
+        others = [*(one["problem"] for one in rows), *(f"Is {number} odd?" for number in range(more))]
+        rows_file(Path(), [{"question": one, "answer": "yes"} for one in others], "other.jsonl")
+        own = ("--dataset", "other.jsonl", "--map", "PROBLEM=question", "--gold", "answer", "--part", "all")
+        asked = merrow("optimize", "--operators", "out/operators.yaml", *own, "--model", "m", "--dry-run")
+        assert asked.code == 0, asked.err
+        assert told in asked.out + asked.err
 
 
 def test_data_of_ones_own_by_the_mapping_of_evaluations(server: OpenAIServer) -> None:

@@ -100,6 +100,7 @@ class Generator:
     known: Mapping[str, Any]
     tallies: dict[int, Tally] = field(default_factory=dict)
     used: Usage = NOTHING
+    _replies: dict[str, asyncio.Future[ModelReply]] = field(default_factory=dict)
 
     async def answer(
         self,
@@ -136,14 +137,20 @@ class Generator:
 
     async def _reply(self, stage: int, request: ModelRequest) -> ModelReply:
         key = f"answer {stage} {request.hash}"
+        if key not in self._replies:  # Cases may be alike: one call answers all that ask the same.
+            self._replies[key] = asyncio.ensure_future(self._asked(key, request))
+        try:
+            return await self._replies[key]
+        except asyncio.CancelledError:
+            self._replies[key].cancel()
+            raise
+
+    async def _asked(self, key: str, request: ModelRequest) -> ModelReply:
         known = self.known.get(key)
-        if known is not None:
-            reply = ModelReply.from_json(known)
-            self.used += reply.usage
-            return reply
-        reply = await self.asker.ask(request)
+        reply = await self.asker.ask(request) if known is None else ModelReply.from_json(known)
         self.used += reply.usage
-        await self.kept.keep(self.extraction, key, reply.to_json())
+        if known is None:
+            await self.kept.keep(self.extraction, key, reply.to_json())
         return reply
 
 

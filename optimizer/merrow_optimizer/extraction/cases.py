@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from merrow_runtime.values import as_text
 
 PROBE_SHARE = 0.3
 """The share of the cases that no operator is taken from."""
+_DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,18 @@ class Case:
     @property
     def problem(self) -> str:
         """The problem as a text."""
-        folded = {name.casefold(): value for name, value in self.item.inputs.items()}
-        return as_text(folded.get("problem", ""))
+        return problem_of(self.item)
+
+
+def problem_of(item: Item) -> str:
+    """The problem of an item as a text."""
+    folded = {name.casefold(): value for name, value in item.inputs.items()}
+    return as_text(folded.get("problem", ""))
+
+
+def problem_digest(item: Item) -> str:
+    """By what a problem is known again, whatever else is read of its record, and whatever its id is."""
+    return hashlib.sha256(problem_of(item).strip().encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)

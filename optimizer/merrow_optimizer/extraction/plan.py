@@ -114,13 +114,15 @@ def _stages(plan: ExtractionPlan) -> Iterator[StageForecast]:
     count = len(plan.split.extracted)
     steps = count * MOST_STEPS if whole else MOST_STEPS
     clustered = "clustering" not in settings.without
-    # Each step may be a group of its own, or have to be placed, but not both.
-    yield _stage(plan, 2, "groups", (1, TRIES * steps) if clustered else (0, 0))
+    # Each step may be a group of its own, and all but those of two groups may have to be placed.
+    yield _stage(plan, 2, "groups", (1, TRIES * (2 * steps - 2)) if clustered else (0, 0))
     deep = "deep" not in settings.without
     yield _stage(plan, 3, "deepening", (settings.paths, settings.paths * settings.steps * TRIES) if deep else (0, 0))
     by_model = settings.aggregate == "model"
-    yield _stage(plan, 4, "choice", (1, TRIES * (steps + by_model)) if deep else (0, 0))
-    swaps = 0 if by_model or not deep else count * min(steps, settings.paths * MOST_STEPS)
+    # The model's own set may have all operators of all paths, the smallest one at most as many as there are steps.
+    worded = settings.paths * steps + 1 if by_model else steps
+    yield _stage(plan, 4, "choice", (1, TRIES * worded) if deep else (0, 0))
+    swaps = 0 if by_model or not deep else count * settings.paths * MOST_STEPS
     least = 2 * len(cases)
     most = (2 * len(cases) + swaps) * MOST_STEPS * _CALLS_A_STEP
     yield _priced(plan, 5, "runs of cases", plan.base.model, (least, most), _STEP, _STEP)

@@ -10,6 +10,7 @@ from typing import Any
 from merrow_analysis.fresh_ids import FreshIds
 from merrow_optimizer.evaluation.statistics.intervals import interval_of
 from merrow_optimizer.extraction.asking import Generator
+from merrow_optimizer.extraction.cases import problem_digest
 from merrow_optimizer.extraction.deepening import Path
 from merrow_optimizer.extraction.extractor import Extractor, Outcome, Proved, shapes
 from merrow_optimizer.extraction.naming import takes
@@ -122,6 +123,7 @@ def _cases(outcome: Outcome, plan: ExtractionPlan) -> dict[str, Any]:
         "without_solution": plan.left_out,
         "unusable": sorted(outcome.unusable),
         "extracted_from": [case.id for case in plan.split.extracted],
+        "problems": [problem_digest(case.item) for case in plan.split.extracted],
     }
 
 

@@ -12,6 +12,7 @@ from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits, TooSmall
+from merrow_optimizer.extraction.cases import problem_digest
 from merrow_optimizer.optimization.plan import Bounded, Proposing, SearchPlan, Split, affords, check, split_of
 from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
@@ -54,8 +55,8 @@ class SearchAsked:
     goal: str = ""
     shapes: tuple[tuple[str, str], ...] = ()
     """Other workflows to be scored first, each with what it is called."""
-    extracted_from: tuple[str, frozenset[str]] | None = None
-    """The hash of the data that operators were drawn from, and the ids of its cases: they score nobody."""
+    extracted_from: frozenset[str] = frozenset()
+    """The digests of problems that operators were drawn from (`problem_digest`): they score nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +193,7 @@ async def prepare_search_again(
 
 def _unseen(data: DataSet, wanted: SearchAsked) -> tuple[DataSet, list[str]]:
     """The data without the cases that operators were drawn from, where enough is left; and what is to be said of that."""
-    if wanted.extracted_from is None or wanted.extracted_from[0] != data.hash:
-        return data, []
-    left = tuple(item for item in data.items if item.id not in wanted.extracted_from[1])
+    left = tuple(item for item in data.items if problem_digest(item) not in wanted.extracted_from)
     gone = len(data.items) - len(left)
     if not gone:
         return data, []

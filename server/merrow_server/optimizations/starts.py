@@ -18,17 +18,15 @@ BUILT_IN = "built-in"
 """In place of a library: the built-in operators alone."""
 
 
-def extracted_from(operators: str | None) -> tuple[str, frozenset[str]] | None:
-    """The hash of the data that a library was drawn from, and the ids of its cases, by the report beside it; None where there
-    is none.
-    """
+def extracted_from(operators: str | None) -> frozenset[str]:
+    """The digests of the problems that a library was drawn from, by the report beside it; none where there is no report."""
     if operators is None or operators == BUILT_IN:
-        return None
+        return frozenset()
     try:
         report = json.loads(report_files(Path(operators))[0].read_text(encoding="utf-8"))
-        return str(report["dataset"]), frozenset(map(str, report["cases"]["extracted_from"]))
+        return frozenset(map(str, report["cases"]["problems"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
+        return frozenset()
 
 
 def start_of(

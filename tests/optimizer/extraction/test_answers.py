@@ -187,6 +187,17 @@ def test_what_repeats_a_case_is_refused_everywhere(tmp_path: Path) -> None:
     assert done.report["leaks_refused"] > 0
 
 
+def test_cases_that_are_alike_are_asked_about_once(tmp_path: Path) -> None:
+    """In flight, too: nothing is paid twice."""
+    world = World(1, operators=3, cases=6)
+    rows = [{**world.rows()[0], "id": f"same{number}"} for number in range(6)]
+    done = extract(tmp_path, world, rows=rows, paths=1)
+    assert done.asked["initial"] == 1
+    assert done.report["answers"]["1"]["valid_first"] == 6
+    assert done.report["cost"]["generator"]["calls"] == done.asked.total() - done.asked["run"]
+    assert done.report["coverage"]["probe"]["covered"] == 2
+
+
 def test_instructions_in_a_problem_have_no_effect(tmp_path: Path) -> None:
     world = World(1, operators=3, cases=6)
     rows = world.rows()
