@@ -90,7 +90,7 @@ _shape(
 _shape(
     "one agent of a long chain",
     lambda n: [
-        *_each("N{i}@{ op: Custom, prompt: Solve it., agent: A, memory: agent }", n),
+        *_each("N{i}@{ op: Custom, prompt: Solve it., agent: A }", n),
         "PROBLEM -->|input| N0",
         *(f"N{i} --> N{j}" for i, j in pairwise(range(n))),
         f"N{n - 1} --> RETURN",
