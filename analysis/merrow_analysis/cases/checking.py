@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from merrow_analysis.cases.reading import Case, CaseProblem, CasesFile, Expectation
 from merrow_analysis.definitions.provider import Provider, ResourceError
@@ -117,7 +117,7 @@ def _unreadable(path: str, beside: Beside) -> str | None:
     """Why a file that a case names can't be read; None where it can."""
     if beside.provider is None:
         return None
-    if PurePosixPath(path).is_absolute():
+    if posixpath.isabs(path):
         return f"`{_short(path)}` is an absolute path; name the file from the folder of the cases file."
     try:
         beside.provider.read(path)

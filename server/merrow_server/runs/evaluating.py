@@ -31,9 +31,9 @@ from merrow_server.evaluations.report import (
 )
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import comparison_lines
-from merrow_server.runs.journal import place_of
 from merrow_server.runs.journalled import Check, Journalled
 from merrow_server.runs.orders import ASKED, EvaluationOrder, WorkflowText
+from merrow_server.runs.places import place_of
 from merrow_server.runs.tickets import Json
 
 _PAUSE = 0.1

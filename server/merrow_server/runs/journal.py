@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from merrow_runtime.revising.asking import snapshot_at
 from merrow_server.evaluations.journals import journal_with
 from merrow_server.reports.run_report import run_object, run_report
 from merrow_server.runs.comparing import compare_runs
+from merrow_server.runs.places import place_of
 from merrow_server.runs.session import Session
 
 Json = dict[str, Any]
@@ -48,13 +48,3 @@ def delete_run(session: Session, run: str) -> Json:
 def compare(session: Session, first: str, second: str) -> Json:
     """Two runs side by side; see `compare_runs`."""
     return compare_runs(session.store, first, second)
-
-
-def place_of(workflow: str) -> Json:
-    """The document and the number of the diagram that a workflow's name in the journal means."""
-    name, mark, number = workflow.rpartition("#")
-    if not mark or not number.isdecimal():
-        name, number = workflow, "1"
-    path = Path(name)
-    uri = path.as_uri() if path.is_absolute() else name if ":" in name else None
-    return {"uri": uri, "diagram": int(number[:9])}

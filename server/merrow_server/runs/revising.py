@@ -15,8 +15,8 @@ from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.reports.run_report import revision_object
-from merrow_server.runs.journal import place_of
 from merrow_server.runs.orders import RevisionOrder, WorkflowText
+from merrow_server.runs.places import place_of
 from merrow_server.runs.session import Session, check
 
 Json = dict[str, Any]

@@ -30,9 +30,9 @@ from merrow_server.optimizations.preparing import (
 )
 from merrow_server.optimizations.report import search_object
 from merrow_server.optimizations.words import plan_lines, report_lines
-from merrow_server.runs.journal import place_of
 from merrow_server.runs.journalled import Check, Journalled
 from merrow_server.runs.orders import SearchOrder, WorkflowText
+from merrow_server.runs.places import place_of
 from merrow_server.runs.tickets import Json
 
 _PAUSE = 0.1

@@ -230,7 +230,7 @@ class Runs:
 
     def place_of(self, name: str) -> Place:
         """Where the workflow with this name in the journal is open."""
-        from merrow_server.runs.journal import place_of
+        from merrow_server.runs.places import place_of
 
         where = place_of(name)
         uri, number = where["uri"], where["diagram"]
