@@ -58,7 +58,7 @@ _WORDS = {
 def cost_sentence(forecast: Mapping[str, Any]) -> str:
     """What an evaluation may cost, to agree to it."""
     cost = forecast["cost_usd"]["most"]
-    money = "for a price that is not known" if cost is None else f"for at most about ${cost:.4f}"
+    money = "for a price that is not known" if cost is None else f"for at most about ${cost:.4f}" if cost else "for $0"
     items = "1 item" if forecast["items"] == 1 else f"{forecast['items']:,} items"
     times = "" if forecast["repeats"] == 1 else f", each {forecast['repeats']} times"
     least, most = forecast["calls"]["least"], forecast["calls"]["most"]
