@@ -48,7 +48,6 @@ def test_a_row_for_each_memory(server: OpenAIServer) -> None:
         assert len(row["difference"]["interval"]) == 2
     ps = [row["difference"]["p"] for row in rows[1:]]
     assert [row["difference"]["p_holm"] for row in rows[1:]] == holm(ps)
-    assert max(ps) > min(ps)
     listed = {one["evaluation"] for one in merrow("evaluations", "--format", "json").json}
     assert {one["evaluation"] for one in rows} == listed
     assert rows[1]["usage"]["prompt_tokens"] > rows[0]["usage"]["prompt_tokens"]
@@ -61,6 +60,7 @@ def test_workflows_by_models(server: OpenAIServer) -> None:
     assert done.code == 0, done.err
     assert [line.split()[:1] for line in done.out.splitlines()[1:5]] == [["flow.mmd"]] * 2 + [["other.mmd"]] * 2
     assert "and p by Holm's method for several tests" in done.out
+    assert done.out.count("p = 0.094") == 2  # three times that of all six items turned
     models = {one.body["model"] for one in server.requests}
     assert models == {"good", "bad", "own"}
     server.requests.clear()

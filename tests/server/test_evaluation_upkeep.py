@@ -162,11 +162,20 @@ def test_it_goes_on_from_another_folder_and_by_the_same_metric(
 ) -> None:
     write("score.py", "def score(inputs, gold, output):\n    return float(gold == output), 'compared'\n")
     write("ids.txt", "q1\nq3\nq5\n")
-    named = ("--items", "@ids.txt", "--metric", "python", "--metric-option", "file=score.py", "--map", "problme=answer")
+    named = (
+        "--items",
+        "@ids.txt",
+        "--metric",
+        "python",
+        "--metric-option",
+        "file=score.py",
+        "--map",
+        "problme=problem",
+    )
     server.answer = lambda request: Status(400, "no") if "5 plus 5" in request.prompt else answer(request)
     done = in_process(capsys, "evaluate", "flow.mmd", *OWN[:4], *named)
     assert done.code == 0, done.err
-    assert "flow.mmd has no input problme, so that the field answer feeds nothing; did you mean PROBLEM?" in done.err
+    assert "flow.mmd has no input problme, so that the field problem feeds nothing; did you mean PROBLEM?" in done.err
     server.answer = answer
     Path("elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
@@ -174,12 +183,13 @@ def test_it_goes_on_from_another_folder_and_by_the_same_metric(
     assert "1 right, 1 wrong, 1 unanswered" in done.out
     resumed = in_process(capsys, "resume", identity)
     assert (resumed.code, "2 right, 1 wrong" in resumed.out) == (0, True), resumed.err
-    saved = in_process(capsys, "test", "--save", f"{identity}/q5")
-    assert (saved.code, "has the new case" in saved.out) == (0, True), saved.err
     Path("../score.py").write_text("def score(inputs, gold, output):\n    return 1\n", encoding="utf-8")
     refused = in_process(capsys, "resume", identity)
     assert (refused.code, "The metric python of evaluation" in refused.err) == (2, True), refused.err
-    assert not list(Path("../state/evaluations").glob("*.ballast"))
+    monkeypatch.chdir("..")
+    saved = in_process(capsys, "test", "--save", f"{identity}/q5")
+    assert (saved.code, "has the new case" in saved.out) == (0, True), saved.err
+    assert not list(Path("state/evaluations").glob("*.ballast"))
 
 
 @posix
