@@ -148,6 +148,10 @@ def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     assert "The score dropped by 0.917, more than 0.5." in worse.err
     assert "It is worse than the baseline by 0.917" in worse.err
     calls = len(server.requests)
+    dry = merrow(
+        "evaluate", "--compare", "flow.mmd", "other.mmd", *own, "--fresh", "--dry-run", "--format", "json"
+    ).json
+    assert [(cell["workflow"], cell["calls"]["most"]) for cell in dry["cells"]] == [("flow.mmd", 24), ("other.mmd", 24)]
     compared = merrow("evaluate", "--compare", "flow.mmd", "other.mmd", *own)
     assert compared.code == 0, compared.err
     assert "worse on 11: q0, q1, q10, q11, q2, q4" in compared.out
@@ -206,6 +210,13 @@ def test_errors_of_the_endpoint_are_left_out_and_asked_again(server: OpenAIServe
         (("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--max-drop", ".1"), "--baseline"),
         (("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--budget-tokens", "1"), "one item"),
         (("evaluate", "--compare", "nothing", "nowhere"), "There is no evaluation 'nothing'"),
+        (("evaluate", "--compare", "flow.mmd", "nothing", "--dataset", "own.jsonl", "--gold", "answer"), "'nothing'"),
+        (("evaluate", "--compare", "flow.mmd", "flow.mmd", "--fail-under", "1"), "--compare has no gates"),
+        (("evaluate", "--compare", "flow.mmd", "flow.mmd", "--format", "csv"), "printed as text or json"),
+        (
+            ("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--metric", "f1", "--metric-option", "sep=1"),
+            "no option `sep`",
+        ),
         (("show", "nothing"), "There is no run 'nothing'"),
         (("resume", "nothing"), "There is no run 'nothing'"),
     ],

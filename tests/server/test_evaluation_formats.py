@@ -21,6 +21,10 @@ from hypothesis import strategies as some
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, write
 
+from merrow_optimizer.evaluation.summary import compared
+from merrow_runtime.store.evaluations import ScoreRecord
+from merrow_runtime.usage import NOTHING
+from merrow_server.evaluations.tables import comparison_lines
 from merrow_server.rendering.evaluation_formats import FORMATS, formatted
 from merrow_server.rendering.evaluation_html import as_html
 from merrow_server.rendering.evaluation_inspect import as_inspect
@@ -286,6 +290,22 @@ def test_no_text_breaks_a_format(given_rows: list[tuple[str, str]], form: str) -
     text = formatted(report_of(rows), form)
     wrong = sum(status != "right" for status, _ in given_rows)
     assert read_back(form, text) == (wrong if form == "github" else len(rows))
+
+
+def test_many_items_that_turned_are_counted_and_few_show_nothing() -> None:
+    def said(count: int) -> str:
+        scores = [
+            [ScoreRecord(f"q{n}", 0, "right", float(value), "", "", NOTHING, 0.0, "", b"", b"") for n in range(count)]
+            for value in (1, 0)
+        ]
+        return "\n".join(comparison_lines(compared(*scores, repeats=1), "a", "b"))
+
+    assert "worse on 21: q0, q1," in said(21)
+    assert said(21).count("q") == 20
+    assert ", ..." in said(21)
+    assert ", ..." not in said(20)
+    assert "So many items show a difference of 0." in said(20)
+    assert "So few items show no difference with probability .8, however large it is." in said(3)
 
 
 def test_a_thousand_items_take_a_second_and_three_megabytes() -> None:

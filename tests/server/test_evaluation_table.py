@@ -11,6 +11,8 @@ from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, ser
 from tests.server.program import merrow, write
 from tests.server.searching import FLOW, data, place
 
+from merrow_optimizer.evaluation.statistics.paired import holm
+
 DATA = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "contains", "--limit", "6")
 LIBRARY = (
     "operators:\n  Look:\n    inputs: {problem: Problem}\n    outputs: {answer: Answer}\n    prompt: Look at it.\n"
@@ -44,6 +46,8 @@ def test_a_row_for_each_memory(server: OpenAIServer) -> None:
     for row in rows[1:]:
         assert row["difference"]["items"] == 6
         assert len(row["difference"]["interval"]) == 2
+    ps = [row["difference"]["p"] for row in rows[1:]]
+    assert [row["difference"]["p_holm"] for row in rows[1:]] == holm(ps)
     listed = {one["evaluation"] for one in merrow("evaluations", "--format", "json").json}
     assert {one["evaluation"] for one in rows} == listed
     assert rows[1]["usage"]["prompt_tokens"] > rows[0]["usage"]["prompt_tokens"]
@@ -55,6 +59,8 @@ def test_workflows_by_models(server: OpenAIServer) -> None:
     done = merrow("evaluate", "flow.mmd", "other.mmd", *DATA, "--models", "good,bad")
     assert done.code == 0, done.err
     assert [line.split()[:1] for line in done.out.splitlines()[1:5]] == [["flow.mmd"]] * 2 + [["other.mmd"]] * 2
+    assert "and p by Holm's method for several tests" in done.out
+    assert done.out.count("p = 0.094") == 2  # three times that of all six items turned
     models = {one.body["model"] for one in server.requests}
     assert models == {"good", "bad", "own"}
     server.requests.clear()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import in_process, merrow, write
 from tests.server.test_evaluate_command import FLOW, answer, begun, data, evaluate, until
 
@@ -149,7 +149,47 @@ def test_what_it_may_cost_counts_the_judge_and_not_what_is_known(
     assert calls(*OWN, "--fresh") == {"least": 24, "most": 24}
     assert in_process(capsys, "evaluate", "flow.mmd", *OWN).code == 0
     assert calls(*OWN) == {"least": 0, "most": 0}
-    assert calls(*OWN, "--repeat", "2") == {"least": 24, "most": 24}
+    assert calls(*OWN, "--repeat", "2") == {
+        "least": 0,
+        "most": 0,
+    }  # at temperature 0 they are answered like the first time
+    write("flow.mmd", FLOW.replace("m-1}", "m-1, temperature: 0.5}"))
+    assert calls(*OWN, "--repeat", "3") == {"least": 72, "most": 72}
+
+
+def test_it_goes_on_from_another_folder_and_by_the_same_metric(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("score.py", "def score(inputs, gold, output):\n    return float(gold == output), 'compared'\n")
+    write("ids.txt", "q1\nq3\nq5\n")
+    named = (
+        "--items",
+        "@ids.txt",
+        "--metric",
+        "python",
+        "--metric-option",
+        "file=score.py",
+        "--map",
+        "problme=problem",
+    )
+    server.answer = lambda request: Status(400, "no") if "5 plus 5" in request.prompt else answer(request)
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN[:4], *named)
+    assert done.code == 0, done.err
+    assert "flow.mmd has no input problme, so that the field problem feeds nothing; did you mean PROBLEM?" in done.err
+    server.answer = answer
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    identity = done.err.rpartition("merrow show ")[2].strip()
+    assert "1 right, 1 wrong, 1 unanswered" in done.out
+    resumed = in_process(capsys, "resume", identity)
+    assert (resumed.code, "2 right, 1 wrong" in resumed.out) == (0, True), resumed.err
+    Path("../score.py").write_text("def score(inputs, gold, output):\n    return 1\n", encoding="utf-8")
+    refused = in_process(capsys, "resume", identity)
+    assert (refused.code, "The metric python of evaluation" in refused.err) == (2, True), refused.err
+    monkeypatch.chdir("..")
+    saved = in_process(capsys, "test", "--save", f"{identity}/q5")
+    assert (saved.code, "has the new case" in saved.out) == (0, True), saved.err
+    assert not list(Path("state/evaluations").glob("*.ballast"))
 
 
 @posix

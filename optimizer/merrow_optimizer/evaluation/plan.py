@@ -215,7 +215,8 @@ def forecast(plan: Plan, known: Known) -> Forecast:
     for item, repeat in ((item, repeat) for repeat in range(plan.repeats) for item in plan.items):
         work = plan.work_key(item.id, repeat)
         found = [] if plan.options.fresh else [one for one in known(work) if _is_known(one)]
-        if not found:
+        if not found and (repeat == 0 or plan.varies):
+            # Where nothing varies, a repeat is answered like the first time.
             left.append(item)
         scored = score_key(work, item, plan.metric)
         judged += not any(one.scored == scored or one.status == Status.FAILED for one in found)

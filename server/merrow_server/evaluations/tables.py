@@ -84,7 +84,10 @@ def report_lines(report: Mapping[str, Any], *, whole: bool, style: Style = bare)
 
 def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str]:
     """The score, the answers by status, repeats and what it used."""
-    yield f"{style('Score', bold=True)} {score_text(report)} ({report['metric']}, 95 % interval)"
+    if report["score"] is None:
+        yield f"{style('No score', bold=True)} ({report['metric']})"
+    else:
+        yield f"{style('Score', bold=True)} {score_text(report)} ({report['metric']}, 95 % interval)"
     answers = [f"{count:,} {status}" for status, count in report["answers"].items() if count]
     if report["missing"]:
         answers.append(f"{report['missing']:,} not asked yet")

@@ -58,14 +58,15 @@ _WORDS = {
 def cost_sentence(forecast: Mapping[str, Any]) -> str:
     """What an evaluation may cost, to agree to it."""
     cost = forecast["cost_usd"]["most"]
-    money = "for a price that is not known" if cost is None else f"for at most about ${cost:.4f}"
+    money = "for a price that is not known" if cost is None else f"for at most about ${cost:.4f}" if cost else "for $0"
     items = "1 item" if forecast["items"] == 1 else f"{forecast['items']:,} items"
     times = "" if forecast["repeats"] == 1 else f", each {forecast['repeats']} times"
     least, most = forecast["calls"]["least"], forecast["calls"]["most"]
     calls = f"{least:,.0f}" if least == most else f"{least:,.0f} to {'unknown' if most is None else f'{most:,.0f}'}"
+    calls += " call" if calls == "1" else " calls"
     return (
         f"{items} of {visible(workflow_text(forecast['dataset']))} (part {visible(forecast['part'])}){times}:"
-        f" {calls} call{'' if calls == '1' else 's'} to {named(forecast['endpoint'])}, {money}; what is known already costs nothing."
+        f" {calls} to {named(forecast['endpoint'])}, {money}; what is known already costs nothing."
     )
 
 

@@ -80,7 +80,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
         "Stopped by": report["error"] or "",
         "Data": f"{workflow_text(report['dataset'])} (part {report['part']}{', held out' if report['held_out'] else ''})",
         "Metric": report["metric"],
-        "Score": f"{score_text(report)}, 95 % interval",
+        "Score": score_text(report) + ("" if report["score"] is None else ", 95 % interval"),
         "Answers": ", ".join(answers),
         "Model": f"{report['model']} at {report['endpoint']}",
         "Used": f"{usage['calls']:,} calls, {usage['prompt_tokens'] + usage['completion_tokens']:,} tokens, {cost_text(usage)}",

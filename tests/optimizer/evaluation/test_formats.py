@@ -85,6 +85,7 @@ BROKEN = [
     ("data.json", '[{"a": 1},\n 3]', 2, "A record must be an object with fields; this is a number."),
     ("data.csv", "a,b\n1,2\n1\n", 3, "The row has 1 cell, the header has 2."),
     ("data.csv", "a,b,a\n1,2,3\n", 1, "The header has `a` more than once"),
+    ("data.json", '[{"a": 1}\n]\n\n[]', 4, "Nothing may follow the array."),
     ("data.csv", 'a,b\n1,"2\n', 2, "The row isn't valid CSV"),
     ("data.txt", "a", None, "Files named *.txt can't be read as data"),
     ("data", "a", None, "The file's name has no suffix"),

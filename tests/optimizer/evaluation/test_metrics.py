@@ -10,7 +10,7 @@ import pytest
 from tests.optimizer.evaluation.data_files import lines_of, written
 
 from merrow_optimizer.evaluation.data import DataError, read_items
-from merrow_optimizer.evaluation.metrics import METRICS, check_scoring, metric
+from merrow_optimizer.evaluation.metrics import METRICS, check_options, check_scoring, metric
 
 NEEDED = {"python": {"file": __file__}, "judge": {"rubric": "r"}}
 
@@ -36,6 +36,23 @@ def test_every_metric_has_its_name() -> None:
 def test_unknown_names_and_options(name: str, options: dict[str, object], sentence: str) -> None:
     with pytest.raises(DataError) as raised:
         metric(name, **options)
+    assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("f1", {"separator": 1}, "The option must be a text."),
+        ("regex", {"pattern": 5}, "The option must be a text."),
+        ("f1", {"seperator": "|"}, "did you mean `separator`?"),
+        ("pass@1", {"sandbox": "x"}, "The metric pass@1 has no option `sandbox`; it has none."),
+        ("judge", {"ask": "x"}, "The metric judge has no option `ask`; its options are `rubric`."),
+    ],
+)
+def test_what_a_person_may_not_say_of_a_metric(name: str, options: dict[str, object], sentence: str) -> None:
+    check_options("numeric", {"tolerance": 0.5})
+    with pytest.raises(DataError) as raised:
+        check_options(name, options)
     assert sentence in str(raised.value)
 
 

@@ -104,6 +104,11 @@ def test_items_are_chosen_by_id_and_by_a_file_of_ids(tmp_path: Path) -> None:
     file = written(tmp_path, lines_of(*questions(9)))
     chosen = written(tmp_path, "\ufeffq3\r\n\r\nq4\n", "ids.txt")
     assert set(ids(read_items(file, gold="answer", items=["q1", f"@{chosen}"]))) == {"q1", "q3", "q4"}
+    assert set(ids(read_items(file, gold="answer", items=["q1, q4", "q2"]))) == {"q1", "q4", "q2"}
+    commas = written(
+        tmp_path, lines_of({"id": "a,b", "q": "1"}, {"id": "a", "q": "2"}, {"id": "b", "q": "3"}), "c.jsonl"
+    )
+    assert ids(read_items(commas, items=["a,b"])) == ["a,b"]
     found = problems_in(file, gold="answer", items=["q1", "q44", "nothing at all"])
     assert [said for _, _, said in found] == [
         "There is no item `q44`; did you mean `q4`?",

@@ -250,6 +250,8 @@ async def test_who_shows_no_runs_is_asked_for_money_and_told_the_score(tmp_path:
         ({"dataset": "own.jsonl"}, "answer"),
         (OWN | {"limit": 0}, "`limit` must be a whole number from 1"),
         (OWN | {"mapping": {"problem": 3}}, "`mapping` must have texts"),
+        (OWN | {"items": []}, "`items` must name at least one id"),
+        (OWN | {"metric": "python", "metricOptions": {"file": "none.py"}}, "/none.py: The metric's file can't be read"),
         (OWN | {"metric": "exakt"}, "exakt"),
         (OWN | {"budget": {"usd": 1, "eur": 2}}, "`budget` has"),
         (OWN | {"budget": {"tokens": 1}}, "not enough for one item"),

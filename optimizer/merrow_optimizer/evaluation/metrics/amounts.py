@@ -17,8 +17,8 @@ _PATTERN = (
     r"(?P<sign>[-+\u2212]?)(?:(?<=[-+\u2212])[$€£¥])?"
     rf"(?P<digits>[0-9]{{1,3}}(?:{_THOUSANDS}[0-9]{{3}}){{1,300}}(?![0-9])|[0-9]+|(?=\.[0-9]))(?P<point>\.[0-9]+)?"
     r"(?:[eE](?P<exponent>[-+]?[0-9]{1,3})(?![0-9A-Za-z])"
-    r"| ?(?:[×x*·]|\\times|\\cdot) ?10(?:\^|\*\*)\{?(?P<power>[-+\u2212]?[0-9]{1,3})(?![0-9])\}?)?(?:/(?P<below>[0-9]+)(?![0-9/]|[.,][0-9]))?"
-    r"(?P<percent> ?\\?%)?"
+    r"| ?(?:[×x*·]|\\times|\\cdot) ?10(?:\^|\*\*)\{?(?P<power>[-+\u2212]?[0-9]{1,3})(?![0-9])\}?)?"
+    r"(?:/(?P<below>[0-9]+)(?![0-9/]|[.,][0-9]))?(?P<percent> ?\\?%)?"
 )
 # A number doesn't begin inside another one, and after a word or a number `-` is not its sign: 5-3, x-3. The power of a unit is
 # none: 45 cm^2.

@@ -134,9 +134,7 @@ def _chosen(text: str, known: str, options: list[str] | None) -> str | None:
 def _of_line(line: str, known: str, options: list[str] | None) -> str | None:
     """The option that a line is, or begins with: ``B``, ``B) Paris``, ``Paris``."""
     ahead = _AHEAD.match(line)
-    return (
-        _letter(line, known) or _of_text(line, known, options) or (ahead[1] if ahead and ahead[1] in known else None)
-    )
+    return _letter(line, known) or _of_text(line, known, options) or (ahead[1] if ahead and ahead[1] in known else None)
 
 
 def _letter(text: str, known: str) -> str | None:

@@ -71,8 +71,8 @@ def number_of(text: str) -> Amount | None:
     repeating = _REPEATING.fullmatch(text)
     if repeating is not None and len(text) <= _LONGEST_REPEATING:
         sign, whole, once, again = repeating.groups()
-        above = int(whole + once + again) - int(whole + once or "0")
-        return amount_of(f"{sign}{above}/{10 ** len(once) * (10 ** len(again) - 1)}")
+        periods = int(whole + once + again) - int(whole + once or "0")
+        return amount_of(f"{sign}{periods}/{10 ** len(once) * (10 ** len(again) - 1)}")
     found = _FRACTION.fullmatch(text)
     if found is not None:
         above, below = found[2] or found[3], found[4] or found[5]

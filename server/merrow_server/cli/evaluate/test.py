@@ -81,7 +81,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], save: str | None, **g
         if given["last_failed"] and found.suites and not broken:
             echo("No case failed when it was last tested.", err=True)
             return
-        if not broken:
+        there = sum(len(suite.file.cases) for suite, _ in found.suites.values())
+        if there and not broken:
+            complain(f"No case was found: of {there}, none has what -k and --tag ask for.")
+        elif not broken:
             complain(
                 "No case was found. Write cases in NAME.cases.yaml beside NAME.mmd (docs/testing.md), or make one of a run:"
                 " merrow test --save RUN"
@@ -136,6 +139,8 @@ class _Ended:
         if given["output"] == "json":
             shown = plain(self.results, self.seconds, ok=self.is_good(given["allow_stale"]) and not self.problems)
             emit(json.dumps(shown, indent=2))
+            return
+        if self.problems and not self.results:
             return
         for line in summary_lines(self.results, self.seconds, allow_stale=given["allow_stale"]):
             echo(line)

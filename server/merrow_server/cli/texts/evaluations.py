@@ -19,7 +19,8 @@ def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
     money = "cost unknown" if cost.most is None else "$0" if cost.most == 0 else f"at most about ${cost.most:.4f}"
     tokens = "unknown" if forecast.tokens.most is None else f"{forecast.tokens.most:,.0f}"
     calls = bounds_text(forecast.calls)
+    calls += " call" if calls == "1" else " calls"
     return (
-        f"{items} of {visible(dataset)} (part {part}), each {times}: {calls} call{'' if calls == '1' else 's'}, at most about {tokens} tokens, {money};"
+        f"{items} of {visible(dataset)} (part {part}), each {times}: {calls}, at most about {tokens} tokens, {money};"
         " what is known already costs nothing and is not counted."
     )

@@ -257,6 +257,8 @@ def said_of(asked: dict[str, Any]) -> dict[str, Any]:
         if not all(isinstance(value, str) for value in values):
             raise InvalidParameters(f"`{key}` must have texts.")
     if "items" in found:
+        if not found["items"]:
+            raise InvalidParameters("`items` must name at least one id.")
         found["items"] = tuple(found["items"])
     return found
 
