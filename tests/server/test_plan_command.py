@@ -148,6 +148,7 @@ def test_a_plan_that_misses_two_more_is_put_back(capsys: Capture, server: OpenAI
     assert [one["behind"] for one in shown["plans"]] == [False, True]
     assert len(shown["plans"][0]["tasks"]) == 5
     assert shown["plans"][1]["missing"] == ["r0", "r1"]
+    assert [one["covered"] for one in shown["plans"]] == [{"r0": ["A"], "r1": ["A"]}, {}]
 
 
 def test_an_answer_that_can_not_be_used_is_asked_for_again_in_the_checkers_words(
