@@ -340,6 +340,14 @@ def test_mistakes_are_told_before_anything_is_asked(
     assert not server.requests
 
 
+def test_the_offline_model_is_asked_as_often_as_is_said(capsys: Capture, state: Path) -> None:
+    (state / "task.txt").write_bytes("\ufeffMake a page.\r\nWith a map.\r\n".encode())
+    said = in_process(capsys, "plan", "@task.txt", "--base-url", "offline", "--dry-run", "--format", "json").json
+    made = in_process(capsys, "plan", "@task.txt", "--base-url", "offline", "--format", "json").json
+    assert said["calls"] == {"least": 3, "most": 12}
+    assert (made["usage"]["calls"], made["task"]) == (3, "Make a page.\nWith a map.")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("judging", [False, True])
 def test_ctrl_c_ends_it_and_keeps_what_came(server: OpenAIServer, state: Path, judging: bool) -> None:
