@@ -148,6 +148,7 @@ def test_a_plan_that_misses_two_more_is_put_back(capsys: Capture, server: OpenAI
     assert [one["behind"] for one in shown["plans"]] == [False, True]
     assert len(shown["plans"][0]["tasks"]) == 5
     assert shown["plans"][1]["missing"] == ["r0", "r1"]
+    assert [one["covered"] for one in shown["plans"]] == [{"r0": ["A"], "r1": ["A"]}, {}]
 
 
 def test_an_answer_that_can_not_be_used_is_asked_for_again_in_the_checkers_words(
@@ -337,6 +338,14 @@ def test_mistakes_are_told_before_anything_is_asked(
     assert done.code == (2 if says else 1)
     assert says in done.err
     assert not server.requests
+
+
+def test_the_offline_model_is_asked_as_often_as_is_said(capsys: Capture, state: Path) -> None:
+    (state / "task.txt").write_bytes("\ufeffMake a page.\r\nWith a map.\r\n".encode())
+    said = in_process(capsys, "plan", "@task.txt", "--base-url", "offline", "--dry-run", "--format", "json").json
+    made = in_process(capsys, "plan", "@task.txt", "--base-url", "offline", "--format", "json").json
+    assert said["calls"] == {"least": 3, "most": 12}
+    assert (made["usage"]["calls"], made["task"]) == (3, "Make a page.\nWith a map.")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")

@@ -33,7 +33,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "calls: 4 to 13" in done.stdout
+    assert "calls: 3 to 12" in done.stdout
     assert (tmp_path / "site" / "RETURN.md").exists()
     assert "expected completed, simulated" in done.stdout
     assert "14:00" in (tmp_path / "party" / "index.html").read_text("utf-8")

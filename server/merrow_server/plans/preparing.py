@@ -104,8 +104,8 @@ class Prepared:
 
     @property
     def is_judged(self) -> bool:
-        """Whether a judge is asked: the embedded model can't judge."""
-        return self.asked.judge and self.chosen.endpoint.origin != OFFLINE_ORIGIN
+        """Whether a judge is asked."""
+        return _is_judged(self.asked, self.chosen)
 
     @property
     def may_cost(self) -> bool:
@@ -189,7 +189,7 @@ def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepar
 
 def _forecast(asked: Asked, wanted: Wanted, judge_model: str, chosen: Chosen) -> Forecast:
     """A call of the judge, which is shown all plans, is taken to be as long as one for a plan."""
-    judges = 1 if asked.judge else 0
+    judges = 1 if _is_judged(asked, chosen) else 0
     asks = 0 if asked.given is not None else asked.n
     most = asks * (1 + REPAIRS)
     question = wanted.request()
@@ -201,3 +201,8 @@ def _forecast(asked: Asked, wanted: Wanted, judge_model: str, chosen: Chosen) ->
         ((asks + judges) * one.tokens, (most + judges) * one.tokens),
         (asks * once + last, most * once + last) if known else None,
     )
+
+
+def _is_judged(asked: Asked, chosen: Chosen) -> bool:
+    """Whether a judge is asked: the embedded model can't judge."""
+    return asked.judge and chosen.endpoint.origin != OFFLINE_ORIGIN

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from tests.runtime.engine.fakes import workflow
-from tests.runtime.validation.judged import Model, began, judged, run, validation, verdict
+from tests.runtime.validation.judged import ADD, Model, began, judged, run, validation, verdict
 
 from merrow_runtime import RunOptions, dry_run
 from merrow_runtime.errors import BudgetFailure, InvalidFailure, ValidatorFailure
@@ -309,9 +310,21 @@ def test_the_dry_run_counts_attempts_votes_and_written_tests(check: Any, keys: s
     assert call_bounds(flow.graph).most == most + ("samples" in keys)
 
 
-def _joined(check: Any, keys: str) -> Any:
-    import json
+@pytest.mark.parametrize("attempts", [1, 2])
+async def test_the_dry_run_names_what_a_run_asks(attempts: int) -> None:
+    checks = [RUBRIC, {"generate": 1, "entry_point": "add"}, {"generate": 2, "entry_point": "add"}, RUBRIC]
+    flow = judged(checks, f", attempts: {attempts}")
+    store = MemoryStore()
+    tests = json.dumps({"tests": ["assert add(1, 2) == 3"]})
+    result = await run(flow, Model([ADD], [verdict(True)], [tests]), store=store)
+    assert result.status == "finished"
+    asked = [call.key.step for call in store.calls(result.run) if call.request.get("tests") is None]
+    planned = [question.step for node in dry_run(flow, {"problem": "x"}).nodes for question in node.questions]
+    assert [step for step in planned if "/" not in step] == asked
+    assert ("2/answer" in planned) is (attempts > 1)
 
+
+def _joined(check: Any, keys: str) -> Any:
     return workflow(
         f'A@{{op: Custom, prompt: "A.", validate: v{keys}}}',
         "B@{op: Assemble, how: concat}",

@@ -151,7 +151,7 @@ def _said(task: str | None) -> str:
 
     if task is None or not task.startswith("@"):
         return (task or "").strip()
-    text = read(Target(task[1:], Path(task[1:]))).text.strip()
+    text = read(Target(task[1:], Path(task[1:]))).text.strip().replace("\r\n", "\n")
     if not text:
         raise InputError(f"{task[1:]} is empty; write the task into it.")
     return text
