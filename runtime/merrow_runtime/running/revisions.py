@@ -391,6 +391,8 @@ class Revisions:
         cancelled = self.scheduler.replace(replaced, after, after.recorder)
         if cancelled:
             ended = replace(ended, adopted={**ended.adopted, "cancelled": [visit.name for visit in cancelled]})
+        if self.scheduler.has_cancelled:
+            self.execution.effects.journal.learn()
         # All of it is in one commit: how nodes have ended, what was taken over, and the graph. Only then anything begins on it.
         after.recorder.write()
         await self.execution.effects.journal.record_revision(ended, text_of(definitions_of(by_place)))

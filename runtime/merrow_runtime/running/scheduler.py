@@ -72,6 +72,8 @@ class Scheduler:
         self._paused = self._stopping = False
         self._put_off: list[Start | Judge] = []
         self.overseer: Overseer | None = None
+        self.has_cancelled = False
+        """Whether revisions have cancelled anything that ran."""
         self._done: asyncio.Future[None] | None = None
         self._left = stop_after
         self._held: list[Start] = []
@@ -166,6 +168,7 @@ class Scheduler:
                 self._strays.discard(visit)
                 task.cancel()
                 cancelled.append(visit)
+        self.has_cancelled = self.has_cancelled or bool(cancelled)
         return cancelled
 
     async def _stop(self) -> None:

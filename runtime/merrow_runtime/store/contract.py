@@ -225,11 +225,15 @@ class RunJournal(Protocol):
     resumed: bool
     """Whether it knows calls of an earlier part of the run."""
 
+    def learn(self) -> None:
+        """Know the calls that this process made, too: what a revision cancelled may come back with another one."""
+        ...
+
     async def recall(
         self, key: CallKey, request_hash: str, endpoint: str | None = None, since: float = 0.0
     ) -> CallRecord | None:
-        """The call, if it finished before (in this run or the process that died); with ``endpoint`` only where that gave
-        the answer, and only where it began after ``since``.
+        """The call, if it finished before `learn` was called last, or in the process that died; with ``endpoint`` only where
+        that gave the answer, and only where it began after ``since``.
         """
         ...
 

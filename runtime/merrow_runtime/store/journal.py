@@ -66,11 +66,16 @@ class SqliteJournal:
         self._before = 0 if is_new else _last_nodes(writer.database, number)
         self.resumed = bool(self._known)
 
+    def learn(self) -> None:
+        """See `merrow_runtime.store.contract.RunJournal.learn`. Raises `StoreFailure`."""
+        self._known, _ = _known(self._writer.database, self._number)
+        self.resumed = bool(self._known)
+
     async def recall(
         self, key: CallKey, request_hash: str, endpoint: str | None = None, since: float = 0.0
     ) -> CallRecord | None:
-        """The call, if it finished before this journal was opened; with ``endpoint`` only where that gave the answer, and only
-        where it began after ``since``.
+        """The call, if it finished before this journal was opened, or `learn` was called last; with ``endpoint`` only where that
+        gave the answer, and only where it began after ``since``.
 
         None also where its record is damaged. Raises `StoreFailure`.
         """

@@ -211,6 +211,18 @@ def test_going_back_costs_nothing() -> None:
     assert trial.told("node_reused") == ["B", "C"]
 
 
+def test_what_a_cancelled_node_had_asked_by_then_is_not_asked_again_when_it_comes_back() -> None:
+    def tried(says: str) -> Workflow:
+        return chain(
+            "validate: v, attempts: 3, on_invalid: accept", "{validators: {v: {if: len(output) < 3}}}", says=says
+        )
+
+    trial, result = revised(tried("B"), [(3, tried("better")), (4, tried("B"))], fresh=True)
+    assert result.status == "finished"
+    asked = ["do A", "do B", "do B", "do better", "do B", "do B", "do C"]
+    assert trial.asked == asked, "the first attempt is known, the second one was on its way"
+
+
 def test_equal_voters_never_share_an_answer() -> None:
     def voters(*names: str) -> Workflow:
         return workflow(*(f'{name}["Custom (prompt: vote, temperature: 1)"]:::CustomOp' for name in names), custom("C"),
