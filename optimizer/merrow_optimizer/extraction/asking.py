@@ -15,6 +15,8 @@ from merrow_optimizer.extraction.refused import Refused
 from merrow_optimizer.planning.json_objects import JsonObject, Unreadable, json_objects
 from merrow_optimizer.suggestions.asking import Asker
 from merrow_optimizer.suggestions.quoting import RULE, quoted
+from merrow_runtime.errors import EmptyAnswerFailure
+from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
 from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.usage import NOTHING, Usage
@@ -85,6 +87,34 @@ TEXT_OR_NULL = {"type": ["string", "null"]}
 def list_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of a list."""
     return {"type": "array", "items": schema}
+
+
+class SentBackIfEmpty:
+    """The endpoint of the model that extracts: an answer without a text is one that can't be used, as any other. All else is that
+    of the endpoint itself.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._endpoint, name)
+
+    @property
+    def origin(self) -> str:
+        """See `Endpoint`."""
+        return self._endpoint.origin
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        """Answer. Raises `EndpointFailure`."""
+        try:
+            return await self._endpoint.complete(request, on_text)
+        except EmptyAnswerFailure as failure:
+            return ModelReply("", usage=failure.usage or NOTHING)
+
+    async def close(self) -> None:
+        """See `Endpoint`."""
+        await self._endpoint.close()
 
 
 @dataclass(slots=True)
