@@ -69,7 +69,7 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     report = json.loads(Path("out/operators.report.json").read_text(encoding="utf-8"))
     assert report == shown["report"]
     assert {"operators.yaml", "operators.report.html", "operators.report.json"} <= written("out").keys()
-    checked = merrow("check", "out/cases", "out/start", "--format", "json")
+    checked = merrow("check", "out/cases", "out/start", "out/operators.yaml", "--format", "json")
     assert checked.json == []
     assert len(list(Path("out/cases").glob("*.mmd"))) == 12
     # The first lines say what it may cost, by stage.
@@ -100,6 +100,10 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     assert merrow("resume", shown["extraction"]).code == 0
     assert written("out") == before
     assert len(server.requests) == calls
+    # Another one finds all answers known, and says so.
+    known = extract("--format", "json", out="known")
+    assert (known.json["usage"]["calls"], len(server.requests)) == (0, calls)
+    assert {name: text for name, text in written("known").items() if name in bare} == bare
     # The order of cases has no influence.
     lines = Path("math_validate.jsonl").read_text(encoding="utf-8").splitlines()
     Path("math_validate.jsonl").write_text("\n".join(reversed(lines)), encoding="utf-8")

@@ -29,7 +29,16 @@ _SHOWN = 6_000
 """Characters of a refused answer that the model is shown again."""
 _HALF = re.compile(r"[\ud800-\udfff]")
 """What no file can have in it."""
+_PAID = "paid"
+"""Whether what the journal has was paid by the extraction itself; an answer that was known cost it nothing."""
 T = TypeVar("T")
+
+
+def paid_in(kept: Mapping[str, Mapping[str, Any]]) -> Usage:
+    """What an extraction has paid, by what the journal has of it."""
+    return sum(
+        (Usage.from_json(one["usage"]) for one in kept.values() if "usage" in one and one.get(_PAID, True)), NOTHING
+    )
 
 
 @dataclass(slots=True)
@@ -176,11 +185,14 @@ class Generator:
             raise
 
     async def _asked(self, key: str, request: ModelRequest) -> ModelReply:
-        known = self.known.get(key)
-        reply = await self.asker.ask(request) if known is None else ModelReply.from_json(known)
+        kept = self.known.get(key)
+        if kept is not None:
+            reply = ModelReply.from_json(kept)
+        else:
+            known = await self.asker.known(request)
+            reply = await self.asker.ask(request) if known is None else known
+            await self.kept.keep(self.extraction, key, {**reply.to_json(), _PAID: known is None})
         self.used += reply.usage
-        if known is None:
-            await self.kept.keep(self.extraction, key, reply.to_json())
         return reply
 
 

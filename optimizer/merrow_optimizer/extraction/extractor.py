@@ -12,7 +12,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.spending import BudgetedEndpoint
 from merrow_optimizer.extraction import deepening
-from merrow_optimizer.extraction.asking import Generator, SentBackIfEmpty, together
+from merrow_optimizer.extraction.asking import Generator, SentBackIfEmpty, paid_in, together
 from merrow_optimizer.extraction.cases import Case
 from merrow_optimizer.extraction.choosing import Choice, Offer, choose
 from merrow_optimizer.extraction.deepening import Ground, Path, deepen, ground_of
@@ -99,8 +99,7 @@ class Extractor:
     @property
     def spent(self) -> Usage:
         """What the extraction has used, by the journal."""
-        kept = self._user.extractions.kept(self.id)
-        return sum((Usage.from_json(one["usage"]) for one in kept.values() if "usage" in one), Usage())
+        return paid_in(self._user.extractions.kept(self.id))
 
     async def run(self, told: Told = lambda _what, _done, _of: None) -> None:
         """Go on from what the journal has to the end; early where `stopped_by` says why. Cancelling ends what is in flight;
