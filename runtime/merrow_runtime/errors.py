@@ -118,6 +118,10 @@ class EndpointFailure(RunFailure):
         self.retry_after = retry_after
 
 
+class EmptyAnswerFailure(EndpointFailure):
+    """A model answered, but with no text. Who checks answers and sends them back may take it for one."""
+
+
 class AnswerFailure(RunFailure):
     """A model's answer can't be used: unparsable, cut, refused. ``advice`` is what to tell the model when it is asked again."""
 

@@ -12,6 +12,7 @@ from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.markdown import Fence
+from merrow_analysis.rules.declared.configuration_rules import check_library
 from merrow_analysis.text import split_lines
 from merrow_runtime.program.files import diagrams as diagrams
 from merrow_runtime.program.files import the_diagram as the_diagram
@@ -51,6 +52,9 @@ class Checker:
             place = target.base / Path(target.name).name
             config, path = self._settings.config(target), self._settings.relative_path(target)
             return findings(text, place, self._provider(target), config, path)[1]
+        if target.name.lower().endswith((".yaml", ".yml")):
+            config = self._settings.config(target)
+            return config.apply(list(check_library(text, Path(target.name).name)), self._settings.relative_path(target))
         if not target.is_markdown:
             return list(self.analyse(target, text).diagnostics)
         return [

@@ -69,7 +69,7 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     report = json.loads(Path("out/operators.report.json").read_text(encoding="utf-8"))
     assert report == shown["report"]
     assert {"operators.yaml", "operators.report.html", "operators.report.json"} <= written("out").keys()
-    checked = merrow("check", "out/cases", "out/start", "--format", "json")
+    checked = merrow("check", "out/cases", "out/start", "out/operators.yaml", "--format", "json")
     assert checked.json == []
     assert len(list(Path("out/cases").glob("*.mmd"))) == 12
     # The first lines say what it may cost, by stage.
@@ -100,6 +100,10 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     assert merrow("resume", shown["extraction"]).code == 0
     assert written("out") == before
     assert len(server.requests) == calls
+    # Another one finds all answers known, and says so.
+    known = extract("--format", "json", out="known")
+    assert (known.json["usage"]["calls"], len(server.requests)) == (0, calls)
+    assert {name: text for name, text in written("known").items() if name in bare} == bare
     # The order of cases has no influence.
     lines = Path("math_validate.jsonl").read_text(encoding="utf-8").splitlines()
     Path("math_validate.jsonl").write_text("\n".join(reversed(lines)), encoding="utf-8")
@@ -130,6 +134,29 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
     assert resumed.code == 0, resumed.err
     bodies = [json.dumps(one.body, sort_keys=True) for one in server.requests]
     assert set(bodies[:asked]).isdisjoint(bodies[asked:])
+
+
+def test_an_empty_answer_goes_back_as_any_other_that_can_not_be_used(server: OpenAIServer) -> None:
+    """The endpoint gives no text: it is asked again with what is wrong, at most twice; a recording has it, too."""
+    always = server.answer
+
+    def now_and_then(request: Received) -> Step:
+        if "Problem 3:" in request.prompt and not is_run(request):
+            return Reply("")
+        first = is_run(request) or any("can't be used" in one["content"] for one in request.body["messages"])
+        return always(request) if first or "Problem 4:" not in request.prompt else Reply(" ")
+
+    server.answer = now_and_then
+    done = extract("--format", "json", "--paths", "1", "--record", "answers.jsonl")
+    assert done.code == 0, done.err
+    report = done.json["report"]
+    assert report["cases"]["unusable"] == ["c3"]
+    assert (report["answers"]["1"]["valid_after_repair"], report["answers"]["1"]["never_valid"]) == (1, 1)
+    assert sum("Problem 3:" in one.prompt and not is_run(one) for one in server.requests) <= 3
+    calls = len(server.requests)
+    assert extract("--paths", "1", "--replay", "answers.jsonl", out="replayed").code == 0
+    assert len(server.requests) == calls
+    assert written("replayed")["operators.yaml"] == written("out")["operators.yaml"]
 
 
 def test_the_embedded_model_names_nothing_useful(server: OpenAIServer) -> None:
@@ -173,6 +200,12 @@ def test_data_that_can_not_be_used(server: OpenAIServer, text: str, told: str) -
     assert server.requests == []
 
 
+def test_a_file_that_is_not_there(server: OpenAIServer) -> None:
+    refused = merrow("extract", "nobody.jsonl")
+    assert refused.code == 2
+    assert refused.err.splitlines() == ["merrow: nobody.jsonl: The file can't be read: No such file or directory."]
+
+
 def test_cases_without_a_solution_are_left_out_and_counted(server: OpenAIServer) -> None:
     rows = WORLD.rows()
     rows[0]["solution"] = " "
@@ -184,7 +217,10 @@ def test_cases_without_a_solution_are_left_out_and_counted(server: OpenAIServer)
     assert cases["without_solution"] == 1
     # A search, with other ids and other items beside them: the cases that operators were drawn from score nobody.
     drawn = len(cases["extracted_from"])
-    for more, told in ((20, f"{drawn} items that the operators were drawn from score nobody"), (10, "fewer than 20 others")):
+    for more, told in (
+        (20, f"{drawn} items that the operators were drawn from score nobody"),
+        (10, "fewer than 20 others"),
+    ):
         others = [*(one["problem"] for one in rows), *(f"Is {number} odd?" for number in range(more))]
         rows_file(Path(), [{"question": one, "answer": "yes"} for one in others], "other.jsonl")
         own = ("--dataset", "other.jsonl", "--map", "PROBLEM=question", "--gold", "answer", "--part", "all")

@@ -17,11 +17,14 @@ from merrow_analysis.definitions.yaml.yaml_text import read_yaml
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Library:
-    """What a library declares, without what is wrong in it; ``problem`` is a sentence about the first thing that is."""
+    """What a library declares, without what is wrong in it; ``problem`` is a sentence about the first thing that is, which is at
+    ``offset`` (code points).
+    """
 
     types: dict[str, Any] = field(default_factory=dict)
     operators: dict[str, Any] = field(default_factory=dict)
     problem: str | None = None
+    offset: int = 0
 
 
 @lru_cache(maxsize=32)
@@ -30,7 +33,9 @@ def read_library(text: str, path: str) -> Library:
     result = read_yaml(text)
     if result.error is not None:
         line = text.count("\n", 0, result.error.offset) + 1
-        return Library(problem=f"{path} is not valid YAML at line {line}: {result.error.message}")
+        return Library(
+            problem=f"{path} is not valid YAML at line {line}: {result.error.message}", offset=result.error.offset
+        )
     value = result.value
     if value is None:
         return Library()
@@ -43,10 +48,12 @@ def read_library(text: str, path: str) -> Library:
     table, problems = declare_types(types)
     problems = [*problems, *declare_operators(operators, table)[1]]
     bad = {problem.path[:2] for problem in problems}
+    place = result.places(problems[0].path if sections is value else problems[0].path[1:]) if problems else None
     return Library(
         {name: body for name, body in types.items() if ("types", name) not in bad},
         {name: body for name, body in operators.items() if ("operators", name) not in bad},
         f"{path}: {problems[0].message}" if problems else None,
+        0 if place is None else place[0][0],
     )
 
 

@@ -15,6 +15,8 @@ from merrow_optimizer.extraction.refused import Refused
 from merrow_optimizer.planning.json_objects import JsonObject, Unreadable, json_objects
 from merrow_optimizer.suggestions.asking import Asker
 from merrow_optimizer.suggestions.quoting import RULE, quoted
+from merrow_runtime.errors import EmptyAnswerFailure
+from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
 from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.usage import NOTHING, Usage
@@ -27,7 +29,16 @@ _SHOWN = 6_000
 """Characters of a refused answer that the model is shown again."""
 _HALF = re.compile(r"[\ud800-\udfff]")
 """What no file can have in it."""
+_PAID = "paid"
+"""Whether what the journal has was paid by the extraction itself; an answer that was known cost it nothing."""
 T = TypeVar("T")
+
+
+def paid_in(kept: Mapping[str, Mapping[str, Any]]) -> Usage:
+    """What an extraction has paid, by what the journal has of it."""
+    return sum(
+        (Usage.from_json(one["usage"]) for one in kept.values() if "usage" in one and one.get(_PAID, True)), NOTHING
+    )
 
 
 @dataclass(slots=True)
@@ -85,6 +96,34 @@ TEXT_OR_NULL = {"type": ["string", "null"]}
 def list_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of a list."""
     return {"type": "array", "items": schema}
+
+
+class SentBackIfEmpty:
+    """The endpoint of the model that extracts: an answer without a text is one that can't be used, as any other. All else is that
+    of the endpoint itself.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._endpoint, name)
+
+    @property
+    def origin(self) -> str:
+        """See `Endpoint`."""
+        return self._endpoint.origin
+
+    async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+        """Answer. Raises `EndpointFailure`."""
+        try:
+            return await self._endpoint.complete(request, on_text)
+        except EmptyAnswerFailure as failure:
+            return ModelReply("", usage=failure.usage or NOTHING)
+
+    async def close(self) -> None:
+        """See `Endpoint`."""
+        await self._endpoint.close()
 
 
 @dataclass(slots=True)
@@ -146,11 +185,14 @@ class Generator:
             raise
 
     async def _asked(self, key: str, request: ModelRequest) -> ModelReply:
-        known = self.known.get(key)
-        reply = await self.asker.ask(request) if known is None else ModelReply.from_json(known)
+        kept = self.known.get(key)
+        if kept is not None:
+            reply = ModelReply.from_json(kept)
+        else:
+            known = await self.asker.known(request)
+            reply = await self.asker.ask(request) if known is None else known
+            await self.kept.keep(self.extraction, key, {**reply.to_json(), _PAID: known is None})
         self.used += reply.usage
-        if known is None:
-            await self.kept.keep(self.extraction, key, reply.to_json())
         return reply
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from merrow_optimizer.evaluation.spending import BudgetedEndpoint
 from merrow_optimizer.extraction import deepening
-from merrow_optimizer.extraction.asking import Generator, together
+from merrow_optimizer.extraction.asking import Generator, SentBackIfEmpty, paid_in, together
 from merrow_optimizer.extraction.cases import Case
 from merrow_optimizer.extraction.choosing import Choice, Offer, choose
 from merrow_optimizer.extraction.deepening import Ground, Path, deepen, ground_of
@@ -99,8 +99,7 @@ class Extractor:
     @property
     def spent(self) -> Usage:
         """What the extraction has used, by the journal."""
-        kept = self._user.extractions.kept(self.id)
-        return sum((Usage.from_json(one["usage"]) for one in kept.values() if "usage" in one), Usage())
+        return paid_in(self._user.extractions.kept(self.id))
 
     async def run(self, told: Told = lambda _what, _done, _of: None) -> None:
         """Go on from what the journal has to the end; early where `stopped_by` says why. Cancelling ends what is in flight;
@@ -119,7 +118,8 @@ class Extractor:
             endpoint = BudgetedEndpoint(endpoint, budget)
         is_replay = endpoint.origin == REPLAY_ORIGIN
         meter = None if is_replay else meter_of(chosen, self._cases_file)
-        asker = Asker(chosen, self._user.cache, budget, meter, fresh=is_replay)
+        asked = replace(chosen, endpoint=SentBackIfEmpty(chosen.endpoint))
+        asker = Asker(asked, self._user.cache, budget, meter, fresh=is_replay)
         self.generator = Generator(self.id, plan.generator, asker, self._user.extractions, self._known)
         self.trials = Trials(self.id, plan, self._user, self._own, endpoint, self._known)
         left = None if limits.seconds is None else max(0.0, limits.seconds - self._seconds)

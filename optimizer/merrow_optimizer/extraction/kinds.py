@@ -22,7 +22,7 @@ from merrow_analysis.definitions.types import (
     innermost,
 )
 
-GIVEN = (ANALYSIS, ANSWER, BOOL, CODE, FEEDBACK, JSON, NUMBER, PLAN, TEXT)
+GIVEN = (ANALYSIS, ANSWER, BOOL, CODE, FEEDBACK, JSON, NUMBER, PLAN, PROBLEM, TEXT)
 """The kinds that a step may give; a list of one of them may be given, too."""
 INPUTS = {"PROBLEM": PROBLEM, "ENTRY_POINT": ENTRY_POINT, "TESTS": "list[Text]"}
 """The inputs of cases, by the ids of their nodes, with their kinds."""

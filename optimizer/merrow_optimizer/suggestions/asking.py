@@ -95,12 +95,17 @@ class Asker:
         self.used: Usage = NOTHING
         """What the calls have used; answers that were known used nothing."""
 
+    async def known(self, request: ModelRequest) -> ModelReply | None:
+        """The answer, where it is known and costs nothing now. Raises `StoreFailure`."""
+        found = None if self._fresh else await self._known.get(_key(self._calling.origin, request))
+        return None if found is None else ModelReply.from_json(found)
+
     async def ask(self, request: ModelRequest) -> ModelReply:
         """The answer. Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure`."""
+        known = await self.known(request)
+        if known is not None:
+            return known
         key = _key(self._calling.origin, request)
-        found = None if self._fresh else await self._known.get(key)
-        if found is not None:
-            return ModelReply.from_json(found)
         try:
             reply = await self._calling.call(request, None, self)
         except BudgetFailure as failure:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from merrow_runtime.errors import EndpointFailure, Remedy
+from merrow_runtime.errors import EmptyAnswerFailure, EndpointFailure, Remedy
 from merrow_runtime.models.redaction import quoted
 from merrow_runtime.usage import Usage
 
@@ -188,6 +188,11 @@ class Failures:
         from the endpoint's name, with the remedy.
         """
         return self._failure(reason, transient=transient, usage=usage)
+
+    def empty(self, model: str, usage: Usage) -> EmptyAnswerFailure:
+        """The failure of an answer without a text, with what it has used."""
+        reason = f"gave an empty answer for `{model}`; try again, or use another model"
+        return EmptyAnswerFailure(f"The endpoint {self._origin} {reason}.", transient=True, usage=usage)
 
     def said(self, text: str) -> str:
         """A text from the endpoint as an error may show it."""

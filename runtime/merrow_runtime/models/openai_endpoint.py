@@ -237,8 +237,7 @@ class OpenAIEndpoint:
             if answer.calls_tools:
                 reason = "answered with a call of a tool that it wasn't offered"
                 raise self._failures.unusable(reason, transient=False, usage=usage)
-            reason = f"gave an empty answer for `{request.model}`; try again, or use another model"
-            raise self._failures.unusable(reason, usage=usage)
+            raise self._failures.empty(request.model, usage)
         thinking = "\n".join(part for part in (answer.thinking, split.thinking) if part)
         return ModelReply(text, answer.finish, usage, answer.model or request.model, seconds, thinking)
 

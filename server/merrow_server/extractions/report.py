@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from merrow_optimizer.evaluation.sessions import state_of
+from merrow_optimizer.extraction.asking import paid_in
 from merrow_optimizer.extraction.sessions import REPORT
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
-from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.extractions.preparing import PreparedExtraction
 
 
@@ -33,7 +33,6 @@ def plan_object(prepared: PreparedExtraction) -> dict[str, Any]:
 def extraction_object(user: Store, record: ExtractionRecord) -> dict[str, Any]:
     """An extraction of the journal; ``report`` is null before its end."""
     kept = user.extractions.kept(record.id)
-    usage = sum((Usage.from_json(one["usage"]) for one in kept.values() if "usage" in one), NOTHING)
     return {
         "extraction": record.id,
         "status": state_of(user, record),
@@ -46,6 +45,6 @@ def extraction_object(user: Store, record: ExtractionRecord) -> dict[str, Any]:
         "metric": record.metric,
         "library": record.plan["out"],
         "error": record.error,
-        "usage": usage.to_json(),
+        "usage": paid_in(kept).to_json(),
         "report": kept.get(REPORT),
     }

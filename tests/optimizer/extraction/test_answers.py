@@ -15,6 +15,8 @@ from merrow_analysis.check import analyse
 from merrow_analysis.definitions.libraries import read_library
 from merrow_optimizer.extraction.asking import TRIES
 from merrow_optimizer.extraction.deepening import Ground, distinct, read_step
+from merrow_optimizer.extraction.grouping import Grouping
+from merrow_optimizer.extraction.initial import Task, read_case
 from merrow_optimizer.extraction.kinds import merged, signature, unifies
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.pooling import Deepened
@@ -62,6 +64,15 @@ def test_names_are_found_however_they_are_spelt() -> None:
         ("Draft", ("PROBLEM",)),
         ("end", ("Draft", "PROBLEM")),
     ]
+
+
+def test_a_step_may_put_the_problem_otherwise() -> None:
+    """It gives a problem, too; who reads both takes several of them."""
+    said = [step(name="restate", gives="Problem"), step(name="solve", reads=["problem", "restate"], gives="Answer")]
+    steps = read_case({"steps": said}, Task(("PROBLEM",), "Answer", {}), None, [])
+    (first, last) = Grouping({"c": steps}, "Answer").groups()
+    assert [str(first.signature), str(last.signature)] == ["Problem -> Answer", "Problem -> Problem"]
+    assert (first.many, last.many) == (frozenset({"Problem"}), frozenset())
 
 
 HOSTILE = (

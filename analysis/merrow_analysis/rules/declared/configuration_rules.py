@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from merrow_analysis.definitions.configuration import Config, ConfigProblem
+from merrow_analysis.definitions.libraries import read_library
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.definitions.validation import Path
@@ -103,6 +104,17 @@ def _other_file(problem: ResourceProblem, front: Front, path: Path) -> Iterator[
         if edit is not None:
             yield fix(f"Write {near}", [edit], safe=False)
             return
+
+
+def check_library(text: str, path: str) -> Iterator[Diagnostic]:
+    """What is wrong first in an operator library that is checked itself; ``path`` is what it is called."""
+    library = read_library(text, path)
+    if library.problem is not None:
+        line = text.count("\n", 0, library.offset)
+        start = library.offset - (text.rfind("\n", 0, library.offset) + 1)
+        written = [*split_lines(text), ""][line].rstrip("\r\n")
+        place = Range(Position(line, start), Position(line, max(start, len(written))))
+        yield report(UNUSABLE_FILE, place, library.problem)
 
 
 def check_configuration(config: Config, text: str = "") -> Iterator[Diagnostic]:

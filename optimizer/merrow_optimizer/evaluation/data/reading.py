@@ -228,7 +228,7 @@ def _fields_of_no_record(reader: Reader, records: Sequence[Record], problems: Co
 def _without_solutions(solved: _Solved, records: Sequence[Record], problems: Collector) -> bool:
     """Whether no record can have a solution, which is one mistake."""
     known = {name: None for record in records for name in record.fields}
-    if not solved.fields:
+    if records and not solved.fields:
         problems.add(
             "No field has solutions; name the one with the worked solution or the right answer.", field="solution"
         )

@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from merrow_runtime.errors import EndpointFailure, UsageFailure
+from merrow_runtime.errors import EmptyAnswerFailure, EndpointFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.prices import FREE, Price, price_at
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.recordings.recording import ANSWERS_MARK, FORMAT, MARK, object_of
-from merrow_runtime.usage import Usage
+from merrow_runtime.usage import NOTHING, Usage
 
 
 class AnsweringRecorded:
@@ -45,6 +45,8 @@ class AnsweringRecorded:
                 " changed since. Record it again.",
                 fatal=True,
             )
+        if found.finish == "stop" and not found.text.strip():
+            raise EmptyAnswerFailure(f"The recording {self._path} has an empty answer.", usage=found.usage)
         return found
 
     async def close(self) -> None:
@@ -77,7 +79,11 @@ class RecordingAnswers:
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer. Raises `EndpointFailure`; `UsageFailure` where the recording can't be written."""
-        reply = await self._endpoint.complete(request, on_text)
+        try:
+            reply = await self._endpoint.complete(request, on_text)
+        except EmptyAnswerFailure as failure:
+            self._line(answer_line(request, ModelReply("", usage=failure.usage or NOTHING)))
+            raise
         self._line(answer_line(request, reply))
         return reply
 
