@@ -11,7 +11,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, named, parameter_range, report
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Names
 from merrow_analysis.text import Range, TextEdit
 
 _FAMILY = Family[GraphContext](Scope.PARAMETER)
@@ -33,17 +33,18 @@ def check_agents(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about agents, and nodes that name one."""
     agents = context.settings.agents
     used: set[str] = set()
+    names = Names(agent.name for agent in agents.values())
     for index in context.graph.ranked:
         name = agent_name(context.graph.resolutions[index])
         if name is None:
             continue
         used.add(name.casefold())
         if name.casefold() not in agents:
-            near = closest(name, (agent.name for agent in agents.values()))
+            near = names.closest(name)
             used.add((near or "").casefold())
             yield _unknown(context, context.graph.node(index), name, near)
     for key, agent in agents.items():
-        place = context.place_of(("agents", agent.name)) if key not in used else None
+        place = context.place_of(("agents", agent.name)) if key not in used and names.all_guessed else None
         if place is not None:
             message = f"Agent `{agent.name}` is declared, but no node uses it."
             fixes = _without(context, agent.name)
