@@ -49,10 +49,35 @@ class Guesses:
     def __init__(self) -> None:
         self._left = _MOST_GUESSES
 
+    @property
+    def is_over(self) -> bool:
+        """Whether there were too many words."""
+        return self._left < 0
+
     def closest(self, word: str, candidates: Iterable[str]) -> str | None:
         """What `closest` says, or None once there were too many words."""
         self._left -= 1
         return closest(word, candidates) if self._left >= 0 else None
+
+
+class Names:
+    """Names that exist. What is misspelt is looked up once, however often it is written, and only the first few are."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = list(islice(names, _MOST_COMPARED))
+        self._guesses = Guesses()
+        self._found: dict[str, str | None] = {}
+
+    @property
+    def all_guessed(self) -> bool:
+        """Whether every word was looked up. If not, a name that seems to be unused may be one that was misspelt."""
+        return not self._guesses.is_over
+
+    def closest(self, word: str) -> str | None:
+        """What `closest` says, or None once there were too many words."""
+        if word not in self._found:
+            self._found[word] = self._guesses.closest(word, self._names)
+        return self._found[word]
 
 
 def _distance(a: str, b: str, limit: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
 from merrow_analysis.check import analyse
 from merrow_analysis.suggest import Guesses, closest
 
@@ -37,3 +39,21 @@ def test_an_unknown_type_does_not_list_thousands_of_types() -> None:
     assert len(said) == 1
     assert "some of the " in said[0]
     assert len(said[0]) < 500
+
+
+@pytest.mark.parametrize("kind", ["agent", "validator"])
+@pytest.mark.parametrize("same", [True, False])
+def test_names_at_many_nodes_are_guessed_once_and_none_is_called_unused(kind: str, same: bool) -> None:
+    key, body = ("agents", "{role: Writer}") if kind == "agent" else ("validators", "{regex: a}")
+    declared = "".join(f"    name{number}of: {body}\n" for number in range(30))
+    nodes = "".join(
+        f"N{number}@{{ op: Custom, prompt: Go., {'agent' if kind == 'agent' else 'validate'}: name{0 if same else number}off }}\n"
+        f"PROBLEM([Problem]) -->|input| N{number} --> V[Assemble]\n"
+        for number in range(30)
+    )
+    text = f"---\nworkflow:\n  {key}:\n{declared}---\nflowchart TD\n{nodes}V --> RETURN([Return])\n"
+    found = [one.message for one in analyse(text).diagnostics]
+    near = [one for one in found if "did you mean" in one]
+    unused = [one for one in found if "no node uses it" in one]
+    assert len([one for one in found if f"there is no {kind}" in one]) == 30
+    assert (len(near), len(unused)) == ((30, 29) if same else (20, 0))

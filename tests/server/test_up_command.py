@@ -181,6 +181,8 @@ def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
         assert [event["number"] for event in events] == sorted({event["number"] for event in events})
         assert (events[0]["event"], events[-1]["event"]) == ("run_started", "run_finished")
         run = events[-1]["run"]
+        whole = service.client.get(f"/runs/{run}/events", headers={"Last-Event-ID": "9" * 5_000})
+        assert (whole.status_code, "id: 1\n" in whole.text) == (200, True)
         rest = service.client.get(f"/runs/{run}/events", headers={"Last-Event-ID": "3"})
         assert events_of(rest.text) == [event for event in events if event["number"] > 3]
 

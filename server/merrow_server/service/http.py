@@ -29,6 +29,8 @@ LARGEST_BODY = 10_000_000
 """Bytes of a request."""
 _QUIET = 10.0
 """Seconds after which a stream of events says that it is still there."""
+_MOST_DIGITS = 18
+"""Digits of the number of an event; Python reads no number of thousands of them."""
 _STATUS = {"finished": 200, "failed": 500, "cancelled": 503}
 _EVENTS = "text/event-stream"
 _SERVES = ("127.0.0.1", "localhost")
@@ -107,7 +109,9 @@ class _Doors:
         """The events of a run from the beginning, or after the one that the client had last."""
         run = self._runs.told(request.path_params["run"])
         last = request.headers.get("last-event-id", "0")
-        return StreamingResponse(_told(run, int(last) if last.isdecimal() else 0), media_type=_EVENTS)
+        return StreamingResponse(
+            _told(run, int(last) if last.isdecimal() and len(last) <= _MOST_DIGITS else 0), media_type=_EVENTS
+        )
 
 
 async def _inputs(request: Request) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, named, parameter_range, report, why_unused
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Names
 from merrow_analysis.text import Range, TextEdit
 
 _FAMILY = Family[GraphContext](Scope.PARAMETER)
@@ -33,13 +33,14 @@ def check_agents(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about agents, and nodes that name one."""
     agents = context.settings.agents
     used: set[str] = set()
+    names = Names(agent.name for agent in agents.values())
     for node in context.graph.at(context.graph.marks.agents):
         name = agent_name(node.resolution)
         if name is None:
             continue
         used.add(name.casefold())
         if name.casefold() not in agents:
-            near = closest(name, (agent.name for agent in agents.values()))
+            near = names.closest(name)
             used.add((near or "").casefold())
             yield _unknown(context, node, name, near)
     block = context.settings.document.values.get("workflow")
@@ -47,7 +48,7 @@ def check_agents(context: GraphContext) -> Iterator[Diagnostic]:
     for name in said if isinstance(said, dict) else ():
         key = name.strip().casefold()
         first = agents[key].name if key in agents else name
-        unused = key in agents and (key not in used or first != name)
+        unused = key in agents and ((key not in used and names.all_guessed) or first != name)
         place = context.place_of(("agents", name)) if unused else None
         if place is not None:
             message = f"Agent `{name}` is declared, but {why_unused(name, first)}."

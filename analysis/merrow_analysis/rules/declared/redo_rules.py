@@ -11,7 +11,7 @@ from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Scope
 from merrow_analysis.rules.reporting import fix, report
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Names
 from merrow_analysis.text import TextEdit
 
 _FAMILY = Family[GraphContext](Scope.PARAMETER)
@@ -25,23 +25,24 @@ _ITEM = re.compile(r"(.+)\[([1-9]\d*)\]")
 @_FAMILY.checked_by
 def check_redo(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the names below `redo`."""
+    nodes = context.graph.nodes if context.settings.redo else ()
+    names = Names(one.id for one in nodes if one.kind == "operator" or one.asks)
     for name in context.settings.redo:
         place = context.place_of(("redo", name))
-        wrong = None if place is None else _wrong(context.graph, name)
+        wrong = None if place is None else _wrong(context.graph, name, names)
         if place is not None and wrong is not None:
             message, near = wrong
             yield report(UNKNOWN_REDO, place, message, fixes=_repairs(context, name, near))
 
 
-def _wrong(graph: TypedGraph, name: str) -> tuple[str, str | None] | None:
+def _wrong(graph: TypedGraph, name: str, names: Names) -> tuple[str, str | None] | None:
     """What is wrong with a name, and the id that it nearly is."""
     before, _, own = name.rpartition("/")
     if name in graph.by_id:
         before, own = "", name
     node = graph.by_id.get(own)
     if node is None:
-        makes = [one.id for one in graph.nodes if one.kind == "operator" or one.asks]
-        near = closest(own, makes)
+        near = names.closest(own)
         hint = f" did you mean `{near}`?" if near else " name one that asks or computes something."
         return f"`redo`: there is no node `{own}`;{hint}", near
     if node.kind != "operator" and not node.asks:

@@ -17,7 +17,7 @@ from merrow_analysis.places.node_places import metadata_value_range
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, named, parameter_range, report, why_unused
-from merrow_analysis.suggest import closest
+from merrow_analysis.suggest import Names
 from merrow_analysis.text import Range, TextEdit
 
 _FAMILY = Family[GraphContext](Scope.PARAMETER)
@@ -47,18 +47,20 @@ def check_validators(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about validators, and nodes that name one."""
     validators = context.settings.validators
     used: set[str] = set()
+    names = Names(one.name for one in validators.values())
     for node in context.graph.at(context.graph.marks.validated):
         for number, name in enumerate(names_in(node.resolution.parameters["validate"].value)):
             used.add(name.casefold())
             if name.casefold() not in validators:
-                near = closest(name, (one.name for one in validators.values()))
+                near = names.closest(name)
                 used.add((near or "").casefold())
                 yield _unknown(context, node, name, number, near)
     for name, body in context.settings.validators_said.items():
         yield from _malformed(context, name, body)
         key = name.strip().casefold()
         first = validators[key].name if key in validators else name
-        place = context.place_of(("validators", name)) if key not in used or first != name else None
+        is_unused = (key not in used and names.all_guessed) or first != name
+        place = context.place_of(("validators", name)) if is_unused else None
         if place is not None:
             message = f"Validator `{name}` is declared, but {why_unused(name, first)}."
             fixes = _without(context, ("workflow", "validators", name), f"Remove validator {name}")
