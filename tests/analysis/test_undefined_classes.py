@@ -1,4 +1,4 @@
-"""Classes that are used and not defined: another spelling, if there is one that suits, or a definition; and those given too early."""
+"""Classes that are used and not defined: another spelling, if one suits, or a definition. Classes given too early."""
 
 from __future__ import annotations
 
