@@ -318,7 +318,7 @@ def _outline_of(name: str, text: str, files: Provider, config: Config) -> _Outli
             problem=f"{name} is not a workflow: name its operators, or give its front matter a `workflow:` block."
         )
     inputs = tuple(
-        InputPort(node.id, next(iter(node.outputs.values()), None) or ANY, required=not _has_default(node))
+        InputPort(node.id, next(iter(node.outputs.values()), None) or ANY, required=not node.resolution.has_default)
         for node in graph.inputs
     )
     outputs = tuple((node.id, node.resolution.declared) for node in graph.outputs)
@@ -337,11 +337,6 @@ def _outline_of(name: str, text: str, files: Provider, config: Config) -> _Outli
         tuple(dict.fromkeys(calls)),
         {node.id: node.flow.range for node in (*graph.inputs, *graph.outputs) if not node.implied},
     )
-
-
-def _has_default(node: TypedNode) -> bool:
-    default = node.resolution.parameters.get("default")
-    return default is not None and default.value is not None
 
 
 def output_type(node: TypedNode, types: TypeTable) -> Type:

@@ -84,6 +84,12 @@ def with_line_ending(edit: TextEdit, ending: str) -> TextEdit:
     return TextEdit(edit.range, edit.new_text.replace("\r\n", "\n").replace("\n", ending))
 
 
+def edited(text: str, edits: Sequence[TextEdit]) -> str:
+    """``text`` with edits whose new text has its line ending."""
+    ending = line_ending(split_lines(text))
+    return apply_edits(text, [with_line_ending(edit, ending) for edit in edits])
+
+
 def clamped(lines: Sequence[str], position: Position) -> Position:
     """A position in the text made of ``lines``: one beyond the end of its line, or of the text, means that end."""
     if position.line >= len(lines):

@@ -9,13 +9,13 @@ from tests.analysis.ide.cursor import marked
 from tests.analysis.workflows import diagnose
 from tests.examples import examples
 
-from merrow_analysis.check import analyse
+from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.formatting import format_text
 from merrow_analysis.ide.completion.completion import complete
 from merrow_analysis.ide.hover import hover
 from merrow_analysis.ide.names.rename import rename
-from merrow_analysis.text import apply_edits
+from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 from merrow_optimizer.crossover.children import crossover
 
 FRONT = "{role: UI designer, prompt: Use plain HTML., model: m, temperature: 0.5, instances: 2}"
@@ -200,3 +200,26 @@ def test_children_have_the_agents_of_their_nodes(seed: int, role: str, more: str
             agent = after.settings.agents[str(said["agent"].value).casefold()]
             wanted = (role, "m" if more else None) if "other" in str(said["prompt"].value) else ("Designer", None)
             assert (agent.role, agent.model) == wanted
+
+
+def test_while_nodes_that_name_agents_and_validators_come_and_go_all_is_found_as_in_the_text_read_cold() -> None:
+    line = '    B["Custom"]@{ agent: uo, validate: [v, w] }\n'
+    text = flow("ui: {role: x}\n  validators:\n    v: {regex: a}", node("ui"), line.strip())
+    analyser = Analyser(text)
+    number = split_lines(text).index(line)
+    codes = {one.code for one in analyser.analysis().diagnostics}
+    assert {"MW317", "MW331"} <= codes, codes
+
+    def change(start: int, end: int, new: str) -> None:
+        nonlocal text
+        edit = TextEdit(Range(Position(number, start), Position(number, end)), new)
+        text = apply_edits(text, [edit])
+        analyser.edit(edit)
+        assert analyser.analysis().diagnostics == analyse(text).diagnostics, text
+
+    for end in range(len(line) - 1, 0, -1):
+        change(end - 1, end, "")
+    for place, letter in enumerate(line.rstrip("\n")):
+        change(place, place, letter)
+    assert {one.code for one in analyser.analysis().diagnostics} == codes
+    change(0, len(line) - 1, "")

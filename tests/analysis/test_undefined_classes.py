@@ -1,10 +1,11 @@
-"""What is proposed for a class that is used and not defined: another spelling, if there is one that suits, or a definition."""
+"""Classes that are used and not defined: another spelling, if one suits, or a definition. Classes given too early."""
 
 from __future__ import annotations
 
 import pytest
 from tests.analysis.workflows import diagnose
 
+from merrow_analysis.check import analyse
 from merrow_analysis.text import apply_edits
 
 FRAME = "flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Answer]):::Interface\n    classDef Interface fill:#eee\n"
@@ -45,3 +46,15 @@ def test_a_class_given_to_a_node_that_is_not_there_has_one_finding(given: str, u
     found = [one for one in diagnose(text) if "look" in one.message or "NOBODY" in one.message]
     assert len(found) == 1
     assert ("nothing has it" in found[0].message) == unused
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_class_given_above_the_first_mention_of_a_node_is_forgotten(place: int) -> None:
+    """Wherever the statement is among the nodes: exactly those that come below it are named."""
+    lines = [f"N{number} --> N{number + 1}" for number in range(4)]
+    lines.insert(place, "class N0,N2,N4 big")
+    text = "flowchart TD\n" + "".join(f"    {line}\n" for line in [*lines, "classDef big fill:#fff"])
+    forgotten = {name for name, first in (("N0", 0), ("N2", 1), ("N4", 3)) if first >= place}
+    told = [one.message for one in analyse(text, as_workflow=True).diagnostics if one.code == "MW115"]
+    assert {name for name in ("N0", "N2", "N4") if any(f"given to {name} before" in one for one in told)} == forgotten
+    assert len(told) == len(forgotten)

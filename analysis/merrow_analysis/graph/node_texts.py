@@ -5,7 +5,7 @@ from __future__ import annotations
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID, is_diamond, is_interface
 from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.model import Graph
-from merrow_analysis.graph.records import EdgeRecord, NodeRecord
+from merrow_analysis.graph.records import NodeRecord
 from merrow_analysis.graph.resolve import NodeText, Role
 
 
@@ -27,15 +27,10 @@ def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple
         classes,
         tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),
         graph.reading,
-        tuple([_label_text(edge) for edge in graph.chart.outgoing.get(record.id, ()) if not edge.carries_nothing])
+        tuple([edge.label_text for edge in graph.chart.outgoing.get(record.id, ()) if not edge.carries_nothing])
         if diamond
         else (),
     )
-
-
-def _label_text(edge: EdgeRecord) -> str | None:
-    label = edge.arrow.label
-    return label.text.strip() or None if label is not None else None
 
 
 def special_nodes(settings: Settings) -> dict[str, Role]:

@@ -54,6 +54,12 @@ class EdgeRecord:
     target_vertex: Vertex
 
     @property
+    def label_text(self) -> str | None:
+        """What its label says; None where that is nothing."""
+        label = self.arrow.label
+        return label.text.strip() or None if label is not None else None
+
+    @property
     def carries_nothing(self) -> bool:
         """An invisible link ``~~~`` only lays out."""
         return self.arrow.stroke == "invisible"

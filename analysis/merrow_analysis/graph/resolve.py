@@ -120,6 +120,12 @@ class Resolution:
         return self.kind in ("input", "output", "decision") or self.plain is not None
 
     @property
+    def has_default(self) -> bool:
+        """Whether a ``default:`` says a value."""
+        default = self.parameters.get("default")
+        return default is not None and default.value is not None
+
+    @property
     def title(self) -> str | None:
         """What people call a plain step."""
         return None if self.plain is None else step_title(self.plain)

@@ -15,6 +15,7 @@ from merrow_analysis.ide.subgraphs import stretches
 from merrow_analysis.ide.texts.box_text import change_of
 from merrow_analysis.ide.texts.node_text import decided_by
 from merrow_analysis.places.names import Kind, Symbol, symbol
+from merrow_analysis.rules.reporting import named
 from merrow_analysis.text import Position, Range, TextEdit
 
 
@@ -101,7 +102,7 @@ def _port_hint(targets: _Targets, position: Position, edges: list[TypedEdge]) ->
     said: set[tuple[str, str]] = set()
     for edge in edges:
         for feed in edge.feeds:
-            lines.append(f"{_output(edge, feed.output)} feeds `{feed.port}` of {_named(edge.target)}.")
+            lines.append(f"{_output(edge, feed.output)} feeds `{feed.port}` of {named(edge.target)}.")
             words = (feed.port, feed.type or "")
             if words in said:
                 continue
@@ -117,10 +118,6 @@ def _port_hint(targets: _Targets, position: Position, edges: list[TypedEdge]) ->
 def _output(edge: TypedEdge, output: str | None) -> str:
     whole = output is None or edge.source.kind == "input"
     return edge.source.id if whole else f"`{output}` of {edge.source.id}"
-
-
-def _named(node: TypedNode) -> str:
-    return f"{node.id} ({node.spec.name})" if node.spec is not None else node.id
 
 
 def _label_edit(edges: list[TypedEdge]) -> tuple[TextEdit, ...]:

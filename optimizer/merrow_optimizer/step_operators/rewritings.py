@@ -17,7 +17,7 @@ from merrow_analysis.edits.write import write
 from merrow_analysis.edits.yaml_write import quoted
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.text import TextEdit, apply_edits, line_ending, split_lines, with_line_ending
+from merrow_analysis.text import edited
 from merrow_optimizer.extraction.kinds import merged, port_of, signature
 from merrow_optimizer.extraction.steps import operator_name
 from merrow_optimizer.mutations.calls.files import Files
@@ -84,7 +84,7 @@ def _declare(original: Original, files: Files, steps: Sequence[OwnStep], name: s
     edit = add_entry(original.analysis.diagram.front_matter, "operators", name, body, on_lines=True)
     if edit is None:
         raise CannotWriteError("The front matter has no place for an operator.")
-    declared = files.open(_edited(text, [edit])).analysis()
+    declared = files.open(edited(text, [edit])).analysis()
     spec = None if declared.typed is None else declared.typed.operators.specs.get(name.casefold())
     if spec is None:
         raise CannotWriteError(f"The operator {name} can't be declared.")
@@ -142,7 +142,7 @@ def _with_prompt(original: Original, node: str, prompt: str | None) -> str:
     edits = rewrite(found, Moved(gone | written.keys(), written))
     if edits is None:
         raise CannotWriteError(f"What {node} says can't be taken out where it is declared.")
-    return _edited(_text(original.analysis), edits)
+    return edited(_text(original.analysis), edits)
 
 
 def _without_prompt(analysis: Analysis, role: str) -> str:
@@ -150,7 +150,7 @@ def _without_prompt(analysis: Analysis, role: str) -> str:
     text, graph = _text(analysis), analysis.typed
     named = [one[1].casefold() for node in (graph.nodes if graph else ()) if (one := role_of(node)) is not None]
     entry = next((key for key in analysis.settings.prompts if key.strip().casefold() == role), None)
-    return text if entry is None or role in named else _edited(text, [lose_prompt(analysis.diagram, entry)])
+    return text if entry is None or role in named else edited(text, [lose_prompt(analysis.diagram, entry)])
 
 
 def _means_the_same(before: Analysis, operator: str, told: Mapping[str, str], after: Analysis) -> bool:
@@ -180,8 +180,3 @@ def _ports(arrivals: Sequence[Any]) -> Counter[str]:
 
 def _text(analysis: Analysis) -> str:
     return "".join(block.text for block in analysis.diagram.blocks)
-
-
-def _edited(text: str, edits: Sequence[TextEdit]) -> str:
-    ending = line_ending(split_lines(text))
-    return apply_edits(text, [with_line_ending(edit, ending) for edit in edits])

@@ -9,7 +9,7 @@ from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.text import TextEdit, apply_edits, line_ending, split_lines, with_line_ending
+from merrow_analysis.text import edited
 from merrow_optimizer.suggestions.refusals import Unusable
 
 
@@ -51,7 +51,7 @@ def with_prompt(text: str, analysis: Analysis, name: str, prompt: str) -> str:
             written = f"{prompt}\n" if before.endswith("\n") else prompt
             edit = write_text(front, ("workflow", "prompts", entry, *nested), written)
             if edit is not None:
-                return _after(text, [edit])
+                return edited(text, [edit])
     return _rewritten(text, node, "prompt", quoted(prompt, in_statement=True))
 
 
@@ -82,9 +82,4 @@ def _rewritten(text: str, node: TypedNode, key: str, value: str | None) -> str:
     edits = rewrite(node, Moved(frozenset({key}), {} if value is None else {key: value}))
     if edits is None:
         raise Unusable("read", [f"The `{key}` of {node.id} can't be written where it is declared."])
-    return _after(text, list(edits))
-
-
-def _after(text: str, edits: list[TextEdit]) -> str:
-    ending = line_ending(split_lines(text))
-    return apply_edits(text, [with_line_ending(edit, ending) for edit in edits])
+    return edited(text, list(edits))

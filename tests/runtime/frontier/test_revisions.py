@@ -16,6 +16,7 @@ from merrow_analysis.graph.nodes import TypedGraph
 from merrow_optimizer.mutations import moves
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, Skip, Start, Takes, Withdrawn
+from merrow_runtime.frontier.outcomes import Revision
 from merrow_runtime.visit import Visit
 
 SMALL = moves.Choice(moves.OPERATORS, max_nodes=40)
@@ -243,3 +244,12 @@ def test_what_a_revision_adds_where_nothing_leads_is_skipped_and_the_rest_not_to
     (skip,) = frontier.replace(longer, PLAIN.key, PLAIN.key)
     assert isinstance(skip, Skip)
     assert (skip.node.id, skip.reason) == ("C", "D chose `else`")
+
+
+def test_a_visit_that_is_forgotten_is_made_again_although_nothing_else_changes() -> None:
+    frontier = Frontier(typed(workflow(*CHAIN)))
+    finish(frontier, frontier.begin(), PLAIN, Random(1))
+    same = typed(workflow(*CHAIN))
+    again = frontier.replace(same, PLAIN.key, PLAIN.key, Revision(forgotten=(Visit("A"),)))
+    assert started(again) == ["A!1"]
+    assert frontier.standing(same.by_id["B"]) == "waiting"

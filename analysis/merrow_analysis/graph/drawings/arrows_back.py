@@ -58,10 +58,10 @@ def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence
             own_id = _free_id(boxes, {*chart.nodes, *taken})
             boxes[own_id] = Composite(own_id, "loop", parent, tuple(knot), {}, implied=True)
             inside |= dict.fromkeys(knot, own_id)
-            words |= {edge: WordedLabel(AGAIN, _text(edge)) for edge in back}
+            words |= {edge: WordedLabel(AGAIN, edge.label_text) for edge in back}
             for edge in _over(chart, knot, out, back):
                 implied.append(edge)
-                words[edge] = WordedLabel(OVER, _text(edge))
+                words[edge] = WordedLabel(OVER, edge.label_text)
             ends = set(back)
             if depth < _DEEPEST:
                 inner = [edge for edge in own if edge.source in members and edge not in ends]
@@ -108,7 +108,7 @@ def _over(chart: Chart, knot: Sequence[str], out: Rows, back: Sequence[EdgeRecor
         EdgeRecord(name, ways[0].target, replace(edge.arrow), edge.block, edge.source_vertex, ways[0].target_vertex)
         for name, ways in leading.items()
         for edge in out[name]
-        if edge.target in members and _text(edge) is not None and _leads_back(edge, out, ends, leading, members)
+        if edge.target in members and edge.label_text is not None and _leads_back(edge, out, ends, leading, members)
     ]
 
 
@@ -135,8 +135,3 @@ def _free_id(boxes: Mapping[str, Composite], taken: set[str]) -> str:
         if name not in boxes and name not in taken:
             return name
         number += 1
-
-
-def _text(edge: EdgeRecord) -> str | None:
-    label = edge.arrow.label
-    return label.text.strip() or None if label is not None else None

@@ -132,16 +132,19 @@ def _on_nothing(context: GraphContext) -> Iterator[Diagnostic]:
     flow = context.graph.flow
     edge_ids: set[str] | None = None
     ghosts = 0
-    known, moved = flow.chart.nodes, flow.moved
-    early: set[str] = set()
-    for named, statements in flow.scenery.assigned.items():
-        if named in known:
-            first, given = known[named].mentions[0].block, statements[0][1]
-            if moved:
-                first, given = moved.get(first, first), moved.get(given, given)
-            if first.line <= given.line:
-                continue
-        early.add(named)
+    known, assigned, moved = flow.chart.nodes, flow.scenery.assigned, flow.moved
+    early = set(assigned.keys() - known.keys())
+    top = flow.here(flow.scenery.class_assigns[0][1]).line if assigned else 0
+    # Nodes are in the order of their first mention: those before the first class statement come before all of them.
+    for named in reversed(known) if assigned else ():
+        first = known[named].mentions[0].block
+        line = moved.get(first, first).line
+        if line <= top:
+            break
+        if named in assigned:
+            given = assigned[named][0][1]
+            if line > moved.get(given, given).line:
+                early.add(named)
     for assign, block in flow.class_assigns if early else ():
         for name in assign.ids:
             if name.text not in early:

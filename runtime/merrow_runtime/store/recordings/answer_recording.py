@@ -6,8 +6,6 @@ recorded so, an extraction of operators.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.prices import FREE, Price, price_at
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.store.recordings.recording import ANSWERS_MARK, FORMAT, MARK, object_of
+from merrow_runtime.store.recordings.recording import ANSWERS_MARK, FORMAT, MARK, object_of, write_line
 from merrow_runtime.usage import NOTHING, Usage
 
 
@@ -63,7 +61,7 @@ class RecordingAnswers:
             self._file = path.open("w", encoding="utf-8", newline="\n")
         except OSError as problem:
             raise UsageFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
-        self._line({MARK: FORMAT, ANSWERS_MARK: True})
+        write_line(self._file, self._path, {MARK: FORMAT, ANSWERS_MARK: True})
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._endpoint, name)
@@ -82,22 +80,16 @@ class RecordingAnswers:
         try:
             reply = await self._endpoint.complete(request, on_text)
         except EmptyAnswerFailure as failure:
-            self._line(answer_line(request, ModelReply("", usage=failure.usage or NOTHING)))
+            empty = ModelReply("", usage=failure.usage or NOTHING)
+            write_line(self._file, self._path, answer_line(request, empty))
             raise
-        self._line(answer_line(request, reply))
+        write_line(self._file, self._path, answer_line(request, reply))
         return reply
 
     async def close(self) -> None:
         """Close the file, and let the endpoint go."""
         self._file.close()
         await self._endpoint.close()
-
-    def _line(self, content: Mapping[str, Any]) -> None:
-        try:
-            self._file.write(json.dumps(content) + "\n")
-            self._file.flush()
-        except OSError as problem:
-            raise UsageFailure(f"The recording {self._path} can't be written ({problem.strerror}).") from None
 
 
 def _hash(request: ModelRequest) -> str:

@@ -59,7 +59,7 @@ class Recorder:
         self._holds = self._file.seekable() and self._file.tell() > 0
         if not self._holds:
             try:
-                self._line(self._header)
+                write_line(self._file, self._path, self._header)
             except UsageFailure:
                 self.close()
                 raise
@@ -68,7 +68,7 @@ class Recorder:
         """Begin the recording in place of what was there. Raises `UsageFailure`."""
         if self._holds:
             self._file.truncate(0)
-            self._line(self._header)
+            write_line(self._file, self._path, self._header)
 
     async def record(self, call: CallRecord) -> None:
         """Add a call. Raises `UsageFailure` where the file can't be written any more."""
@@ -76,19 +76,21 @@ class Recorder:
 
     def write(self, call: CallRecord) -> None:
         """The same, outside an event loop."""
-        self._line(line_of(call))
+        write_line(self._file, self._path, line_of(call))
 
     def close(self) -> None:
         """Close the file."""
         with contextlib.suppress(OSError):  # of a full disk; every line was written out, or its failure reported
             self._file.close()
 
-    def _line(self, content: Mapping[str, Any]) -> None:
-        try:
-            self._file.write(json.dumps(content) + "\n")
-            self._file.flush()
-        except OSError as problem:
-            raise UsageFailure(f"The recording {self._path} can't be written ({problem.strerror}).") from None
+
+def write_line(file: TextIO, path: Path, content: Mapping[str, Any]) -> None:
+    """Write one line of a recording, and have it written out. Raises `UsageFailure`."""
+    try:
+        file.write(json.dumps(content) + "\n")
+        file.flush()
+    except OSError as problem:
+        raise UsageFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
 
 
 REVISER = "@revise"

@@ -46,7 +46,7 @@ class Inputs:
         wanted = [
             node
             for node in _inputs(diagram)
-            if (node.id not in values and not _has_default(node)) or (ask and node.id.casefold() not in named)
+            if (node.id not in values and not node.resolution.has_default) or (ask and node.id.casefold() not in named)
         ]
         if wanted and not self._server.supports.asks_for_inputs:
             missing = [node.id for node in wanted if node.id not in values]
@@ -94,11 +94,6 @@ class Inputs:
 def _inputs(diagram: OpenDiagram) -> list[TypedNode]:
     typed = diagram.analysis.typed
     return [] if typed is None else typed.inputs
-
-
-def _has_default(node: TypedNode) -> bool:
-    default = node.resolution.parameters.get("default")
-    return default is not None and default.value is not None
 
 
 def _missing(names: list[str]) -> str:
