@@ -321,3 +321,15 @@ def test_a_label_that_another_edge_needs_is_left_alone() -> None:
     )
     [found] = serious(text)
     assert (found.code, list(found.fixes)) == ("MW201", [])
+
+
+def test_what_is_asked_before_the_first_turn_reads_what_enters_the_loop() -> None:
+    text = CASES["nothing in the first turn"].text
+    [found] = serious(text)
+    after = apply_edits(text, found.fixes[0].edits)
+    for line in (
+        "PROBLEM -->|problem| REVIEW2",
+        "WRITE -->|solution| REVIEW2",
+        "REVIEW2 -->|feedback:feedback| REVISE",
+    ):
+        assert line in after
