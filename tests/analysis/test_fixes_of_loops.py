@@ -109,6 +109,44 @@ CASES = {
             "OK -->|yes| RETURN",
         ),
     ),
+    "two cases that lead back": Case(
+        "MW110",
+        "Draw a Loop around WRITE, SORT, WAY and MORE",
+        "---\nworkflow:\n  types:\n    Mood: [bad, fair, good]\n---\n"
+        + workflow(
+            WRITE,
+            'SORT["Custom<br/>(role: sort, returns: Mood)"]',
+            "WAY{Which?}:::DecisionOp",
+            'MORE["Custom<br/>(role: more)"]',
+            "PROBLEM -->|input| WRITE",
+            "WRITE -->|input| SORT",
+            "SORT -->|when| WAY",
+            "WRITE -->|value| WAY",
+            "WAY -->|bad:input| WRITE",
+            "WAY -->|fair:input| MORE",
+            "MORE -->|input| WRITE",
+            "WAY -->|good| RETURN",
+        ),
+    ),
+    "an arrow to a box around a Loop": Case(
+        "MW104",
+        "Connect the nodes inside OUT",
+        workflow(
+            'subgraph OUT["All of it"]',
+            'subgraph IN["Loop (max: 2)"]',
+            WRITE,
+            "end",
+            "end",
+            "PROBLEM --> OUT",
+            "WRITE -.->|again:input| WRITE",
+            "WRITE --> RETURN",
+        ),
+    ),
+    "an output that the front matter names is missing": Case(
+        "MW101",
+        "Add NOTE after A",
+        NAMED.replace("  inputs: [LETTER, POLICY]", "  inputs: [LETTER]\n  outputs: [RETURN, NOTE]"),
+    ),
     "nothing in the first turn": Case(
         "MW204",
         "Ask REVIEW before the first turn as well, as REVIEW2",
@@ -218,6 +256,10 @@ CASES = {
 }
 
 
+FOLLOWED = {"MW104", "MW201"}
+"""Where other findings follow from the one that is repaired."""
+
+
 def serious(text: str) -> list[Diagnostic]:
     return [one for one in analyse(text).diagnostics if one.severity is not Severity.HINT]
 
@@ -228,9 +270,10 @@ def test_the_first_fix_leaves_nothing_to_repair(name: str, ending: str) -> None:
     case = CASES[name]
     text = case.text.replace("\n", ending)
     found = serious(text)
-    assert {one.code for one in found} == {case.code}, [one.message for one in found]
-    first = found[0].fixes[0]
-    assert first.title == case.title, [fix.title for fix in found[0].fixes]
+    [one, *_] = [one for one in found if one.code == case.code]
+    assert len(found) == 1 or case.code in FOLLOWED, [one.message for one in found]
+    first = one.fixes[0]
+    assert first.title == case.title, [fix.title for fix in one.fixes]
     assert serious(apply_edits(text, first.edits)) == []
 
 
@@ -278,3 +321,15 @@ def test_a_label_that_another_edge_needs_is_left_alone() -> None:
     )
     [found] = serious(text)
     assert (found.code, list(found.fixes)) == ("MW201", [])
+
+
+def test_what_is_asked_before_the_first_turn_reads_what_enters_the_loop() -> None:
+    text = CASES["nothing in the first turn"].text
+    [found] = serious(text)
+    after = apply_edits(text, found.fixes[0].edits)
+    for line in (
+        "PROBLEM -->|problem| REVIEW2",
+        "WRITE -->|solution| REVIEW2",
+        "REVIEW2 -->|feedback:feedback| REVISE",
+    ):
+        assert line in after

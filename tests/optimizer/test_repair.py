@@ -25,6 +25,7 @@ from merrow_optimizer.repair.weights import (
     EDGE_COMES,
     EDGE_GOES,
     EDGE_MOVES,
+    LONELY_GOES,
     NODE_COMES,
     NODE_GOES,
     WORDS,
@@ -86,8 +87,9 @@ def worse(before: str, after: str) -> set[str]:
         (without(PLAN, "    PROBLEM -->|problem| PY\n"), EDGE_COMES),
         (PLAN.replace("    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"), EDGE_GOES),
         (without(VOTE, "    B --> V\n"), EDGE_COMES),
+        (PLAN.replace("flowchart TD\n", 'flowchart TD\n    SPARE["Custom<br/>(role: spare)"]\n'), LONELY_GOES),
     ],
-    ids=["nothing", "label", "edge", "cycle", "voice"],
+    ids=["nothing", "label", "edge", "cycle", "voice", "lonely"],
 )
 def test_what_a_repair_weighs(text: str, weight: int) -> None:
     done = searched(text)
@@ -294,9 +296,12 @@ def test_no_remedy_of_any_defect_brings_another_finding() -> None:
     assert offered >= 20
 
 
-def test_no_remedies_where_a_fix_is_enough_or_time_is_short() -> None:
+def test_no_remedies_where_a_fix_is_enough_or_time_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     text = PLAN.replace("|analysis|", "|analyse|")
-    assert remedies(text, finding_of(text, "MW201"), 9) == []
+    with monkeypatch.context() as patched:
+        # Not even made up: that takes most of the time in a large workflow.
+        patched.delattr("merrow_optimizer.repair.remedies._steps")
+        assert remedies(text, finding_of(text, "MW201"), 9) == []
     cycle = PLAN.replace("    PLAN -->|analysis| PY\n", "    PY -->|input| PLAN\n")
     assert remedies(cycle, finding_of(cycle, "MW102"), 0) == []
 

@@ -209,8 +209,9 @@ def test_what_a_file_of_the_workspace_may_not_set_is_told_when_the_run_begins(
 
 def test_nothing_is_asked_twice_for_the_same(server: OpenAIServer, capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
-    for _ in range(2):
-        assert run(capsys, server, "--input", "problem=1").code == 0
+    for said in ("Finished: 2 calls, ", "Finished: 0 calls (earlier answers were used), "):
+        outcome = run(capsys, server, "--input", "problem=1")
+        assert (outcome.code, said in outcome.err) == (0, True), outcome.err
     assert len(server.requests) == 2
     assert run(capsys, server, "--input", "problem=1", "--fresh").code == 0
     assert len(server.requests) == 4

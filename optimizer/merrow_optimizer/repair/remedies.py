@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from time import monotonic
 
 from merrow_analysis.check import Analyser
@@ -52,9 +53,14 @@ def remedies(
     found: list[Remedy] = []
     senses: set[str] = set()
     slowest = 0.0
-    steps = [(True, of_fix(fix)) for fix in finding.fixes]
-    steps += [(False, step) for step in sorted(_steps(before, finding), key=lambda step: step.least)]
-    for number, (is_fix, step) in enumerate(steps):
+
+    def steps() -> Iterator[tuple[bool, Step]]:
+        yield from ((True, of_fix(fix)) for fix in finding.fixes)
+        # To make up steps takes long in a large workflow, and mostly a fix is remedy enough.
+        made = list(takewhile(lambda _: clock() < deadline, _steps(before, finding)))
+        yield from ((False, step) for step in sorted(made, key=lambda step: step.least))
+
+    for number, (is_fix, step) in enumerate(steps()):
         begun = clock()
         if begun + slowest > deadline or number == _MOST_READ:
             return []

@@ -34,7 +34,7 @@ def to_inside(node: TypedNode, graph: TypedGraph) -> Iterator[Fix]:
     """The fixes that lead the edges of a subgraph's own id to nodes in it, one for each node where it may begin or end; none
     where something else is written at the id.
     """
-    members = [name for name in graph.flow.subgraphs[node.id].nodes if name in graph.core.handles]
+    members = [name for name in _members(node.id, graph) if name in graph.core.handles]
     inside, core = set(members), graph.core
     first = [name for name in members if all(edge.source not in inside for edge in core.into(name))]
     last = [name for name in members if all(edge.target not in inside for edge in core.out_of(name))]
@@ -48,6 +48,17 @@ def to_inside(node: TypedNode, graph: TypedGraph) -> Iterator[Fix]:
             named = " and ".join(dict.fromkeys(name for name in (begin, end) if name))
             title = f"Connect the nodes inside {node.id}" if len(ways) == 1 else f"Connect {named} inside {node.id}"
             yield fix(title, edits.values(), safe=False)
+
+
+def _members(group: str, graph: TypedGraph) -> list[str]:
+    """What lies in a subgraph and in those inside it, in the order of the text."""
+    groups, found, waiting = graph.flow.subgraphs, dict[str, None](), [group]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = None
+            waiting += reversed(groups[name].nodes if name in groups else ())
+    return [name for name in found if name not in groups]
 
 
 def _renamed(edge: FlowEdge, end: int, name: str) -> TextEdit:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.labels import between_bars, takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
+from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.graph.boxes.words import AGAIN, OVER
 from merrow_analysis.graph.knots import Knot, read_knot
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
@@ -19,6 +20,10 @@ from merrow_analysis.text import TextEdit
 
 _MOST_BOXED = 100
 """Nodes of a cycle around which a box is offered."""
+
+
+_MOST_CASES = 4
+"""Cases that lead back for each of which a way out is drawn."""
 
 
 def with_word(edge: TypedEdge, word: str) -> str:
@@ -79,7 +84,10 @@ def looped(
     nodes. Where all its nodes lie in a composite, ``again`` is enough.
     """
     made = _loop_around(context, component, marked, last, [])
-    lines = _ways_over(context.graph, component) if made else []
+    try:
+        lines = _ways_over(context.graph, component) if made else []
+    except CannotWriteError:
+        lines = []
     ended = _loop_around(context, component, marked, last, lines) if lines else []
     best = next(asked(context).sound(rule, [*made, *ended]), None)
     if best is not None:
@@ -89,7 +97,7 @@ def looped(
 
 
 def _ways_over(graph: TypedGraph, component: Sequence[int]) -> list[str]:
-    """Lines that lead where a diamond on a cycle leads otherwise, once the turns have run out."""
+    """Lines that lead where a diamond on a cycle leads otherwise, once the turns have run out. Raises `CannotWriteError`."""
     inside = set(component)
     lines: list[str] = []
     for node in (graph.node(index) for index in component):
@@ -97,11 +105,13 @@ def _ways_over(graph: TypedGraph, component: Sequence[int]) -> list[str]:
             edge: edge.arrow.label.text.partition(":") for edge in node.flow.outgoing if edge.arrow.label is not None
         }
         back = [case.strip() for edge, (case, _, _) in said.items() if graph.core.handles[edge.record.target] in inside]
-        if node.kind == "decision" and len(back) == 1 and len(said) == len(node.flow.outgoing):
-            for edge, (_, _, rest) in said.items():
-                if graph.core.handles[edge.record.target] not in inside:
-                    label = spelled(back[0], OVER, rest.strip() or None)
-                    lines.append(f"{indentation(edge.block)}{node.id} -->|{between_bars(label)}| {edge.record.target}")
+        if node.kind != "decision" or len(said) < len(node.flow.outgoing) or len(back) > _MOST_CASES:
+            continue
+        for edge, (_, _, rest) in said.items():
+            if graph.core.handles[edge.record.target] not in inside:
+                labels = [between_bars(spelled(case, OVER, rest.strip() or None)) for case in dict.fromkeys(back)]
+                arrow = f"{indentation(edge.block)}{node.id} -->"
+                lines += [f"{arrow}|{label}| {edge.record.target}" for label in labels]
     return lines
 
 

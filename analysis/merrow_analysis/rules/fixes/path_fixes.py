@@ -166,6 +166,10 @@ def add_output(context: GraphContext, name: str) -> Iterator[Fix]:
     last = [
         node for node in context.graph.nodes if node.kind == "operator" and not node.outgoing and not node.again_out
     ]
+    if not last:
+        # Two outputs may show one result.
+        last = [edge.source for output in context.graph.outputs for edge in output.incoming]
+        last = [node for node in dict.fromkeys(last) if node.kind == "operator"]
     for node in last[: -_MOST_OFFERED - 1 : -1]:
         yield _added(context, name, [Link(node.id, name)], f"Add {name} after {node.id}")
     if not last:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from merrow_runtime.provenance import answered_by
+from merrow_runtime.provenance import PERSON_ORIGIN, REPLAY_ORIGIN, answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
 from merrow_server.cli.given.inputs import can_ask
@@ -170,6 +170,8 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
     usage = result.usage
     tokens = f"{usage.tokens:,} tokens"
     calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
+    if not usage.calls and any(source.endpoint not in (REPLAY_ORIGIN, PERSON_ORIGIN) for source in result.sources):
+        calls += " (earlier answers were used)"
     by = visible(answered_by(result.sources))
     answered = f", answered by {by}" if by else ""
     summary = f"{calls}, {tokens}, {cost_text(usage.to_json())}, {duration(result.seconds)}{answered}"
