@@ -170,7 +170,7 @@ async def test_cases_are_chosen_by_path_text_tag_and_last_failure(folder: Path) 
 async def test_what_is_not_there_or_wrong_exits_with_2(folder: Path) -> None:
     await recorded()
     for arguments, words in {
-        ("-k", "nobody"): "No case was found: of 3, none has what -k and --tag ask for.",
+        ("-k", "nobody"): "No case was found: of 2, none has what -k and --tag ask for.",
         ("flow.mmd::spidr",): "Did you mean flow.cases.yaml::spider?",
         ("flw.mmd",): "Did you mean flow.mmd?",
         ("--record", "--model", "x", "--base-url", "http://127.0.0.1:9"): "don't go together",

@@ -160,6 +160,14 @@ def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     by_id = merrow("evaluate", "--compare", newest[1]["evaluation"], newest[0]["evaluation"], "--format", "json").json
     assert (by_id["difference"], by_id["test"], len(by_id["worse"])) == (pytest.approx(-11 / 12), "McNemar", 11)
     assert len(server.requests) == calls
+    # An item of the same id that asks something else now is another one.
+    data(12)
+    rows = Path("own.jsonl").read_text(encoding="utf-8").replace("What is 5 plus 5?", "What is 4 plus 4?")
+    write("own.jsonl", rows)
+    changed = ("--metric", "contains", "--baseline", first, "--max-drop", "0", "--format", "json")
+    other = merrow("evaluate", "flow.mmd", *own[:4], *changed)
+    assert (other.json["baseline"]["items"], other.json["baseline"]["left_out"]) == (11, 1)
+    assert f"Evaluation {first} was scored by numeric, and" in other.err
 
 
 def test_a_set_that_comes_with_merrow_is_named(server: OpenAIServer) -> None:

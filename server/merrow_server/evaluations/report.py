@@ -147,11 +147,23 @@ def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:
 
 
 def comparison(user: Store, before: EvaluationRecord, after: EvaluationRecord) -> Comparison:
-    """Two evaluations compared on the items that both scored."""
+    """Two evaluations compared on the items that both scored, whose inputs and right answers are the same in both."""
+    known, now = before.plan.get("hashes", {}), after.plan.get("hashes", {})
+    changed = {item for item in known.keys() & now.keys() if known[item] != now[item]}
     return compared(
-        user.evaluations.scores(before.id),
+        [one for one in user.evaluations.scores(before.id) if one.item not in changed],
         user.evaluations.scores(after.id),
         repeats=max(before.repeats, after.repeats),
+    )
+
+
+def other_metrics(before: EvaluationRecord, after: EvaluationRecord) -> str | None:
+    """What is to be known of a comparison whose two evaluations have different metrics; None where they don't."""
+    if before.metric == after.metric:
+        return None
+    return (
+        f"Evaluation {before.id} was scored by {before.metric}, and {after.id} by {after.metric}, so that the difference may be"
+        " that of the metrics."
     )
 
 

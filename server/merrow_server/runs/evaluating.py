@@ -27,6 +27,7 @@ from merrow_server.evaluations.report import (
     evaluation_report,
     item_object,
     label_object,
+    other_metrics,
     with_verdicts,
 )
 from merrow_server.evaluations.so_far import SoFar
@@ -160,7 +161,8 @@ class Evaluations(Journalled[_Ready, EvaluationRecord]):
                 f"Evaluations {before.id} and {after.id} are of different data, so their items can't be compared."
             )
         found = comparison(self._store, before, after)
-        text = "\n".join(comparison_lines(found, before.id, after.id))
+        lines = [*comparison_lines(found, before.id, after.id), other_metrics(before, after)]
+        text = "\n".join(line for line in lines if line is not None)
         return {"before": self._object(before), "after": self._object(after), **found.to_json(), "text": text}
 
     def delete(self, evaluation: str) -> str:

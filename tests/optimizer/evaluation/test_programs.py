@@ -122,6 +122,8 @@ WRONG_TASKS = [
     ({"test": "def check(candidate):\n    candidate(1)\n"}, "test", "The test asserts nothing"),
     ({"test": "def check(candidate):\n    candidate(1)\n    assert True\n"}, "test", "The test asserts nothing"),
     ({"test": ""}, "test", "The test defines no function `check(candidate)`."),
+    ({"test": "def other(candidate):\n    assert candidate(1) == 2\n"}, "test", "The test defines no function `check("),
+    ({"test": "class check:\n    pass\nassert f(1) == 2\n"}, "test", "The test defines no function `check("),
     ({"test": "def check("}, "test", "The test isn't Python."),
     ({"entry_point": "f(x)"}, "entry_point", "The value can't be the name of a function."),
     ({"entry_point": "class"}, "entry_point", "The value can't be the name of a function."),

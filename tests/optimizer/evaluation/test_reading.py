@@ -204,6 +204,11 @@ def test_every_mistake_is_said_with_its_line_and_field(
         assert sentence in said
 
 
+def test_an_empty_cell_is_no_right_answer(tmp_path: Path) -> None:
+    file = written(tmp_path, "q,a\nx,1\ny,\n,2\n", "data.csv")
+    assert problems_in(file, gold="a") == [(3, "a", "The cell is empty; give a value, or remove the row.")]
+
+
 def test_an_error_shows_its_first_problems_and_counts_the_others(tmp_path: Path) -> None:
     file = written(tmp_path, lines_of({"q": "a", "a": "b"}, *({"q": str(number)} for number in range(30))))
     with pytest.raises(DataError) as raised:

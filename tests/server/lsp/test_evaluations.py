@@ -147,6 +147,7 @@ async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_pa
         compared = await editor.execute("merrow.compareEvaluations", a=ended["evaluation"], b=again["evaluation"])
         assert (compared["difference"], compared["better"], compared["worse"]) == (0.0, [], [])
         assert "Difference +0.000" in compared["text"]
+        assert f"{ended['evaluation']} was scored by numeric, and" in compared["text"]
         assert await editor.execute("merrow.deleteEvaluation", id=ended["evaluation"]) == {
             "evaluation": ended["evaluation"]
         }

@@ -189,7 +189,7 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
 
 
 def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> int:
-    from merrow_server.evaluations.report import comparison, evaluation_object, score_text
+    from merrow_server.evaluations.report import comparison, evaluation_object, other_metrics, score_text
     from merrow_server.evaluations.tables import comparison_lines
     from merrow_server.rendering.terminal import style
 
@@ -217,6 +217,10 @@ def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> in
         raise InputError(
             f"Evaluations {before.id} and {after.id} are of different data, so their items can't be compared."
         )
+    if why := other_metrics(before, after):
+        from merrow_server.cli.sessions.evaluation import notice
+
+        notice(why)
     result = comparison(user, before, after)
     objects = [evaluation_object(user, one, user.evaluations.scores(one.id)) for one in found]
     if given["output"] == "json":

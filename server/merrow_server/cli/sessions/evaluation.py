@@ -17,7 +17,7 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.evaluations.preparing import Prepared, remarks
-from merrow_server.evaluations.report import comparison, evaluation_report, summary
+from merrow_server.evaluations.report import comparison, evaluation_report, other_metrics, summary
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import comparison_lines, report_lines
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
@@ -70,6 +70,8 @@ def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: Evalua
     record = user.evaluations.get(record.id)
     found = None if baseline is None else comparison(user, baseline, record)
     told = evaluation_report(user, record, whole=output in WHOLE)
+    if baseline is not None and (why := other_metrics(baseline, record)):
+        notice(why)
     failed = list(gates.failed(summary(record, user.evaluations.scores(record.id)), found))
     if output != "text":
         if output == "json":
