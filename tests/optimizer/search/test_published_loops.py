@@ -198,3 +198,25 @@ def test_a_constant_that_can_not_be_is_refused(strategy: str, given: dict[str, f
     with pytest.raises(UsageFailure) as refused:
         check_constants(strategy, given)
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("alpha", 0, 100),
+        ("lambda", 0, 1),
+        ("sample", 1, 1_000_000),
+        ("repeats", 1, 100),
+        ("crossover", 0, 1),
+        ("crossover-from", 1, 1_000_000),
+        ("top", 1, 1_000_000),
+        ("z", 0, 1_000_000),
+        ("rounds", 1, 1_000_000),
+    ],
+)
+def test_a_constant_has_bounds(name: str, least: float, most: float) -> None:
+    for value in (least, most):
+        check_constants("evolve", {name: value})
+    for value in (least - 1, most + 1):
+        with pytest.raises(UsageFailure):
+            check_constants("evolve", {name: value})
