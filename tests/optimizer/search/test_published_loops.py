@@ -158,6 +158,17 @@ def test_a_published_loop_may_drop_children_early_too(repeats: int) -> None:
     assert search.crown not in [number for number, is_out in enumerate(dropped, 1) if is_out]
 
 
+def test_a_child_that_was_dropped_is_never_the_best() -> None:
+    history = History(64, 1, 0)
+    for number, (answers, right) in enumerate([(64, 0.5), (32, 1.0)]):
+        draw = Draw(number + 1, history.add(draft(f"c{number}")), history.next_places(number, answers))
+        history.ask(draw)
+        history.apply(draw, [right] * answers)
+        history.applied += 1
+    assert Evolve(Words(), EvolveSettings(sure=0.05)).crown(history) == START
+    assert Evolve(Words(), EvolveSettings()).crown(history) == 1
+
+
 def test_the_constants_are_as_published_and_may_be_set() -> None:
     usual = settings_of("evolve", {}, 5, None)
     assert usual == EvolveSettings()
