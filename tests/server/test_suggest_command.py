@@ -177,7 +177,7 @@ def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:
     model.first = FIRST
     done = merrow("suggest", "flow.mmd", "--yes", "--fresh", "--apply", "7")
     assert done.code == 1
-    assert "There are only 2 suggestions, so number 7 can't be applied." in done.err
+    assert "Suggestions that passed: 2, so number 7 can't be applied." in done.err
     assert Path("flow.mmd").read_text() == FLOW
 
 

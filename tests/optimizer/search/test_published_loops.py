@@ -172,6 +172,17 @@ def test_a_published_loop_may_drop_children_early_too(repeats: int) -> None:
     assert search.crown not in [number for number, is_out in enumerate(dropped, 1) if is_out]
 
 
+def test_a_child_that_was_dropped_is_never_the_best() -> None:
+    history = History(64, 1, 0)
+    for number, (answers, right) in enumerate([(64, 0.5), (32, 1.0)]):
+        draw = Draw(number + 1, history.add(draft(f"c{number}")), history.next_places(number, answers))
+        history.ask(draw)
+        history.apply(draw, [right] * answers)
+        history.applied += 1
+    assert Evolve(Words(), EvolveSettings(sure=0.05)).crown(history) == START
+    assert Evolve(Words(), EvolveSettings()).crown(history) == 1
+
+
 def test_the_constants_are_as_published_and_may_be_set() -> None:
     usual = settings_of("evolve", {}, 5, None)
     assert usual == EvolveSettings()
@@ -212,3 +223,25 @@ def test_a_constant_that_can_not_be_is_refused(strategy: str, given: dict[str, f
     with pytest.raises(UsageFailure) as refused:
         check_constants(strategy, given)
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("alpha", 0, 100),
+        ("lambda", 0, 1),
+        ("sample", 1, 1_000_000),
+        ("repeats", 1, 100),
+        ("crossover", 0, 1),
+        ("crossover-from", 1, 1_000_000),
+        ("top", 1, 1_000_000),
+        ("z", 0, 1_000_000),
+        ("rounds", 1, 1_000_000),
+    ],
+)
+def test_a_constant_has_bounds(name: str, least: float, most: float) -> None:
+    for value in (least, most):
+        check_constants("evolve", {name: value})
+    for value in (least - 1, most + 1):
+        with pytest.raises(UsageFailure):
+            check_constants("evolve", {name: value})

@@ -52,12 +52,14 @@ def new_child(history: History, make: Callable[[Random], Draft | None], chance: 
 
 
 def is_lost(history: History, crown: int, child: int, sure: float) -> bool:
-    """Whether a child is dropped, by its first answer to each item against the crown's newest one."""
+    """Whether a child is dropped, by its answers against the crown's newest. It is asked about one that has at most one answer to
+    an item.
+    """
     if crown == child:
         return False
     newest = {place.item: score for place, score in sorted(history.scores[crown].items())}
     # In the order in which they were drawn: the evidence is that of a sequence.
-    scores = [(place.item, score) for place, score in history.scores[child].items() if place.repeat == 0]
+    scores = [(place.item, score) for place, score in history.scores[child].items()]
     return is_dropped([score - newest[item] for item, score in scores if item in newest], sure)
 
 

@@ -204,10 +204,8 @@ def _finish(opened: Opened, prepared: Prepared, outcome: Outcome, usage: Usage, 
     told = report(prepared, outcome, usage, now, shown)
     chosen = given["chosen"]
     if chosen is not None and chosen > len(texts):
-        there = {0: "are no suggestions", 1: "is only 1 suggestion"}.get(
-            len(texts), f"are only {len(texts)} suggestions"
-        )
-        complain(f"There {there}, so number {chosen} can't be applied.")
+        there = "None passed" if not texts else f"Suggestions that passed: {len(texts)}"
+        complain(f"{there}, so number {chosen} can't be applied.")
     elif chosen is not None:
         _write(opened, texts[chosen - 1])
     if given["output"] == "json":
