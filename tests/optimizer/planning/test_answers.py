@@ -257,7 +257,8 @@ def test_bounds_hold_after_a_repair_too() -> None:
 
 
 def test_a_drawn_plan_has_its_agents_and_objectives() -> None:
-    graph = planned(Scripted(STEPS), Bounds(), as_mermaid=True).graph
+    with_idle = STEPS.replace("---\nflow", "    idle: {role: Cook}\n---\nflow")
+    graph = planned(Scripted(with_idle), Bounds(), as_mermaid=True).graph
     assert graph is not None
     assert [(task.id, task.objective, task.agent, task.after) for task in graph.tasks] == [
         ("A", "Write it.", "a", ()),

@@ -89,7 +89,11 @@ def test_a_cut_answer_is_never_a_plan(plan: TaskGraph, form: Any, data: st.DataO
     fenced = data.draw(st.booleans())
     found = read(f"```json\n{cut}\n```" if fenced else cut)
     assert found.graph is None
-    assert len(found.problems) == 1
+    begun = '{"' in "".join(cut.split())
+    sentence = (
+        "The answer is cut off: its JSON object is not closed." if begun else "It has no JSON object with `tasks`."
+    )
+    assert found.problems == (sentence,)
 
 
 @pytest.mark.parametrize(

@@ -203,3 +203,7 @@ async def test_a_schema_that_is_none_is_found_before_the_run() -> None:
 async def test_long_reasons_are_cut() -> None:
     (why,) = await reasons({"python": PYTHON + "return 'x' * 100_000"}, "abc")
     assert len(why) == 2_000
+    flow, said = judged({"rubric": "Good."}, ", attempts: 1, on_invalid: accept"), verdict(False, *map(str, range(30)))
+    found = validation(await run(flow, Model(["abc"], [said])))
+    assert found is not None
+    assert len(found[2][0]) == 20
