@@ -102,7 +102,7 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
             ('return f"{self.turn.capitalize()} to move."', 'return "black or white to move"'),
         ],
         {"playable"},
-        "whoever is to move",
+        "the same for both colours",
     ),
     "all words at once": (
         [

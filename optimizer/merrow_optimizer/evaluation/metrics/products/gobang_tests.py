@@ -120,7 +120,7 @@ while ended is None:
     ended = winner()
 assert ended in (*COLOURS, "draw"), f"{what}: winner() is {ended!r:.60} at the end"
 assert ended == "draw" or size * size - len(free) >= 9, f"{what}: winner() is {ended!r} before anybody can have five"
-assert said["black"] != said["white"], f"{what}: message() says the same whoever is to move: {said['black']!r:.80}"
+assert said["black"] != said["white"], f"{what}: message() says the same for both colours: {said['black']!r:.80}"
 assert game.message() not in said.values(), f"{what}: message() says at the end what it said before: {game.message()!r:.80}"
 over(game, what, ended, min(free) if free else None)
 """
