@@ -110,6 +110,13 @@ def test_what_a_step_returns_is_what_its_operator_gives(editor: Editor) -> None:
     assert "planner: Make" not in text
 
 
+def test_what_mermaid_reads_of_a_step_stays(editor: Editor) -> None:
+    uri = editor.open(FLOW.replace("temperature: 0.5 }", 'shape: rounded, label: "Otherwise" }'))
+    text = written(editor, uri, offers(editor, uri, "B@")[ONE])
+    assert 'B@{ op: B, shape: rounded, label: "Otherwise" }' in text
+    assert troubles(text) == troubles(FLOW)
+
+
 def test_several_steps_become_one_operator_and_keep_prompts_of_their_own(editor: Editor) -> None:
     uri = editor.open(FLOW)
     text = written(editor, uri, chosen(editor, uri, "A[", "CODE@")[SEVERAL])
