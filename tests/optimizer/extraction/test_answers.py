@@ -13,7 +13,6 @@ from tests.optimizer.extraction.planted import World
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.libraries import read_library
-from merrow_optimizer.extraction.asking import TRIES
 from merrow_optimizer.extraction.deepening import Ground, read_step
 from merrow_optimizer.extraction.grouping import Grouping
 from merrow_optimizer.extraction.initial import Task, read_case
@@ -147,7 +146,8 @@ def test_a_stage_that_is_never_answered(stage: str, tmp_path: Path) -> None:
 
     world.answer = answer  # type: ignore[method-assign]
     done = extract(tmp_path, world, paths=2)
-    assert done.asked[stage] <= TRIES * 12
+    tally = done.extractor.generator.tallies[{"initial": 1, "groups": 2, "deepening": 3, "wording": 4}[stage]]
+    assert (tally.never, tally.calls) == (tally.questions, 3 * tally.questions)
     if stage == "initial":
         assert done.report["why_nothing"] == "The model named nothing useful: no case has steps that can be used."
     else:
