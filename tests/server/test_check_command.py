@@ -163,6 +163,23 @@ def test_unreadable_and_read_only_files_are_one_sentence() -> None:
     assert merrow("check", "--fix", "fixed.mmd").err == "merrow: fixed.mmd can't be written: it is read-only.\n"
 
 
+def test_an_operator_library_is_checked_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """The first thing that is wrong in it, at its place; none in one that is as it should be."""
+    good = "operators:\n  Look:\n    inputs: {problem: Problem}\n    outputs: {answer: Answer}\n    prompt: Look.\n"
+    write("good.yaml", good)
+    write("bad.yaml", good.replace("{answer: Answer}", "{answer: Answr}"))
+    write("worse.yml", "operators:\n  - [")
+    write("empty.yaml", "")
+    assert in_process(capsys, "check", "good.yaml", "empty.yaml").code == 0
+    done = in_process(capsys, "check", "good.yaml", "bad.yaml", "worse.yml", "--format", "json")
+    assert done.code == 1
+    assert [(one["file"], one["code"], one["range"]["start"]) for one in done.json] == [
+        ("bad.yaml", "MW502", {"line": 3, "character": 14}),
+        ("worse.yml", "MW502", {"line": 1, "character": 4}),
+    ]
+    assert in_process(capsys, "check", "bad.yaml", "--ignore", "MW502").code == 0
+
+
 def test_folders_are_checked_recursively_without_what_git_ignores() -> None:
     write("a/bad.mmd", ONE_VOICE)
     write("b/c/bad.md", markdown(ONE_VOICE))

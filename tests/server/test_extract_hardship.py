@@ -101,6 +101,7 @@ def begun() -> str:
 
 
 @posix
+@pytest.mark.thinned(3, "hard times of extractions")
 def test_stopped_in_each_stage_by_hand_and_by_another_process(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +116,7 @@ def test_stopped_in_each_stage_by_hand_and_by_another_process(
                 while not answering.held and process.poll() is None:
                     time.sleep(0.02)
                 extraction = _stopped(process, stage)
-                _, err = process.communicate(timeout=60)
+                _, err = process.communicate(timeout=300)
             finally:
                 process.kill()
         assert process.returncode == 130, (stage, err)
@@ -128,6 +129,7 @@ def test_stopped_in_each_stage_by_hand_and_by_another_process(
     assert len(twice(answering.answered)) <= 8  # what was in flight when it was stopped
 
 
+@pytest.mark.thinned(3, "hard times of extractions")
 def test_a_budget_that_ends_in_each_stage(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stops before the next call, says so, and goes on with a larger budget; nothing is asked twice."""
     wanted, answering = whole(server, monkeypatch), answering_of(server)
@@ -152,21 +154,21 @@ def test_a_budget_that_ends_in_each_stage(server: OpenAIServer, monkeypatch: pyt
 
 
 @posix
-@pytest.mark.parametrize("room", [300_000])
+@pytest.mark.thinned(3, "hard times of extractions")
 def test_on_a_full_disk_it_stops_and_keeps_what_is_finished(
-    room: int, server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A limit of a file's size, which anybody can set: SQLite meets it as it meets a full disk."""
     wanted, answering = whole(server, monkeypatch), answering_of(server)
     limited = (
-        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}));"
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000));"
         "from merrow_server.cli import main; raise SystemExit(main())"
     )
     stopped = subprocess.run(
         [sys.executable, "-c", limited, *ASKED, "--concurrency", "4"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert stopped.returncode not in (0, 130), stopped.stderr
@@ -179,6 +181,7 @@ def test_on_a_full_disk_it_stops_and_keeps_what_is_finished(
     assert sum(asked.values()) - len(asked) <= 8  # what was in flight
 
 
+@pytest.mark.thinned(3, "hard times of extractions")
 def test_files_that_can_not_be_written_are_written_by_a_resume(server: OpenAIServer) -> None:
     """The folder goes, or somebody else writes such a file, while it works: what was paid is kept."""
     answering = answering_of(server)

@@ -6,6 +6,7 @@ import re
 
 from merrow_analysis.definitions.labels.parameters import LabelParts
 from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.definitions.schema import MERMAID_NODE_KEYS
 from merrow_analysis.edits.change import GraphChange, NewNode
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
 from merrow_analysis.edits.workflow_text import WorkflowText, Written
@@ -302,7 +303,8 @@ def _parameters(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> li
     instruction = None if resolution.spec is None else resolution.spec.instruction_key
     found: list[Replacement] = []
     for key, parameter in resolution.parameters.items():
-        if key == "op" or key in new.spec.allowed_parameters():
+        is_mermaids = parameter.block is not None and key in MERMAID_NODE_KEYS
+        if key == "op" or is_mermaids or key in new.spec.allowed_parameters():
             continue
         renamed = new.spec.instruction_key if key == instruction else None
         if renamed is not None and wanted.get(renamed) is None:

@@ -168,13 +168,15 @@ def _into(original: Original, edge: TypedEdge, target: str, spec: OperatorSpec, 
 def _out_of(original: Original, edge: TypedEdge, old: OperatorSpec | None, spec: OperatorSpec) -> Link | None:
     """An outgoing edge whose label names an output that the new operator has not; None where it stays."""
     written = as_it_is(edge.flow)
-    label = read_label(written.label, from_decision=False)
+    label = read_label(written.label, from_decision=False) if edge.word is None else edge.placed.label
     if label.output is None or old is None or spec.output(label.output) is not None:
         return None
     port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
     for number, output in enumerate(spec.outputs):
         if port is None or fits(original, output.type, port):
             new = joined(None if number == 0 else output.name, label.port)
+            if edge.word is not None:
+                new = edge.word if new is None else f"{edge.word}:{new}"
             return Link(edge.source.id, edge.target.id, new, kept=True)
     return None
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from tests.optimizer.extraction.harness import extract
-from tests.optimizer.extraction.planted import World
+from tests.optimizer.extraction.planted import World, identity
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.libraries import read_library
-from merrow_optimizer.extraction.asking import TRIES
 from merrow_optimizer.extraction.deepening import Ground, distinct, read_step
 from merrow_optimizer.extraction.grouping import Grouping
 from merrow_optimizer.extraction.initial import Task, read_case
@@ -73,6 +72,26 @@ def test_a_step_may_put_the_problem_otherwise() -> None:
     (first, last) = Grouping({"c": steps}, "Answer").groups()
     assert [str(first.signature), str(last.signature)] == ["Problem -> Answer", "Problem -> Problem"]
     assert (first.many, last.many) == (frozenset({"Problem"}), frozenset())
+
+
+def test_what_fits_several_groups_is_left_to_the_model() -> None:
+    """And only the first such step of a case: once it is placed, what follows is known."""
+
+    def of(kind: str) -> Any:
+        said = [step(name="one", gives=kind), step(name="two", reads=["one"], gives="Answer")]
+        return read_steps({"steps": said}, ("PROBLEM",))
+
+    grouping = Grouping({"a": of("Plan"), "b": of("Analysis"), "c": of("Text")}, "Answer")
+    (waiting,) = grouping.open()
+    assert (waiting.place.case, waiting.place.step) == ("c", 0)
+    assert [str(one) for one in waiting.choices] == ["Problem -> Analysis", "Problem -> Plan"]
+    grouping.place({waiting.place: waiting.choices[1]})
+    assert grouping.open() == []
+    found = {str(group.signature): sorted(place.case for place in group.members) for group in grouping.groups()}
+    assert found["Problem -> Plan"] == found["Plan -> Answer"] == ["a", "c"]
+    alone = Grouping({"a": of("Plan"), "b": of("Analysis"), "c": of("Text")}, "Answer")
+    alone.place({waiting.place: None})
+    assert "Problem -> Text" in [str(group.signature) for group in alone.groups()]
 
 
 HOSTILE = (
@@ -147,7 +166,8 @@ def test_a_stage_that_is_never_answered(stage: str, tmp_path: Path) -> None:
 
     world.answer = answer  # type: ignore[method-assign]
     done = extract(tmp_path, world, paths=2)
-    assert done.asked[stage] <= TRIES * 12
+    tally = done.extractor.generator.tallies[{"initial": 1, "groups": 2, "deepening": 3, "wording": 4}[stage]]
+    assert (tally.never, tally.calls) == (tally.questions, 3 * tally.questions)
     if stage == "initial":
         assert done.report["why_nothing"] == "The model named nothing useful: no case has steps that can be used."
     else:
@@ -335,6 +355,22 @@ def test_which_stages_ask_in_each_ablation(settings: Any, asked: set[str], silen
         made = sum(done.asked[name] for name in names)
         assert made <= (plan[stage].calls.most or 0), stage
         assert not made or made >= plan[stage].calls.least
+
+
+def test_no_bound_is_passed_where_all_is_kept_and_every_answer_goes_back(tmp_path: Path) -> None:
+    """One case, and a model that puts nothing of six paths together: each of their operators is worded, and that twice."""
+
+    def change(stage: str, _: Random, said: Any) -> Any:
+        if stage == "aggregating":
+            return identity([one["from"] for one in said["mapping"]])
+        return "I can't." if stage == "wording" else said
+
+    world = World(1, operators=6, cases=1, change=change)
+    done = extract(tmp_path, world, aggregate="model")
+    most = {one.stage: one.calls.most or 0 for one in done.extractor.plan.forecast}
+    tallies = done.extractor.generator.tallies
+    assert tallies[4].calls == 1 + 2 * len(done.report["operators"]) > 3 * 12
+    assert all(tally.calls <= most[stage] for stage, tally in tallies.items())
 
 
 def test_no_operator_comes_from_the_probe(tmp_path: Path) -> None:

@@ -102,6 +102,30 @@ def test_answers_have_numbers_of_two_digits_and_words_of_four_letters_alone() ->
             assert digits >= 2 or letters >= 4
 
 
+@pytest.mark.parametrize(
+    ("answer", "prompt", "refused"),
+    [
+        ("42", "It is 42.", True),
+        ("7", "It is 7.", False),
+        ("1,234", "It is 1234.", True),
+        ("1234", "Use 1,234 here.", True),
+        ("3.5", "It is 3.5 at most.", True),
+        ("-15", "Take minus 15.", True),
+        ("\\\\frac{14}{3}", "Take 14/3.", True),
+        ("blue", "Say Blue.", True),
+        ("red", "Say red.", False),
+        ("\\\\text{even}", "Say even.", True),
+    ],
+)
+def test_which_answers_no_prompt_may_have(answer: str, prompt: str, refused: bool, tmp_path: Path) -> None:
+    file = tmp_path / "math_validate.jsonl"
+    file.write_text(f'{{"id": "a", "problem": "Which?", "solution": "So \\\\boxed{{{answer}}}."}}', encoding="utf-8")
+    data = read_items(file, solved=True)
+    cases = [Case(item, data.solutions[item.id]) for item in data.items]
+    assert is_refused(CaseLeaks(cases, is_code=False), prompt, "a") == refused
+    assert not is_refused(CaseLeaks(cases, is_code=True), prompt, "a")
+
+
 def test_what_three_cases_share_is_nobodys(tmp_path: Path) -> None:
     lines = [
         f'{{"id": "a{n}", "problem": "Find the sum of all digits, given {word} pebbles.", "solution": "\\\\boxed{{7}}"}}'

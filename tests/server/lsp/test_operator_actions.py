@@ -110,6 +110,22 @@ def test_what_a_step_returns_is_what_its_operator_gives(editor: Editor) -> None:
     assert "planner: Make" not in text
 
 
+def test_what_mermaid_reads_of_a_step_stays(editor: Editor) -> None:
+    uri = editor.open(FLOW.replace("temperature: 0.5 }", 'shape: rounded, label: "Otherwise" }'))
+    text = written(editor, uri, offers(editor, uri, "B@")[ONE])
+    assert 'B@{ op: B, shape: rounded, label: "Otherwise" }' in text
+    assert troubles(text) == troubles(FLOW)
+
+
+def test_who_feeds_a_map_keeps_the_words_of_its_edges(editor: Editor) -> None:
+    text = (Path(__file__).parents[3] / "examples" / "patterns" / "map_reduce.mmd").read_text(encoding="utf-8")
+    uri = editor.open(text)
+    after = written(editor, uri, offers(editor, uri, "SPLIT[")[ONE])
+    assert 'outputs: {text_list: "list[Text]"}' in after
+    assert "    SPLIT -->|each:input| WORK\n" in after
+    assert troubles(after) == troubles(text)
+
+
 def test_several_steps_become_one_operator_and_keep_prompts_of_their_own(editor: Editor) -> None:
     uri = editor.open(FLOW)
     text = written(editor, uri, chosen(editor, uri, "A[", "CODE@")[SEVERAL])
