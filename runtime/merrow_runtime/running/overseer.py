@@ -29,13 +29,13 @@ class Overseeing(Overseer, Protocol):
         ...
 
     async def ask(self, workflow: Workflow) -> RevisionRecord:
-        """Try a person's workflow; how that ended. Raises `StoreFailure`."""
+        """Try a person's workflow; how that ended. Raises `StoreFailure`, and `UsageFailure` where the run is over before."""
         ...
 
     def decide(self, number: int, *, apply: bool) -> None:
         """A person agrees to a revision that waits for that, or refuses it. Raises `UsageFailure`."""
         ...
 
-    async def close(self) -> None:
-        """Nothing is tried any more."""
+    async def close(self, failure: BaseException | None, *, done: bool) -> None:
+        """Nothing is tried any more, since the run has ended: all is ``done``, or ``failure`` ended it, or somebody did."""
         ...

@@ -89,6 +89,7 @@ class Revisions:
     _met: set[Visit] = field(default_factory=set)
     _missed: list[tuple[Visit, str]] = field(default_factory=list)
     _deciding: dict[int, asyncio.Future[bool]] = field(default_factory=dict)
+    _is_over: bool = False
 
     # What the run asks and tells
 
@@ -159,7 +160,11 @@ class Revisions:
                 self.decide(one.number, apply=one.state == "agreed")
 
     async def ask(self, workflow: Workflow) -> RevisionRecord:
-        """Try a person's workflow in this process; how that ended. Raises `StoreFailure`."""
+        """Try a person's workflow in this process; how that ended. Raises `StoreFailure`, and `UsageFailure` where the run
+        is over before.
+        """
+        if self._is_over:
+            raise UsageFailure("The run is over: its workflow can't change any more.")
         made = RevisionRecord(0, "asked", "person", text=json.dumps(workflow.snapshot()), at=time.time())
         record = self.execution.effects.journal.add_revision(lambda number: replace(made, number=number))
         return await self._take(record, workflow)
@@ -173,12 +178,27 @@ class Revisions:
             raise UsageFailure(f"No revision {number} of this run waits for anybody to agree.")
         waiting.set_result(apply)
 
-    async def close(self) -> None:
-        """Nothing is tried any more."""
+    async def close(self, failure: BaseException | None, *, done: bool) -> None:
+        """See `merrow_runtime.running.overseer.Overseeing.close`. What was not tried is for a resume, but where all is done."""
+        self._is_over = True
         tasks = [task for task in (self._work, self._thinking) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        # Here, since a task that is cancelled before its first step does nothing at its end.
+        left, self._asked = self._asked, []
+        late = UsageFailure("The run ended before its workflow could change. A resume tries the revision.")
+        for one in left:
+            if not done:
+                _give_up(one, failure if isinstance(failure, StoreFailure) else late)
+                continue
+            try:
+                refused = await self._refuse(one.record, "The run had finished before its workflow could change.")
+            except StoreFailure as problem:
+                _give_up(one, problem)
+            else:
+                if not one.done.done():
+                    one.done.set_result(refused)
 
     # A model
 
@@ -271,15 +291,10 @@ class Revisions:
             failed = failure
             self.scheduler.fail(failure)
         finally:
-            left, self._asked = self._asked, []
-            for one in left:
-                if one.done.done():
-                    continue
-                if failed is None:
-                    one.done.cancel()
-                else:
-                    one.done.set_exception(failed)
-                    one.done.exception()  # Of a model's nobody waits for it.
+            if failed is not None:
+                left, self._asked = self._asked, []
+                for one in left:
+                    _give_up(one, failed)
             self._work = None
             if self._missed and self._thinking is None and failed is None:
                 self._open_for_missed()
@@ -410,6 +425,13 @@ class Revisions:
 
     def _tell(self, name: Any, record: RevisionRecord) -> None:
         self.execution.telling.revision(name, record)
+
+
+def _give_up(waiting: _Waiting, failure: RunFailure) -> None:
+    """Tell whoever waits for a revision that it is not tried."""
+    if not waiting.done.done():
+        waiting.done.set_exception(failure)
+        waiting.done.exception()  # Of a model's nobody waits for it.
 
 
 def asker_of(engine: Engine, refine: Refine, record: RevisionRecord) -> NodeTools:

@@ -215,10 +215,13 @@ class Execution:
         main = asyncio.current_task()
         assert main is not None  # noqa: S101 (this is a coroutine of a task)
         late = None if self.seconds is None else loop.call_later(self.seconds, self._end, main, _time_is_over())
+        failure: BaseException | None = None
+        done = False
         try:
             self._look(main)
             await self.scheduler.run()
             failure = self.scheduler.failure
+            done = failure is None
         except asyncio.CancelledError:
             # Whoever cancels a run means to end it, not the task that waits for its result.
             while main.uncancel() > 0:
@@ -226,11 +229,14 @@ class Execution:
             failure = self._ended_by[0] if self._ended_by else None
             if failure is None:
                 return "cancelled", None
+        except BaseException as raised:
+            failure = raised
+            raise
         finally:
             if self._looking is not None:
                 self._looking.cancel()
             if self.revisions is not None:
-                await self.revisions.close()
+                await self.revisions.close(failure, done=done)
             if late is not None:
                 late.cancel()
         return "finished" if failure is None else "failed", failure

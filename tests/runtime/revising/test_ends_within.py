@@ -17,7 +17,7 @@ from tests.runtime.revising.test_revisers import CHAIN, World, changes, custom
 
 from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime import RunOptions, resume, start
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.database import Store
@@ -131,9 +131,14 @@ def test_a_full_disk_within_a_revision_is_said_and_the_run_continues_once_there_
 ) -> None:
     world = World(EDIT, EDIT, EDIT)
     plain = world.answer
-    world.endpoint = FakeEndpoint(
-        lambda request: f"{plain(request)}{LONG if request.messages[0].content[:2] == 'do' else ''}"
-    )
+
+    async def answer(request: ModelRequest) -> str:
+        asked = request.messages[0].content
+        # Whoever reads the events asks before the last node has ended.
+        await asyncio.sleep(0.1 if asked.startswith(("do C", "do it well")) else 0)
+        return f"{plain(request)}{LONG if asked.startswith('do') else ''}"
+
+    world.endpoint = FakeEndpoint(answer)
     person = workflow(
         *(line.replace("do C", "do it well") for line in CHAIN), custom("C2"), "A -->|input| C2", "C2 -->|input| C"
     )
@@ -170,3 +175,26 @@ def test_a_full_disk_within_a_revision_is_said_and_the_run_continues_once_there_
         assert again.outputs["RETURN"].startswith("do it well")
     # What was answered and could not be written is asked again, and nothing else.
     assert sum(count - 1 for count in Counter(world.asked).values()) <= 2
+
+
+@pytest.mark.parametrize("node", ["A", "B", "C"])
+def test_a_workflow_that_comes_as_the_run_ends_is_told_so(node: str, tmp_path: Path) -> None:
+    person = workflow(*(line.replace("do C", "do it well") for line in CHAIN))
+
+    async def work(store: Store) -> str:
+        run = start(workflow(*CHAIN), {"problem": "x"}, endpoint=World(EDIT).endpoint, store=store, run_id="r")
+        said = ""
+        async for event in run.events():
+            if event.event == "node_finished" and event.node == node:
+                try:
+                    record = await asyncio.wait_for(run.revise(person), 20)
+                    said = f"{record.state}: {record.reason}"
+                except UsageFailure as over:
+                    said = str(over)
+        assert (await run.result()).status == "finished"
+        return said
+
+    with closing(Store.open(tmp_path / "runs.sqlite")) as store:
+        said = asyncio.run(work(store))
+        assert [one.state for one in store.revisions("r")] in ([], ["applied"], ["refused"])
+    assert said.startswith("applied") or "had finished before" in said or "is over" in said
