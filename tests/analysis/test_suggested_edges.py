@@ -26,10 +26,10 @@ CASES = {
         ("V[Two] --> J", "W[Two] --> J", EXTRA, MAIN, "B -->|left| V & W", "B -->|right| V"),
         "EXTRA -->|right| W",
     ),
-    "all ports are fed": (("V[Two] --> J", EXTRA, MAIN, "B -->|left| V", "B -->|right| V"), None),
+    "all ports are fed": (("V[Two] --> J", EXTRA, MAIN, "B -->|left| V", "B -->|right| V"), "EXTRA --> B"),
     "only a port of another type is open": (
         ("V[Two] --> J", EXTRA, MAIN, "B -->|left| V", "PROBLEM -->|right| V"),
-        None,
+        "EXTRA --> B",
     ),
     "nothing follows": (("PROBLEM --> A[Custom]",), "A --> RETURN"),
 }

@@ -327,7 +327,7 @@ CASES: dict[str, list[Case]] = {
         case("serve", stdin=f"Content-Length: {TEXT}\r\n\r\n{TEXT}", shows=False),
     ],
     "up": [
-        case("up", "broken.mmd"),
+        case("up", "broken.mmd", shows=False),
         case("up", TEXT),
         case("up", "chain.mmd", "--port", TEXT),
     ],

@@ -381,7 +381,9 @@ def _broken_beginnings(
     for node in idle:
         if roots and node.id == PROBLEM_ID:
             continue
-        takers = [other for other in graph.nodes if _has_open(other, node)] or beside_inputs(context, node)
+        # What nothing leads to is repaired with it, where it takes anything.
+        without = [root for root in roots if root.spec is not None and root.spec.bulk is not None]
+        takers = [other for other in graph.nodes if _has_open(other, node)] or without or beside_inputs(context, node)
         hint = f"connect it (`{_arrow(node.id, takers[0], node)}`)" if takers else "connect it to a node that needs it"
         message = f"{node.id} is an input that feeds nothing, so it lies on no path to an output; {hint} or remove it."
         related = [Related(other.flow.range, f"{other.id} could take it") for other in takers[:3]]

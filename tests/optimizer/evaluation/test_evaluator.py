@@ -161,7 +161,7 @@ async def test_repeats_are_answered_anew_above_temperature_0(user: Store) -> Non
         plan = plan_of(endpoint, numbered(3), flow, repeats=3)
         found = await evaluated(user, plan)
         assert (len(found.scores), len(endpoint.seen), plan.varies) == (9, calls, temperature > 0)
-        assert forecast(plan, lambda _: []).calls.most == 9
+        assert forecast(plan, lambda _: []).calls.most == calls
 
 
 @pytest.mark.parametrize("concurrency", [1, 50])
