@@ -31,7 +31,7 @@ class Names:
         self.classes: dict[str, set[str]] = {}
         self.words: set[str] = set()
         for package in (*PACKAGES, ROOT / "benchmarks"):
-            for path in package.rglob("*.py"):
+            for path in (one for one in package.rglob("*.py") if "site-packages" not in one.parts):
                 parts = path.relative_to(package.parent).with_suffix("").parts
                 parts = parts[:-1] if parts[-1] == "__init__" else parts
                 self.words.update(parts)
@@ -92,7 +92,7 @@ def _paths() -> frozenset[str]:
     """All files and folders, from the root, from each package and from the extension's parts."""
     extension = ROOT / "vscode-extension"
     beginnings = (ROOT, *PACKAGES, *(package.parent for package in PACKAGES), extension, extension / "src")
-    skipped = {"node_modules", ".venv", ".git", ".scratch"}
+    skipped = {"node_modules", "__pycache__", "build", "dist"}
     found = set()
     for path in _files(ROOT, skipped):
         found.add(path.name)
@@ -105,7 +105,10 @@ def _paths() -> frozenset[str]:
 
 def _files(folder: Path, skipped: set[str]) -> Iterator[Path]:
     for path in folder.iterdir():
-        if path.name in skipped or path.name.startswith(".venv"):
+        # Of the folders with a dot only two are ours; the others are caches, some of them of a hundred thousand files.
+        if path.name in skipped or (
+            path.name.startswith(".") and path.is_dir() and path.name not in (".ci", ".github")
+        ):
             continue
         yield path
         if path.is_dir() and not path.is_symlink():

@@ -63,6 +63,7 @@ def test_a_program_answers_as_the_workflow_does(form: list[str]) -> None:
 
 
 @pytest.mark.parametrize("form", [[], ["--support", "shared.py"], ["--runtime"]])
+@pytest.mark.thinned(2)
 def test_a_program_is_checked(form: list[str]) -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
     assert merrow("compile", "--check", "flow.py").code == 0
@@ -129,6 +130,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("prompt", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.thinned(3)
 def test_any_prompt_is_kept(prompt: str) -> None:
     header = f"---\nworkflow:\n  prompts:\n    solver: {quoted(prompt)}\n---\nflowchart TD\n"
     write("flow.mmd", GOOD.replace("flowchart TD\n", header, 1))
@@ -185,6 +187,7 @@ def test_any_name_becomes_one_of_python() -> None:
         (["--input", "problem=x", "--base-url", "nonsense"], "is not an address"),
     ],
 )
+@pytest.mark.thinned(3)
 def test_a_program_says_what_is_wrong_in_a_sentence(arguments: list[str], sentence: str) -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     done = run("flow.py", *arguments)

@@ -143,6 +143,7 @@ def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capt
         (("--sure", "0.05"), "--sure goes with the strategies climb, evolve and mcts"),
     ],
 )
+@pytest.mark.thinned(3)
 def test_what_can_not_be_is_refused_before_the_first_call(
     server: OpenAIServer, capsys: Capture, more: tuple[str, ...], sentence: str
 ) -> None:

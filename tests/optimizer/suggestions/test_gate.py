@@ -52,6 +52,7 @@ def changed(before: str, after: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["vote", "math", "letters", "code_with_tests", "router"])
+@pytest.mark.thinned(3)
 def test_everything_on_the_menu_passes(name: str, examples: Any) -> None:
     at = examples(name)
     menu = menu_of(at)
@@ -234,6 +235,7 @@ def test_a_whole_workflow_with_mistakes_is_repaired_for_nothing() -> None:
         ([("RETURN([Answer])", "OTHER([Answer])"), ("--> RETURN", "--> OTHER")], ""),
     ],
 )
+@pytest.mark.thinned(3)
 def test_what_must_stay_stays(replaced: list[tuple[str, str]], says: str) -> None:
     with pytest.raises(Unusable) as caught:
         checked(workflow=lines(FLOW, *replaced))

@@ -124,6 +124,7 @@ flowchart TD
     ],
     ids=["samples", "skip", "default", "summary", "agents", "outputs", "budget", "drawing", "memory of an agent"],
 )
+@pytest.mark.thinned(2)
 def test_what_nodes_say_is_kept(text: str, tmp_path: Path) -> None:
     workflow = check_workflow(text, name="all.mmd")
     program = compile_workflow(workflow).text

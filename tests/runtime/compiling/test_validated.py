@@ -52,6 +52,7 @@ def check(made: Workflow, folder: Path, seeds: int = 4) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", CHECKS)
+@pytest.mark.thinned(3)
 def test_each_kind_of_check_judges_alike(kind: str, tmp_path: Path) -> None:
     check(workflow(CHECKS[kind], ", temperature: 1"), tmp_path)
 

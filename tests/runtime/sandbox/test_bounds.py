@@ -42,6 +42,7 @@ def judge(solution: str, *tests: str) -> TestResult:
         ("import os\ndef f(): os._exit(0)", SEND_LISTS + "try: f()\nfinally: send(b'v')"),
     ],
 )
+@pytest.mark.thinned(3)
 def test_what_a_guest_sends_costs_the_host_little_memory(default_means: str, solution: str | None, test: str) -> None:
     tracemalloc.start()
     try:

@@ -83,6 +83,7 @@ def test_confined_programs_see_nothing_of_the_user_and_no_network(tmp_path: Path
     ],
 )
 @pytest.mark.usefixtures("means")
+@pytest.mark.thinned(3)
 def test_what_takes_too_much_is_ended(script: str, why: str) -> None:
     running = program(wall_s=2)
     started = time.monotonic()

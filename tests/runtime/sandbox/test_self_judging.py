@@ -289,6 +289,7 @@ TRICKS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", TRICKS)
+@pytest.mark.thinned(3)
 def test_a_trick_of_pythons_machinery_does_not_pass(default_means: str, name: str) -> None:
     solution, test = TRICKS[name]
     result = judge(solution, test, limits=Limits(wall_s=4))

@@ -259,6 +259,7 @@ async def test_who_shows_no_runs_is_asked_for_money_and_told_the_score(tmp_path:
         ({"resume": "nothing"}, "There is no evaluation"),
     ],
 )
+@pytest.mark.thinned(3)
 async def test_what_cant_be_evaluated_is_said_before_the_first_call(
     tmp_path: Path, argument: dict[str, Any], says: str
 ) -> None:

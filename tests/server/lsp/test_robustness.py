@@ -57,6 +57,7 @@ def test_a_request_before_initialize_is_refused(open_editor: Callable[..., Edito
     ],
     ids=["header", "length", "huge", "garbage", "json", "bytes", "deep", "array", "version", "method"],
 )
+@pytest.mark.thinned(3)
 def test_what_is_no_message_is_answered_and_passed_over(piece: bytes, code: int) -> None:
     with Wire() as wire:
         wire.initialize()

@@ -70,6 +70,7 @@ def answering(editor: RunningEditor, title: str | None) -> list[str]:
 
 
 @pytest.mark.parametrize(("title", "calls"), [("Run Again", 2), ("Keep Results", 1), (None, 0)])
+@pytest.mark.thinned(2)
 async def test_the_user_is_asked_about_results_of_another_endpoint(
     tmp_path: Path, title: str | None, calls: int
 ) -> None:

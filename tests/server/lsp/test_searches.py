@@ -184,6 +184,7 @@ async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) 
         ({"resume": "nothing"}, "There is no search"),
     ],
 )
+@pytest.mark.thinned(4)
 async def test_what_can_not_be_searched_is_refused_in_a_sentence(
     tmp_path: Path, more: dict[str, Any], says: str
 ) -> None:
