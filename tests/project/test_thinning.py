@@ -50,7 +50,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def collected(folder: Path, *arguments: str, **environment: str) -> set[str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MERROW_", "PYTEST_"))}
+    ours = ("CI", "MERROW_", "PYTEST_")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *arguments]
     environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
@@ -68,6 +69,13 @@ def test_each_case_has_its_turn(folder: Path) -> None:
         assert "test_other" in day
     assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1")
     assert len(set.union(*days)) == 13
+
+
+def test_in_ci_each_case_has_its_turn_in_twice_as_many_days(folder: Path) -> None:
+    days = [collected(folder, MERROW_SEED=str(day), CI="1") for day in range(20_000, 20_006)]
+    assert {sum(name.startswith("test_many") for name in day) for day in days} == {1, 2}
+    assert all(sum("killed" in name for name in day) == 1 for day in days)
+    assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1", CI="1")
 
 
 def test_a_test_that_is_named_runs_with_every_case(folder: Path) -> None:
