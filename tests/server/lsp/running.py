@@ -16,6 +16,7 @@ from pytest_lsp import LanguageClient
 from pytest_lsp.client import register_lsp_features
 from tests.runtime.openai_server import OpenAIServer
 from tests.server.lsp.editor import MODERN
+from tests.server.lsp.forked_servers import forked_server
 
 Json = dict[str, Any]
 WAIT = 120.0
@@ -132,16 +133,22 @@ async def editor_on(
     options: Any = None,
     environment: dict[str, str] | None = None,
     arguments: tuple[str, ...] = (),
+    from_nothing: bool = False,
 ) -> AsyncIterator[RunningEditor]:
-    """An editor in ``folder`` whose server asks the endpoint ``server`` (None: the embedded model)."""
+    """An editor in ``folder`` whose server asks the endpoint ``server`` (None: the embedded model). Where the test looks at
+    the process, it is started ``from_nothing``: as editors do, which takes longer than a fork.
+    """
     inherited = {name: value for name, value in os.environ.items() if name not in _NONE}
     own = {"MERROW_STATE_DIR": str(folder / ".state"), "MERROW_CONFIG_DIR": str(folder / ".config")}
     endpoint = {} if server is None else {"OPENAI_BASE_URL": server.base_url}
     client = LanguageClient(converter_factory=get_converter)
     register_lsp_features(client)
     editor = RunningEditor(client, folder)
-    command = [sys.executable, "-m", "merrow_server", "serve", *arguments]
-    await client.start_io(*command, env={**inherited, **own, **endpoint, **(environment or {})})
+    environment = {**inherited, **own, **endpoint, **(environment or {})}
+    if from_nothing:
+        await client.start_io(sys.executable, "-m", "merrow_server", "serve", *arguments, env=environment)
+    else:
+        await client.start_tcp("127.0.0.1", forked_server(arguments, environment))
     params = types.InitializeParams(
         capabilities=get_converter().structure(capabilities, types.ClientCapabilities),
         root_uri=folder.as_uri(),
@@ -154,3 +161,6 @@ async def editor_on(
     finally:
         if not client.stopped:
             await asyncio.wait_for(client.shutdown_session(), WAIT)
+        # A server from nothing is waited for by its process, a fork by the end of its connection.
+        if not from_nothing:
+            await asyncio.wait(client._async_tasks, timeout=WAIT)

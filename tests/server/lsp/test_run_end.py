@@ -19,9 +19,11 @@ QUESTION = {"problem": "How many legs has a spider?"}
 
 
 @asynccontextmanager
-async def in_the_middle(folder: Path) -> AsyncIterator[tuple[RunningEditor, OpenAIServer, str, asyncio.Future[Any]]]:
+async def in_the_middle(
+    folder: Path, *, from_nothing: bool = False
+) -> AsyncIterator[tuple[RunningEditor, OpenAIServer, str, asyncio.Future[Any]]]:
     """A run whose first node is finished and whose second waits for its answer."""
-    async with OpenAIServer() as server, editor_on(folder, server) as editor:
+    async with OpenAIServer() as server, editor_on(folder, server, from_nothing=from_nothing) as editor:
         server.script(Reply("It has eight legs."), Hang())
         uri = editor.open(CHAIN)
         answer = editor.begin("merrow.run", uri=uri, inputs=QUESTION)
@@ -82,7 +84,7 @@ async def test_a_run_is_cancelled_with_its_request(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_is_shut_down_ends_its_runs_in_the_journal(tmp_path: Path) -> None:
-    async with in_the_middle(tmp_path) as (editor, server, _, answer):
+    async with in_the_middle(tmp_path, from_nothing=True) as (editor, server, _, answer):
         await asyncio.wait_for(editor.client.shutdown_session(), WAIT)
         await asyncio.wait_for(server.abandoned.wait(), WAIT)
         await asyncio.gather(answer, return_exceptions=True)
@@ -91,7 +93,7 @@ async def test_a_server_that_is_shut_down_ends_its_runs_in_the_journal(tmp_path:
 
 
 async def test_a_server_whose_client_goes_ends_its_runs_in_the_journal(tmp_path: Path) -> None:
-    async with in_the_middle(tmp_path) as (editor, server, _, answer):
+    async with in_the_middle(tmp_path, from_nothing=True) as (editor, server, _, answer):
         process = editor.client._server
         assert process is not None
         assert process.stdin is not None

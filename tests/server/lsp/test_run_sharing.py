@@ -24,7 +24,7 @@ WAIT = 120.0
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
 async def test_a_server_that_is_ended_by_a_signal_ends_its_runs_in_the_journal(tmp_path: Path, number: str) -> None:
-    async with in_the_middle(tmp_path) as (editor, server, _, answer):
+    async with in_the_middle(tmp_path, from_nothing=True) as (editor, server, _, answer):
         process = editor.client._server
         assert process is not None
         process.send_signal(getattr(signal, number))
