@@ -25,7 +25,7 @@ TASK, THOUGHT, POLL = 0.05, 0.25, 0.1
 """Seconds of a task and of a look at the plan; seconds between Flow's looks for tasks that can begin."""
 PLANS = ("chain of 6", "1, then 6, then 1", "3 chains of 4, joined", "6 layers of 4")
 EDITED = "N1"
-"""The task that the look words anew: it has finished by then, and its result comes out as it was, or not."""
+"""The task whose words the look changes. It has finished by then; made again, its result is the same or another one."""
 Parents = Mapping[str, tuple[str, ...]]
 
 
@@ -51,7 +51,7 @@ class Tasks:
 
 
 def parents_of(workflow: Workflow) -> Parents:
-    """Each task's tasks before it."""
+    """The tasks that each task waits for."""
     nodes = [node for node in workflow.graph.nodes if node.kind == "operator"]
     return {
         node.id: tuple(edge.source.id for edge in node.incoming if edge.source.kind == "operator") for node in nodes
@@ -59,7 +59,7 @@ def parents_of(workflow: Workflow) -> Parents:
 
 
 def look_after(workflow: Workflow) -> int:
-    """Half of the tasks: when so many have finished, the plan is looked at, once."""
+    """The plan is looked at once, after this many tasks have finished: half of them."""
     return len(parents_of(workflow)) // 2
 
 

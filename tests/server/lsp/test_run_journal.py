@@ -63,6 +63,7 @@ async def test_runs_are_listed_shown_compared_and_deleted(tmp_path: Path) -> Non
             ("merrow/runs", {"limit": 0}, "`limit`"),
             ("merrow/runs", {"limit": 1001}, "from 1 to 1000"),
             ("merrow/runs", {"limit": "1"}, "`limit`"),
+            ("merrow/runs", {"limit": True}, "`limit`"),
             ("merrow/compareRuns", {"a": second}, "needs `b`"),
             ("merrow/runs", {"uri": 5}, "uri"),
         ):

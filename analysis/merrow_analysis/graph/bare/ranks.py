@@ -1,4 +1,4 @@
-"""Ranks: numbers by which nodes are in the order of their first mention, so that a new node needs no new numbers of others."""
+"""Ranks: numbers that sort nodes in the order of their first mention, with room between them for nodes that come later."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 
 def rank(ranks: list[float], handles: Mapping[str, int], order: Sequence[str], names: Sequence[str]) -> None:
-    """Give the nodes ``names`` ranks between those of the nodes around them in the ``order`` of all; where there is no room left
-    between two, all nodes get new ranks. ``ranks`` are by handle, and are changed.
+    """Give each of the nodes ``names`` a rank between those of its neighbours in ``order``, which lists all nodes. Where there is
+    no room left between two neighbours, all nodes get new ranks. ``ranks`` is indexed by handle and changed in place.
     """
     waiting = set(names)
     last: float | None = None
@@ -38,7 +38,7 @@ def rank(ranks: list[float], handles: Mapping[str, int], order: Sequence[str], n
 def _between(
     ranks: list[float], handles: Mapping[str, int], before: float | None, behind: float | None, names: list[str]
 ) -> bool:
-    """Spread nodes over the ranks between two; False where there are not enough numbers."""
+    """Spread the nodes evenly between two ranks; False where there are not enough numbers between them."""
     low = before if before is not None else (behind - 1 - len(names) if behind is not None else -1.0)
     high = behind if behind is not None else low + 1 + len(names)
     step = (high - low) / (len(names) + 1)

@@ -1,4 +1,6 @@
-"""What the label of an edge says, by what its source gives and its target takes; and whether a Decision decides by itself."""
+"""Reads the label of an edge as ports or a case, by its source's outputs and its target's inputs; and says whether a Decision
+decides by itself.
+"""
 
 from __future__ import annotations
 

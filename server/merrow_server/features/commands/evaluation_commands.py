@@ -26,7 +26,7 @@ from weakref import ref
 from lsprotocol import types
 
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
-from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
+from merrow_server.features.commands.run_journal import text_in, what_to_list
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
@@ -43,8 +43,6 @@ LONGEST_NOTE = 2_000
 """Characters of a note beside a verdict."""
 _VERDICTS = ("good", "bad", None)
 _AGREE = "Evaluate"
-_LISTED = 50
-_MOST = 1_000
 TEXT = (str, "a text")
 FROM_1 = (int, "a whole number from 1")
 _KINDS: dict[str, tuple[type[Any], str]] = {
@@ -84,9 +82,7 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     order, place, title = _resumed(server, asked, said) if "resume" in asked else _new(server, asked, said)
     if asked.get("dryRun", False):
         return await _dry_run(server, order)
-    if server.runs.live and any(
-        live.place.uri == place.uri is not None and live.what == "evaluation" for live in server.runs.live.values()
-    ):
+    if server.runs.works_on(place, "evaluation"):
         raise refused(f"{title.removeprefix('Evaluating ')} is being evaluated already; stop that first.")
 
     async def agree(forecast: dict[str, Any]) -> None:
@@ -107,11 +103,7 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 
 async def evaluations(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The newest evaluations, of one document or of all."""
-    asked = asked_of(arguments)
-    limit = asked.get("limit", _LISTED)
-    if not isinstance(limit, int) or not 1 <= limit <= _MOST:
-        raise InvalidParameters(f"`limit` must be a whole number from 1 to {_MOST}.")
-    name = workflow_in_journal(server, asked, EVALUATIONS)
+    name, limit = what_to_list(server, asked_of(arguments), EVALUATIONS)
     found: list[dict[str, Any]] = await server.runs.ask(lambda session: session.evaluations.list(name, limit))
     return found
 

@@ -33,10 +33,7 @@ def register(server: MerrowServer) -> None:
 async def runs(server: MerrowServer, params: Any) -> list[dict[str, Any]]:
     """The newest runs of the journal, or of one document."""
     asked = params if isinstance(params, dict) else {}
-    limit = _LISTED if asked.get("limit") is None else asked["limit"]
-    if not isinstance(limit, int) or not 1 <= limit <= _MOST:
-        raise InvalidParameters(f"`limit` must be a whole number from 1 to {_MOST}.")
-    name = workflow_in_journal(server, asked, RUNS)
+    name, limit = what_to_list(server, asked, RUNS)
     found, damaged = await server.runs.ask(lambda session: _journal().list_runs(session, name, limit))
     for sentence in damaged:
         server.runs.warn_once(sentence)
@@ -77,6 +74,14 @@ def text_in(params: Any, key: str, method: str) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidParameters(f"{method} needs `{key}`, a text.")
     return value
+
+
+def what_to_list(server: MerrowServer, asked: dict[str, Any], method: str) -> tuple[str | None, int]:
+    """Which workflow of the journal a list is of (None: all), and how long it may be. Raises `InvalidParameters`."""
+    limit = _LISTED if asked.get("limit") is None else asked["limit"]
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= _MOST:
+        raise InvalidParameters(f"`limit` must be a whole number from 1 to {_MOST}.")
+    return workflow_in_journal(server, asked, method), limit
 
 
 def workflow_in_journal(server: MerrowServer, asked: dict[str, Any], method: str) -> str | None:

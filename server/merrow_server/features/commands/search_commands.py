@@ -26,7 +26,7 @@ from lsprotocol import types
 
 from merrow_server.features.commands.evaluation_commands import FROM_1, TEXT, ask_to_agree, checked, said_of, with_data
 from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
-from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
+from merrow_server.features.commands.run_journal import text_in, what_to_list
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.runs import Place, refused
@@ -38,8 +38,6 @@ OPTIMIZE, OPTIMIZATIONS = "merrow.optimize", "merrow.optimizations"
 REPORT, SHOW_BETTER = "merrow.optimizationReport", "merrow.showBetter"
 DELETE = "merrow.deleteOptimization"
 _AGREE = "Search"
-_LISTED = 50
-_MOST = 1_000
 _STRATEGIES = ("guided", "evolve", "climb", "random", "mcts", "gepa")
 _PROPOSERS = ("moves", "model", "both")
 _OBJECTIVES = ("score", "pareto")
@@ -88,8 +86,7 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
         if not server.supports.shows_runs:
             tell(server, f"{forecast['text']}\nNo call was made.", types.MessageType.Info)
         return forecast
-    live = server.runs.live.values()
-    if any(one.place.uri == place.uri is not None and one.what == "search" for one in live):
+    if server.runs.works_on(place, "search"):
         raise refused("A better version of this workflow is being searched for already; stop that first.")
 
     async def agree(forecast: dict[str, Any]) -> None:
@@ -110,11 +107,7 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 
 async def optimizations(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The newest searches, of one document or of all."""
-    asked = asked_of(arguments)
-    limit = asked.get("limit", _LISTED)
-    if not isinstance(limit, int) or not 1 <= limit <= _MOST:
-        raise InvalidParameters(f"`limit` must be a whole number from 1 to {_MOST}.")
-    name = workflow_in_journal(server, asked, OPTIMIZATIONS)
+    name, limit = what_to_list(server, asked_of(arguments), OPTIMIZATIONS)
     found: list[dict[str, Any]] = await server.runs.ask(lambda session: session.searches.list(name, limit))
     return found
 

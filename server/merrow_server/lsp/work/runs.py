@@ -127,6 +127,12 @@ class Runs:
             self.live.pop(order.ticket, None)
             progress.end()
 
+    def works_on(self, place: Place, what: Literal["evaluation", "search"]) -> bool:
+        """Whether the workflow that is open at this place is being evaluated, or searched for a better one."""
+        return place.uri is not None and any(
+            live.place.uri == place.uri and live.what == what for live in self.live.values()
+        )
+
     def ticket(self) -> int:
         """The number of a new run, evaluation or search."""
         return next(self._tickets)
