@@ -33,7 +33,7 @@ def test_a_file_that_is_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     Path("flow.mmd").write_text("mine", "utf-8")
     refused = in_process(capsys, "new", "flow.mmd")
     assert refused.code == 2
-    assert "there already" in refused.err
+    assert "already exists" in refused.err
     assert Path("flow.mmd").read_text("utf-8") == "mine"
 
 
@@ -52,3 +52,30 @@ def test_the_list_names_all(capsys: Capture) -> None:
     assert [one["name"] for one in listed] == sorted(templates())
     text = in_process(capsys, "new", "--list").out
     assert all(one["name"] in text and one["title"] in text for one in listed)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("", "merrow new flow.mmd"),
+        (".", "merrow new flow.mmd"),
+        ("..", "merrow new ../flow.mmd"),
+        ("drafts", "merrow new drafts/flow.mmd"),
+        ("drafts/", "merrow new drafts/flow.mmd"),
+        ("later/", "merrow new later/flow.mmd"),
+        (".mmd", "needs a name of its own"),
+        ("notes.md", "merrow new notes.mmd"),
+        ("my notes.json", "merrow new 'my notes.mmd'"),
+    ],
+)
+def test_names_that_no_workflow_file_can_have_are_refused(
+    name: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("drafts").mkdir()
+    refused = in_process(capsys, "new", name)
+    assert refused.code == 2
+    assert advice in refused.err
+    assert [path.name for path in tmp_path.rglob("*")] == ["drafts"]
+    assert in_process(capsys, "new", "v1.2").code == 0
+    assert Path("v1.2.mmd").exists()

@@ -31,11 +31,12 @@ _SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": ZshComplete, "f
     merrow completion fish > ~/.config/fish/completions/merrow.fish    once
     """,
 )
-@click.argument("shell", type=click.Choice(list(_SHELLS)))
+@click.argument("shell", metavar="SHELL", type=click.Choice(list(_SHELLS)))
 def command(shell: str) -> None:
-    """Print what makes SHELL complete commands, options, files, nodes, inputs, runs, rules and patterns.
+    """Print a script that makes SHELL (bash, zsh or fish) complete commands, options, files, nodes, inputs, runs, rules and
+    patterns.
 
-    Bash must be 4.4 or newer.
+    Bash must be version 4.4 or newer.
     """
     emit(_SHELLS[shell](program, {}, _PROGRAM, COMPLETION).source())
 

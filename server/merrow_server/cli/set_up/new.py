@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from merrow_server.rendering.terminal import echo, emit, style
 
 _DEFAULT = "chain_of_thought"
 _SUFFIXES = (".mmd", ".mermaid")
+# Endings of files that people also keep workflows in or beside, where `.mmd` behind it would surprise them.
+_OTHER_SUFFIXES = (".md", ".markdown", ".py", ".json", ".yaml", ".yml", ".toml", ".txt")
 
 
 @click.command(
@@ -35,7 +38,7 @@ _SUFFIXES = (".mmd", ".mermaid")
     show_default=True,
     help="The pattern to start from.",
 )
-@click.option("--list", "listing", is_flag=True, help="List the patterns there are, and write nothing.")
+@click.option("--list", "listing", is_flag=True, help="List all patterns and write nothing.")
 @click.option(
     "--format",
     "output",
@@ -46,9 +49,9 @@ _SUFFIXES = (".mmd", ".mermaid")
 )
 @click.pass_context
 def command(ctx: click.Context, name: str | None, template: str, listing: bool, output: str) -> None:
-    """Write a workflow file NAME that starts from a known pattern. A file that is there already is never overwritten.
+    """Write a workflow file NAME that starts from a known pattern. An existing file is never overwritten.
 
-    NAME gets the ending .mmd where it has none.
+    .mmd is added to a NAME that does not end with .mmd or .mermaid.
     """
     from merrow_server.templates import templates
 
@@ -63,16 +66,18 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
                 echo(f"{style(f'{one.name:<{width}}', bold=True)}  {one.title}")
         return
     if name is None:
-        raise click.UsageError("Say how the file is to be called, such as `merrow new flow.mmd`.", ctx)
+        raise click.UsageError("Name the new file, such as `merrow new flow.mmd`.", ctx)
     if template not in known:
         from merrow_analysis.suggest import closest
 
         near = closest(template, known)
-        hint = f" Did you mean {near}?" if near else " `merrow new --list` shows all."
+        hint = f" Did you mean {near}?" if near else " `merrow new --list` shows all templates."
         complain(f"There is no template {template}.{hint}")
         ctx.exit(MISUSED)
+    problem = _no_name(name)
     path = Path(name if name.endswith(_SUFFIXES) else f"{name}.mmd")
-    problem = _written(path, known[template].text)
+    if problem is None:
+        problem = _written(path, known[template].text)
     if problem is not None:
         complain(problem)
         ctx.exit(MISUSED)
@@ -80,6 +85,19 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
     echo(f"{path} is written: {known[template].title}.")
     echo(f"Next: merrow check {said}, then merrow run {said} --dry-run")
     ctx.exit(OK)
+
+
+def _no_name(name: str) -> str | None:
+    """Why a workflow file can't be named like this, as a sentence."""
+    if Path(name).name in ("", "..", *_SUFFIXES) or name.endswith(("/", os.sep)) or Path(name).is_dir():
+        return f"A file needs a name of its own: {_example(Path(name) / 'flow.mmd')}"
+    if name.endswith(_OTHER_SUFFIXES):
+        return f"A workflow file ends with .mmd or .mermaid: {_example(Path(name).with_suffix('.mmd'))}"
+    return None
+
+
+def _example(path: Path) -> str:
+    return f"merrow new {shlex.quote(str(path))}"
 
 
 def _written(path: Path, text: str) -> str | None:
@@ -90,7 +108,7 @@ def _written(path: Path, text: str) -> str | None:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
     except FileExistsError:
-        return f"{path} is there already; choose another name."
+        return f"{path} already exists; choose another name."
     except FileNotFoundError:
         return f"{path} can't be written: the folder {path.parent} does not exist. Make it first."
     except (OSError, ValueError) as error:
