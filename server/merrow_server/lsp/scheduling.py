@@ -31,6 +31,11 @@ class Scheduler:
         self._waiting: dict[str, _Waiting] = {}
         self._took: dict[str, float] = {}
 
+    @property
+    def waits(self) -> bool:
+        """Whether a document is yet to be checked."""
+        return bool(self._waiting)
+
     def touch(self, uri: str) -> None:
         """The document changed: check it soon."""
         loop = asyncio.get_running_loop()

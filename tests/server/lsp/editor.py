@@ -270,10 +270,17 @@ class Editor:
     def published(self, uri: str) -> list[Json]:
         """The diagnostics last pushed for a document, once the server is idle."""
         self.run(0.02)
+        self.loop.run_until_complete(asyncio.wait_for(self._all_checked(), 30))
         for message in reversed(self.notifications):
             if message["method"] == "textDocument/publishDiagnostics" and message["params"]["uri"] == uri:
                 return list(message["params"]["diagnostics"])
         return []
+
+    async def _all_checked(self) -> None:
+        # A second change of a document is checked after a pause of twice what the last check took: on a busy machine that
+        # is longer than any pause that a test would choose.
+        while self.server.scheduler.waits:
+            await asyncio.sleep(0.001)
 
     def codes(self, uri: str) -> list[str]:
         """The codes of the diagnostics last pushed."""
