@@ -94,3 +94,13 @@ def test_metadata_of_a_box_is_moved_below_its_end() -> None:
     assert results(text, "MW122") == {"Move it below the end of L": moved}
     shared = text.replace("    end\n", "    end; class A CustomOp\n")
     assert results(shared, "MW122") == {}
+
+
+@pytest.mark.parametrize(
+    ("label", "told"), [('say "hi" now', True), ('"hi" now', False), ("say #quot;hi#quot; now", False)]
+)
+def test_a_double_quote_inside_a_label_without_quotes_is_told_as_one(label: str, told: bool) -> None:
+    found = analyse(f"flowchart TD\n    A[{label}] --> B[So]\n").refusals
+    said = [one.message for one in found if one.message.startswith("A double quote isn't allowed in a label")]
+    assert bool(said) is told
+    assert all("#quot;" in one for one in said)

@@ -218,6 +218,13 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
     if opened or found.type in ("PE", "SQE", "DIAMOND_STOP", "STADIUM_END", "SUBROUTINE_END", "CYLINDER_END"):
         last = opened[-1] if opened else None
         if last is not None:
+            outer = opened[-2] if len(opened) > 1 else None
+            if last.text == '"' and outer is not None and text[outer.start + len(outer.text) : last.start].strip():
+                return (
+                    "bracket-in-label",
+                    "A double quote isn't allowed in a label without quotes:"
+                    " write the whole label in double quotes, and `#quot;` for a quote in it.",
+                )
             return (
                 "bracket-in-label",
                 f"{shown} does not close {last.text}: write {_CLOSERS[last.text]}, or put the label in quotes.",

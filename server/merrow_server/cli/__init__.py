@@ -34,16 +34,16 @@ GROUPS: dict[str, dict[str, str]] = {
         "runs": "List the runs in the journal.",
         "show": "Show one run, evaluation, search or extraction of the journal.",
         "resume": "Continue a run, an evaluation, a search or an extraction that stopped before it finished.",
-        "revise": "Have a run continue as another workflow, with what still holds.",
-        "diff": "Say what a run keeps when its workflow becomes another one.",
-        "cancel": "End a run, an evaluation, a search or an extraction that another process works on.",
+        "revise": "Continue a run as another workflow, and keep what still holds.",
+        "diff": "Show what a run keeps when its workflow becomes another one.",
+        "cancel": "End a run, an evaluation, a search or an extraction that runs in another process.",
         "up": "Serve a workflow on this machine: HTTP, and a tool of the Model Context Protocol.",
-        "costs": "Say what calls to models cost, by day, workflow or model.",
+        "costs": "Show what calls to models cost, by day, workflow or model.",
     },
     "Improve": {
         "optimize": "Search for a better workflow, and test the best one on held-out items.",
         "optimizations": "List the searches in the journal.",
-        "extract": "Draw operators from solved cases, checked, proved and put into a library.",
+        "extract": "Make operators from solved cases, checked, proved and put into a library.",
         "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
         "crossover": "Make safe children of two workflows.",
         "suggest": "Have a model suggest improvements, checked and judged.",
@@ -66,7 +66,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "plan": "Plan a workflow from a task in words: several plans, ranked and judged.",
         "import": "Make a workflow of LangGraph's drawing, of any flowchart, or of a task graph of Flow.",
         "compile": "Make a Python program of a workflow, which runs without Merrow.",
-        "doctor": "Say what is installed, which endpoint is reached, what the sandbox can do.",
+        "doctor": "Show what is installed, which endpoint is reached and what the sandbox can do.",
         "completion": "Print what makes a shell complete merrow's commands, files, nodes and runs.",
         "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
     },
@@ -171,7 +171,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
     merrow explain MW105         what a rule means
     """,
 )
-@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks; goes with every command.")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks; every command takes this option.")
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )

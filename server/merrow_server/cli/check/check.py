@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     shell_complete=words.rules,
     help="Only these rules: codes, names or MW1 for a group.",
 )
-@click.option("--ignore", multiple=True, metavar="RULES", shell_complete=words.rules, help="Not these rules.")
+@click.option("--ignore", multiple=True, metavar="RULES", shell_complete=words.rules, help="Skip these rules.")
 @click.option("--fix", is_flag=True, help="Repair what is safe to repair, and print what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that may change the meaning.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing.")

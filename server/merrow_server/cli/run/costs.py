@@ -41,7 +41,7 @@ _SUMS = ("calls", "prompt_tokens", "completion_tokens", "usd", "unpriced")
 @click.option("--all", "everything", is_flag=True, help="From the first call on.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(by: str, month: str | None, everything: bool, output: str) -> None:
-    """Say what calls to models cost: all runs and evaluations of this user on this machine, also those that
+    """Show what calls to models cost: all runs and evaluations of this user on this machine, also those that
     were deleted since.
 
     Prices are those known when a call was made; calls without a known price are counted separately. The embedded model

@@ -37,7 +37,7 @@ from merrow_server.rendering.terminal import echo, emit
 )
 @click.pass_context
 def command(ctx: click.Context, /, old: str, new: str, finished: str | None, output: str) -> None:
-    """Say what a run of the workflow OLD keeps when it continues as NEW: no model is asked.
+    """Show what a run of the workflow OLD keeps when it continues as NEW: no model is asked.
 
     A finished node keeps its result where it is defined as before and gets the same, from nodes that are kept, in the same
     order. The run itself keeps more: there it counts what a node gets, not where that comes from.

@@ -50,7 +50,7 @@ _LATEST = "\0latest"
     shell_complete=words.inputs,
     help="An input's value; NAME=@file reads a file.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost; call nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be asked and what it may cost; call nothing.")
 @click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
 @click.option(
     "--from",

@@ -39,7 +39,9 @@ from merrow_server.rendering.terminal import echo
     metavar="USD",
     help="Begin no further run once all have cost this many US dollars.",
 )
-@click.option("--most-runs", type=click.IntRange(min=1), default=16, show_default=True, help="Runs at the same time.")
+@click.option(
+    "--most-runs", type=click.IntRange(min=1), default=16, show_default=True, help="Most runs at the same time."
+)
 @click.option(
     "--grace",
     type=click.FloatRange(min=0, max=86_400),

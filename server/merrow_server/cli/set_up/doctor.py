@@ -24,7 +24,7 @@ from merrow_server.rendering.terminal import echo, emit, style
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
 def command(ctx: click.Context, base_url: str | None, output: str) -> None:
-    """Say what is installed, which model endpoint is used and whether it answers, where runs are kept, and what isolates
+    """Show what is installed, which model endpoint is used and whether it answers, where runs are kept, and what isolates
     generated code on this machine. No model is called.
 
     The exit code is 1 when something that a run needs is missing.
