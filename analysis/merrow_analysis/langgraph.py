@@ -17,6 +17,7 @@ from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode
 
 START, END = "__start__", "__end__"
 _MARKUP_BELOW = re.compile(r"<hr\b.*", re.IGNORECASE | re.DOTALL)
+_STOP = re.compile(r"__interrupt\s*=\s*(before|after)(?:\s*,\s*(before|after))?")
 _LABEL_ESCAPES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": "<br/>"}
 
 
@@ -36,6 +37,17 @@ def plain_steps(flow: Flow) -> str:
         return direct
     joined = "".join(f"{line}\n" for line in _lines(flow, _Names(flow), joined=True))
     return joined if analyse(joined).is_valid else direct
+
+
+def notes(flow: Flow) -> list[str]:
+    """Sentences on what a drawing of LangGraph says and the workflow made of it does not do."""
+    found: list[str] = []
+    for node in flow.nodes.values():
+        stop = None if node.label is None else _STOP.search(node.label.text)
+        if stop is not None:
+            when = " and ".join(dict.fromkeys(word for word in stop.groups() if word))
+            found.append(f"LangGraph stops {when} {_said(node)} for a person; the workflow does not.")
+    return found
 
 
 class _Names:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from merrow_analysis.check import analyse
 from merrow_analysis.edits.front_entries import declare_workflow
-from merrow_analysis.langgraph import is_langgraph, plain_steps
+from merrow_analysis.langgraph import is_langgraph, notes, plain_steps
 from merrow_analysis.rules.drawn.write_out import write_out
 from merrow_analysis.text import apply_edits, split_lines
 from merrow_optimizer.planning.writing import workflow_text
@@ -54,8 +55,7 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
         from merrow_server.importing import imported
 
         found = imported(Path(file))
-        for note in found.notes:
-            echo(f"{style('Note:', fg='yellow')} {visible(note)}", err=True)
+        _tell(found.notes)
         if found.called and output is None:
             raise InputError(f"{file} calls other workflows, which get files of their own: name the file with -o.")
         text = found.text
@@ -82,6 +82,11 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
         ctx.exit(NOT_WELL)
 
 
+def _tell(sentences: Iterable[str]) -> None:
+    for note in sentences:
+        echo(f"{style('Note:', fg='yellow')} {visible(note)}", err=True)
+
+
 def _planned(file: str) -> str:
     """The workflow of a task graph. Raises `InputError` where it is none."""
     found = open_plans(file)
@@ -90,8 +95,7 @@ def _planned(file: str) -> str:
     (plan,) = found.plans
     if plan.graph is None:
         raise InputError(f"{file} can't be imported. {' '.join(plan.problems)}")
-    for note in plan.notes:
-        echo(f"{style('Note:', fg='yellow')} {visible(note)}", err=True)
+    _tell(plan.notes)
     return workflow_text(plan.graph, found.task or "Do the tasks of the plan.")
 
 
@@ -109,6 +113,7 @@ def _workflow(opened: Opened) -> str:
     if not analysis.flow.chart.nodes:
         raise InputError(f"{name} can't be imported: it has no nodes.")
     if is_langgraph(analysis.flow):
+        _tell(notes(analysis.flow))
         return plain_steps(analysis.flow)
     edit = declare_workflow(analysis.diagram.front_matter)
     if edit is None:
