@@ -108,6 +108,33 @@ def test_names_are_words_and_metadata_of_nodes_is_left_out(capsys: Any) -> None:
     assert 'subgraph team["team"]' in out
 
 
+@pytest.mark.parametrize("again", [(), ("generate -.-> generate",)], ids=["once", "and to itself"])
+def test_a_cycle_that_is_entered_at_two_nodes_gets_the_box_of_a_loop(again: tuple[str, ...], capsys: Any) -> None:
+    edges = [
+        "__start__ --> grade",
+        "grade -.-> generate",
+        "grade -.-> search",
+        "search --> generate",
+        "generate -.-> __end__",
+        *again,
+        "generate -.-> search",
+    ]
+    write("graph.mmd", drawn("search grade generate", edges))
+    done = in_process(capsys, "import", "graph.mmd")
+    assert (done.code, done.err) == (0, "")
+    analysis = analyse(done.out)
+    assert analysis.errors == []
+    assert '["Loop (max: 3)"]' in done.out
+    joins = {(edge.source.id, edge.target.id) for edge in analysis.flow.edges}
+    expected = {
+        ("grade_next", "generate"),
+        ("grade_next", "search"),
+        ("search", "generate"),
+        ("generate_next", "search"),
+    }
+    assert expected | {("generate_next", "generate") for _ in again} <= joins
+
+
 @pytest.mark.parametrize(
     ("written", "said"),
     [

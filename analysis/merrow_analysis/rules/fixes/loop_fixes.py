@@ -53,8 +53,10 @@ def _loop_around(
         return []
     graph = context.graph
     knot = read_knot(graph.core, component, marked)
-    if knot is None and last is not None and not marked:
-        knot = read_knot(graph.core, component, (last,))
+    if last is not None and not marked:
+        # One arrow that leads back, else all of the node that it leaves: a diamond that chooses how far back to go.
+        knot = knot or read_knot(graph.core, component, (last,))
+        knot = knot or read_knot(graph.core, component, graph.core.out_of(last.source))
     if knot is None:
         return []
     edits = _words(graph, knot, marked)
