@@ -54,9 +54,10 @@ def _loop_around(
     graph = context.graph
     knot = read_knot(graph.core, component, marked)
     if last is not None and not marked:
-        # One arrow that leads back, else all of the node that it leaves: a diamond that chooses how far back to go.
         knot = knot or read_knot(graph.core, component, (last,))
-        knot = knot or read_knot(graph.core, component, graph.core.out_of(last.source))
+        if knot is None and graph.by_id[last.source].kind == "decision":
+            # A diamond chooses how far back to go; it is clear then that all of its arrows lead back.
+            knot = read_knot(graph.core, component, graph.core.out_of(last.source))
     if knot is None:
         return []
     edits = _words(graph, knot, marked)
