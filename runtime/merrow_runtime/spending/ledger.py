@@ -20,6 +20,7 @@ from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.spending_limits import MinuteLimits
 from merrow_runtime.store.location import private_file, state_folder
 from merrow_runtime.store.rows import storable
+from merrow_runtime.store.writer import PATIENCE, execute_patiently
 from merrow_runtime.usage import Usage
 
 FILE = "spending.sqlite"
@@ -82,9 +83,10 @@ class Ledger:
         self._users = 0
         private_file(path)
         try:
-            self._database = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+            self._database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            execute_patiently(self._database, "PRAGMA journal_mode = WAL")
             # A crash of the machine may lose the last writes, never the file.
-            self._database.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" + _TABLES)
+            self._database.executescript("PRAGMA synchronous = NORMAL;" + _TABLES)
         except sqlite3.Error as problem:
             raise self._failure(problem) from problem
 

@@ -8,7 +8,7 @@ import time
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import lease, packing
 from merrow_runtime.store.schema import HOLDERS, OLDEST, STEPS, TABLES, VERSION, statements
-from merrow_runtime.store.writer import BUSY, PATIENCE, explained, in_transaction
+from merrow_runtime.store.writer import BUSY, PATIENCE, execute_patiently, explained, in_transaction
 
 _LOOK = 0.1
 """Seconds between two looks at whether an older Merrow still works on a run."""
@@ -23,7 +23,7 @@ def connect(path: str) -> sqlite3.Connection:
         database.execute("PRAGMA foreign_keys = ON")
         if database.execute("PRAGMA user_version").fetchone()[0] == 0:
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        database.execute("PRAGMA journal_mode = WAL")
+        execute_patiently(database, "PRAGMA journal_mode = WAL")
         # A committed row survives the death of the process; after a loss of power the last ones may be gone, none half.
         database.execute("PRAGMA synchronous = NORMAL")
         # Keys of answers are spread over their index: a large cache uses more than the usual 2 MB.

@@ -24,6 +24,9 @@ PATIENCE = 10.0
 BUSY = 0.02
 """Seconds of that which are spent at a time; the event loop continues in between."""
 
+_PAUSE = 0.001
+"""Seconds between two tries of a statement while another program holds the file."""
+
 Statement = tuple[str, Sequence[Any]]
 
 
@@ -166,7 +169,7 @@ def in_transaction(
     try:
         if database.in_transaction:  # of `Writer.begin_reading`
             database.execute("COMMIT")
-        _begin(database, patience)
+        execute_patiently(database, "BEGIN IMMEDIATE", patience)
         try:
             result = work(database)
             database.execute("COMMIT")
@@ -179,15 +182,20 @@ def in_transaction(
     return result
 
 
-def _begin(database: sqlite3.Connection, patience: float) -> None:
+def execute_patiently(database: sqlite3.Connection, statement: str, patience: float = PATIENCE) -> None:
+    """Execute ``statement``, trying for up to ``patience`` seconds where another program holds the file. Raises ``sqlite3.Error``.
+
+    SQLite's own timeout is not enough: where a lock that is held already has to grow, as when two programs turn on WAL in a
+    new file at the same time, SQLite gives up at once.
+    """
     end = time.monotonic() + patience
     while True:
         try:
-            database.execute("BEGIN IMMEDIATE")
+            database.execute(statement)
         except sqlite3.OperationalError as problem:
-            # SQLite has waited for `BUSY` seconds already.
             if not _is_busy(problem) or time.monotonic() >= end:
                 raise
+            time.sleep(_PAUSE)
         else:
             return
 
