@@ -183,7 +183,7 @@ def in_transaction(
 
 
 def execute_patiently(database: sqlite3.Connection, statement: str, patience: float = PATIENCE) -> None:
-    """Execute ``statement``, trying for up to ``patience`` seconds where another program holds the file. Raises ``sqlite3.Error``.
+    """Execute ``statement``, for up to ``patience`` seconds while another program holds the file. Raises ``sqlite3.Error``.
 
     SQLite's own timeout is not enough: where a lock that is held already has to grow, as when two programs turn on WAL in a
     new file at the same time, SQLite gives up at once.
