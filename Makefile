@@ -27,7 +27,8 @@ NPM := $(foreach folder,$(NPM_FOLDERS),$(call npm_stamp,$(folder)))
 PARALLEL := -k -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # How many processes run the tests: one for each core.
 WORKERS ?= auto
-PYTEST := pytest -q -n $(WORKERS) --dist worksteal
+# A test that fails is tried once more; what then passes is listed as RERUN, and wants looking into.
+PYTEST := pytest -q -n $(WORKERS) --dist worksteal --reruns 1 -raR
 REQUIRED := MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1
 
 .PHONY: help demo setup node_modules workbench-setup test parts lint types contracts unit extension extension-checks vsix
