@@ -27,6 +27,7 @@ const QUIET = {
   'files.simpleDialog.enable': true,
   'editor.accessibilitySupport': 'off',
   'editor.minimap.enabled': false,
+  'editor.cursorBlinking': 'solid',
 };
 const STARTS_WITHIN = 60_000;
 

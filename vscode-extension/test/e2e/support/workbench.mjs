@@ -36,7 +36,8 @@ export async function closeBrowser() {
 export class Workbench {
   /** Open a page on a server. `payload`: for the workbench's own channel; `before`: called with the page before it loads. */
   static async open(server, { payload = [], before, viewport = { width: 1280, height: 800 }, colorScheme = 'dark' } = {}) {
-    const context = await (await launched()).newContext({ viewport, colorScheme });
+    // Nothing moves: without a graphics card, each frame of an animation takes the time of those who wait for the tests.
+    const context = await (await launched()).newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.url });
     const page = await context.newPage();
     const workbench = new Workbench(server, context, page);
