@@ -20,6 +20,7 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.liveness_fixes import filled, let_run, one_value, second_voice
 from merrow_analysis.rules.path_rules import told_dead_ends
+from merrow_analysis.rules.port_rules import without_value
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
 from merrow_analysis.rules.word_rules import misplaced_causes
@@ -225,13 +226,12 @@ def _skipped(context: GraphContext, combinations: Combinations) -> Iterator[Diag
     for node in outputs:
         choices = cases.failing(combinations.runs(node))
         if choices is not None:
-            yield _left_empty(
-                context,
-                node,
-                combinations,
-                choices,
-                [*(told if behind[node.index] else ()), *((inside[node.id],) if node.id in inside else ())],
-            )
+            because = [
+                *(told if behind[node.index] else ()),
+                *((inside[node.id],) if node.id in inside else ()),
+                *(cause for edge in node.incoming for cause in without_value(edge)),
+            ]
+            yield _left_empty(context, node, combinations, choices, because)
 
 
 def _left_empty(

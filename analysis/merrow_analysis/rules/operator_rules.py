@@ -123,7 +123,7 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
 
 def _typed(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Iterator[Fix]:
     """Write the type that was probably meant, or say no type."""
-    if problem.misspelled is not None:
+    if problem.misspelled is not None and problem.misspelled.near is not None:
         yield from rename_in_value(node, problem.key, problem.misspelled.word, problem.misspelled.near)
     written = node.resolution.parameters[problem.key].value
     if isinstance(written, str):
