@@ -16,9 +16,11 @@ from merrow_analysis.graph.liveness.live_nodes import Chosen, spread
 from merrow_analysis.graph.liveness.plan import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.together import fed_at_once, voices_alone
+from merrow_analysis.rules.box_kinds import led_to_boxes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.liveness_fixes import filled, let_run, one_value, second_voice
+from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.path_rules import told_dead_ends
 from merrow_analysis.rules.port_rules import without_value
 from merrow_analysis.rules.registry import Family, Flags, Scope
@@ -157,6 +159,10 @@ def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Co
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
     causes = misplaced_causes(context)
     because = [cause for one in (other, edge) for cause in causes.get(one.record, ())]
+    if node.implied:
+        because += [
+            cause for one in (other, edge) for cause in led_to_boxes(graph, one.source, UNKNOWN_OPERATOR, out=True)
+        ]
     fixes = one_value(context, PORT_FED_TWICE, other, edge, port)
     return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because, fixes=fixes)
 

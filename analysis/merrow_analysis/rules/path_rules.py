@@ -292,7 +292,8 @@ def _box_of(graph: TypedGraph, circle: Sequence[int]) -> Composite | None:
     """The innermost composite that holds all nodes of a cycle."""
     chains = [graph.composites.around(graph.node(index).id) for index in circle] if graph.composites else []
     held = next((box for box in chains[0] if all(box in chain for chain in chains)), None) if chains else None
-    return None if held is None else graph.composites.boxes[held]
+    box = None if held is None else graph.composites.boxes[held]
+    return None if box is None or box.implied else box
 
 
 def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:

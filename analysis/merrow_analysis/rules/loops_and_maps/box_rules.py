@@ -319,6 +319,8 @@ def _idle(
 
 
 def _never_over(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
+    if edge.implied:
+        return
     combinations = context.graph.combinations
     box = edge.left[0]
     loop = combinations.loops.get(box)
