@@ -9,7 +9,6 @@ from itertools import combinations as pairs
 from merrow_analysis.definitions.types import list_of
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST
-from merrow_analysis.graph.levels import Apart, taken_apart
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import Placement
@@ -17,7 +16,7 @@ from merrow_analysis.graph.placing.type_variables import takes_again
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.box_kinds import led_to_boxes
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.box_fixes import give_list, one_list
+from merrow_analysis.rules.fixes.box_fixes import give_list, one_list, other_word
 from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.fix_context import asked
@@ -78,7 +77,7 @@ def _two_lists(context: GraphContext, box: str, edges: list[TypedEdge]) -> Itera
     first = edges[0]
     for edge in edges:
         several = _brings_several(edge)
-        same = edge.source is first.source and _apart(context.graph, edge)[:2] == _apart(context.graph, first)[:2]
+        same = edge.source is first.source and _root(edge) == _root(first)
         if same and not several:
             continue
         one, other = _list_of(first), _list_of(edge)
@@ -106,9 +105,9 @@ def _brings_several(edge: TypedEdge) -> bool:
     )
 
 
-def _apart(graph: TypedGraph, edge: TypedEdge) -> Apart:
-    """What an edge with ``each`` takes apart."""
-    return taken_apart(graph.core, edge.record, edge.source.placement.signature, edge.placed.label, graph.types)
+def _root(edge: TypedEdge) -> object:
+    """The list that an edge takes apart: fields of its items are of one length."""
+    return edge.apart and (edge.apart.output, edge.apart.path)
 
 
 def _list_of(edge: TypedEdge) -> str:
@@ -118,9 +117,17 @@ def _list_of(edge: TypedEdge) -> str:
 
 def _no_list(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
     """An `each` edge that brings something else than a list."""
-    apart = _apart(context.graph, edge)
+    apart = edge.apart
+    if apart is None or apart.type is None or apart.is_list:
+        return
     given = apart.type
-    if given is None or apart.is_list:
+    if apart.path:
+        message = (
+            f"`each` takes a list apart, but `{'.'.join(apart.path)}` of {edge.source.id} is {given}, which is not a list; name "
+            "a field that is one, or remove `each`."
+        )
+        without = other_word(context, TYPE_MISMATCH, edge, EACH, None)
+        yield report(TYPE_MISMATCH, part_range(edge, EACH), message, fixes=without)
         return
     message = f"`each` takes a list apart, but {edge.source.id} gives {given}, which is not a list"
     spec = edge.source.spec
