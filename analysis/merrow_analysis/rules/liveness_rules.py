@@ -253,7 +253,7 @@ def _left_empty(
         Related(edge.flow.range, f"{graph.node(index).id} chooses `{edge.case_label}` here")
         for index, case in chosen.items()
         for edge in graph.node(index).ways
-        if edge.case == case
+        if edge.case == case and not edge.implied
     ]
     loop = _run_out(graph, node, combinations, choices)
     if loop is None:

@@ -130,6 +130,12 @@ async def test_too_many_items_or_too_few(title: str, items: list[str], sentence:
     assert done.result.error == sentence
 
 
+async def test_as_many_items_as_there_may_be_are_taken() -> None:
+    done = await ran(mapped("Map (max: 3, min: 3)"), says(LIST=[list("abc")], WORK=doubled))
+    assert done.asked.count("WORK") == 3
+    assert done.result.outputs
+
+
 async def test_an_empty_list_gives_empty_lists() -> None:
     done = await ran(mapped("Map (min: 0)"), says(LIST=[[]]))
     assert done.result.outputs == {"RETURN": "ALL"}
