@@ -125,3 +125,20 @@ def test_a_field_is_not_vouched_for_by_what_its_node_returns() -> None:
     [found] = [one for one in diagnose(text) if one.code == "MW206"]
     assert "returns:" not in found.message
     assert not [one for one in found.fixes if "returns" in one.title]
+
+
+@pytest.mark.parametrize(("read", "skips"), [("R.result", "R"), ("R.result", "W"), ("J.score", "J")])
+def test_what_a_failure_skips_is_not_read_after_every_turn(read: str, skips: str) -> None:
+    front = "workflow:\n  types: {Rating: {score: Number}}"
+    key = "until" if read.startswith("R") else "best"
+    boxes = [
+        f'subgraph L["Loop (max: 3, {key}: {read})"]',
+        'W["Custom (prompt: w)"]:::CustomOp',
+        'R["Review"]:::ReviewOp',
+        'J["Custom (prompt: j, returns: Rating)"]:::CustomOp',
+        "end",
+    ]
+    edges = [*FED, "W -->|input| J", "R -.->|again:feedback:input| W", "J -.->|again:input| W", "W --> RETURN"]
+    assert told(workflow(*boxes, *edges, front=front)) == []
+    found = told(workflow(*boxes, *edges, f"{skips}@{{ on_error: skip }}", front=front))
+    assert ("MW225", read) in found
