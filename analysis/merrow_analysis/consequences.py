@@ -26,20 +26,25 @@ _WEIGHT = {Severity.ERROR: 2, Severity.WARNING: 1, Severity.HINT: 0}
 def unexplained(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
     """The findings without consequences of others among them that are at least as severe.
 
-    A finding stands before its consequences.
+    A finding that is a consequence itself stands before its own consequences; any other may stand anywhere.
     """
     if not any(diagnostic.because for diagnostic in diagnostics):
         return list(diagnostics)
     told: dict[Cause, int] = {}
-    kept: list[Diagnostic] = []
-    for diagnostic in diagnostics:
+    left_out: set[int] = set()
+    numbered = list(enumerate(diagnostics))
+    for number, diagnostic in sorted(numbered, key=lambda one: bool(one[1].because)):
         weight = _WEIGHT[diagnostic.severity]
         if any(told.get(cause, -1) >= weight for cause in diagnostic.because):
+            left_out.add(number)
             continue
         place = Cause(diagnostic.code, diagnostic.range)
         told[place] = max(told.get(place, 0), weight)
-        kept.append(diagnostic._replace(because=()) if diagnostic.because else diagnostic)
-    return kept
+    return [
+        diagnostic._replace(because=()) if diagnostic.because else diagnostic
+        for number, diagnostic in numbered
+        if number not in left_out
+    ]
 
 
 def explained_by_syntax(

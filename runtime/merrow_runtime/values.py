@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 Value: TypeAlias = "str | bool | int | float | list[Value] | dict[str, Value] | None"
@@ -30,6 +30,18 @@ def part_of(value: Value, keys: Iterable[str]) -> Value:
             raise KeyError(key)
         value = value[key]
     return value
+
+
+def list_apart(value: Value, keys: Sequence[str]) -> tuple[Value, Sequence[str]]:
+    """The first list on the way that ``keys`` lead, and the keys that lead on in each of its items; the value itself where
+    there is none.
+    """
+    inner = value
+    for count, key in enumerate(keys):
+        if not isinstance(inner, dict):
+            return inner, keys[count:]
+        inner = inner.get(key)
+    return inner, ()
 
 
 def output_at(outputs: Mapping[str, Value], name: str) -> Value:

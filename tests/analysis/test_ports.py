@@ -81,7 +81,7 @@ def test_returns_is_a_promise_that_is_counted() -> None:
     ("lines", "code", "place"),
     [
         (("V[Programmer]", "A -->|problm| V", "PROBLEM -->|analysis| V"), "MW201", "problm"),
-        (("V[Programmer]", "PROBLEM -->|problem| V", "A -->|nope:analysis| V"), "MW207", "nope:analysis"),
+        (("V[Programmer]", "PROBLEM -->|problem| V", "A -->|nope:analysis| V"), "MW207", "nope"),
         (("V[Programmer]", "A -->|problem| V"), "MW206", "problem"),
         (("V[Programmer]", "A -->|analysis| V"), "MW204", "V"),
         (("V[Format]", "A --> V", "PROBLEM -->|problem| V", "A -->|solution| V"), "MW205", "-->|solution|"),

@@ -128,7 +128,7 @@ DEFECTS = [
         _END,
         _END + 'HINT["Custom<br/>(role: hint)"]\nPROBLEM -->|input| HINT\nHINT -->|again:input| WRITE\n',
         "MW118",
-        "again:input",
+        "again",
     ),
     Defect(
         "again to outside",
@@ -136,7 +136,7 @@ DEFECTS = [
         "CHECK -->|yes| RETURN",
         'LOG["Custom<br/>(role: log)"]\nWRITE -->|again:input| LOG\nCHECK -->|yes:input| LOG\nLOG --> RETURN',
         "MW118",
-        "again:input",
+        "again",
     ),
     Defect(
         "again in no box",
@@ -144,34 +144,28 @@ DEFECTS = [
         "DRAFT -->|solution| FIRST",
         "DRAFT -->|solution| FIRST\nDRAFT -->|again:input| DRAFT",
         "MW118",
-        "again:input",
+        "again",
         "DRAFT -->|again",
     ),
-    Defect(
-        "over inside", REFINE, _END, _END + "REVIEW -->|over:feedback:input| WRITE\n", "MW118", "over:feedback:input"
-    ),
+    Defect("over inside", REFINE, _END, _END + "REVIEW -->|over:feedback:input| WRITE\n", "MW118", "over"),
     Defect(
         "over out of a Map",
         MAP,
         "ASIDE -->|input| JOIN",
         "ASIDE -->|input| JOIN\nWORK -->|over:input| JOIN",
         "MW118",
-        "over:input",
+        "over",
     ),
-    Defect("over from no Loop", MAP, "ASIDE -->|input| JOIN", "ASIDE -->|over:input| JOIN", "MW118", "over:input"),
-    Defect(
-        "each into no Map", MAP, "ASIDE -->|input| JOIN", "ASIDE -->|each:input| JOIN", "MW118", "each:input", "ASIDE"
-    ),
-    Defect(
-        "each within a Map", MAP, "WORK -->|solution| RATE", "WORK -->|each:solution| RATE", "MW118", "each:solution"
-    ),
+    Defect("over from no Loop", MAP, "ASIDE -->|input| JOIN", "ASIDE -->|over:input| JOIN", "MW118", "over"),
+    Defect("each into no Map", MAP, "ASIDE -->|input| JOIN", "ASIDE -->|each:input| JOIN", "MW118", "each", "ASIDE"),
+    Defect("each within a Map", MAP, "WORK -->|solution| RATE", "WORK -->|each:solution| RATE", "MW118", "each"),
     Defect(
         "first where nothing comes again",
         REFINE,
         "PROBLEM -->|problem| REVIEW",
         "PROBLEM -->|first:problem| REVIEW",
         "MW118",
-        "first:problem",
+        "first",
     ),
     Defect(
         "first at another port",
@@ -179,7 +173,7 @@ DEFECTS = [
         "PROBLEM -->|problem| REVISE & JUDGE",
         "PROBLEM -->|problem| JUDGE\nPROBLEM -->|first:problem| REVISE",
         "MW118",
-        "first:problem",
+        "first",
     ),
     Defect(
         "first inside",
@@ -187,7 +181,7 @@ DEFECTS = [
         "WRITE -->|solution| REVIEW",
         "WRITE -->|first:solution| REVIEW",
         "MW118",
-        "first:solution",
+        "first",
     ),
     Defect(
         "a case with again outside",
@@ -195,7 +189,7 @@ DEFECTS = [
         "FINE -->|no:input| ASIDE",
         "FINE -->|no:again:input| ASIDE",
         "MW118",
-        "no:again:input",
+        "again",
     ),
     # Borders
     Defect(
@@ -259,10 +253,10 @@ DEFECTS = [
         "OTHER[\"Custom<br/>(role: two, returns: 'list[Text]')\"]\nPROBLEM -->|input| OTHER\n"
         "OTHER -->|each:input| WORK\nSPLIT -->|each:input| WORK",
         "MW222",
-        "each:input",
+        "each",
         "SPLIT -->",
     ),
-    Defect("each of no list", MAP, "(role: split, returns: 'list[Text]')", "(role: split)", "MW206", "each:input"),
+    Defect("each of no list", MAP, "(role: split, returns: 'list[Text]')", "(role: split)", "MW206", "each"),
     # What comes again
     Defect(
         "again of the wrong type",
@@ -286,7 +280,7 @@ DEFECTS = [
         "REVIEW -.->|again:feedback:input| WRITE",
         "REVIEW -.->|again:feedback:inptu| WRITE",
         "MW201",
-        "again:feedback:inptu",
+        "inptu",
     ),
     Defect(
         "again of an unknown output",
@@ -294,7 +288,7 @@ DEFECTS = [
         "REVIEW -.->|again:feedback:input| WRITE",
         "REVIEW -.->|again:fedback:input| WRITE",
         "MW207",
-        "again:fedback:input",
+        "fedback",
     ),
     Defect(
         "a port fed by again alone",
@@ -346,7 +340,7 @@ DEFECTS = [
         "OUTLINE -->|solutions| VOTE",
         "OUTLINE -->|first:solutions| VOTE",
         "MW105",
-        "first:solutions",
+        "first",
     ),
     # Ways out
     Defect("empty when the turns run out", REFINE, _END, "", "MW216", "RETURN", "RETURN(["),
@@ -396,7 +390,7 @@ DEFECTS = [
         "REFINE",
         "subgraph",
     ),
-    Defect("over that is never taken", REFINE, _END, _END + "CHECK -->|yes:over| RETURN\n", "MW125", "yes:over"),
+    Defect("over that is never taken", REFINE, _END, _END + "CHECK -->|yes:over| RETURN\n", "MW125", "over"),
     # Boxes
     Defect(
         "a box without an id", MAP, 'subgraph ITEMS["Map (max: 9)"]', 'subgraph "Map (max: 9)"', "MW126", "Map (max: 9)"
@@ -409,7 +403,6 @@ DEFECTS = [
         'subgraph TALK["Loop (max: 2)"]\nWORK\nJOIN["Custom<br/>(role: join)"]\nJOIN -.->|again:input| JOIN\nend',
         "MW126",
         "WORK",
-        "WORK[",
     ),
     Defect("an unknown key", REFINE, "max: 4", "mx: 4", "MW304", "mx"),
     Defect("a key of a Map", REFINE, "max: 4", "max: 4, parallel: 2", "MW304", "parallel"),

@@ -234,3 +234,21 @@ def test_an_arrow_back_that_makes_no_loop_is_not_written_out() -> None:
     text = f"{FRONT}flowchart TD\n    S --> A[Draft] --> B[Review]\n    S[Plan] --> B\n    B --> A\n    B --> E[Send]\n"
     [hint] = [one for one in analyse(text).diagnostics if one.code == "MW313"]
     assert hint.fixes == ()
+
+
+@pytest.mark.parametrize("slip", ["Polsh_it", "polish_it"])
+def test_a_bare_id_that_is_nearly_another_one_is_a_slip(slip: str) -> None:
+    text = f"{FRONT}flowchart TD\n    Polish_it[Polish the text] --> Send\n    Write --> {slip} --> Send\n"
+    [found] = analyse(text).errors
+    assert found.code == "MW104"
+    assert "write Polish_it" in found.message
+    assert apply_edits(text, next(iter(found.fixes)).edits) == text.replace(slip, "Polish_it")
+
+
+def test_numbered_bare_ids_are_steps_of_their_own() -> None:
+    assert analyse(f"{FRONT}flowchart TD\n    Draft1[Write one draft] --> Draft2 --> Draft3\n").errors == []
+
+
+def test_the_id_of_a_group_is_no_step() -> None:
+    text = f"{FRONT}flowchart TD\n    subgraph Team\n    Write --> Check\n    end\n    Plan --> Team\n"
+    assert [one.code for one in analyse(text).errors] == ["MW104"]

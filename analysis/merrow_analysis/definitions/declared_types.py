@@ -131,7 +131,7 @@ def _add_kinds(pending: dict[str, str], parents: dict[str, Type | None], problem
                 hint = "a type is a kind of a named one, not of a list."
             last = next(reversed(path))
             message = f"Type `{last}` is declared as a kind of `{current}`, which is not a type; {hint}"
-            misspelled = None if near is None or item_of(current) is not None else Misspelled(current, near)
+            misspelled = None if item_of(current) is not None else Misspelled(current, near)
             problems.append(DefinitionProblem(("types", last), message, misspelled))
             parents[last] = TEXT
         for made in reversed(path):

@@ -8,7 +8,7 @@ for it everywhere (a ``str``), so types can be compared, stored and shown as the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -57,10 +57,10 @@ _MOST_LISTED = 20
 
 @dataclass(frozen=True, slots=True)
 class Misspelled:
-    """A word in a definition, and the one that was probably meant."""
+    """A word in a definition that names nothing, and the one that was probably meant, if any."""
 
     word: str
-    near: str
+    near: str | None
 
 
 class TypeExpressionError(ValueError):
@@ -168,8 +168,7 @@ class TypeTable:
         if inner not in self.parents and not (variables and is_variable(inner)):
             near = closest(inner, self.parents)
             hint = f"did you mean `{near}`?" if near else f"{self._some()}."
-            misspelled = None if near is None else Misspelled(inner, near)
-            raise TypeExpressionError(f"There is no type `{inner}`; {hint}", misspelled)
+            raise TypeExpressionError(f"There is no type `{inner}`; {hint}", Misspelled(inner, near))
         return "list[" * depth + inner + "]" * depth
 
     def _some(self) -> str:
@@ -201,6 +200,28 @@ class TypeTable:
             fields = None if found is None else self.fields_of(found)
             found = None if fields is None else fields.get(name)
         return found
+
+    def keys_to_list(self, type_: Type, keys: Sequence[str]) -> int | None:
+        """How many of the ``keys`` of a path of fields lead to the first list on it, of whose items the rest are fields; None
+        where no list is on the path.
+        """
+        at: Type | None = type_
+        for count, key in enumerate(keys):
+            if at is None or item_of(at) is not None:
+                return None if at is None else count
+            at = self.field_at(at, key)
+        return None if at is None or item_of(at) is None else len(keys)
+
+    def field_of_items(self, type_: Type, keys: Sequence[str]) -> Type | None:
+        """What a path of fields leads to where the first list on it is taken apart; None where no list is on it, and where
+        the items have no such field.
+        """
+        count = self.keys_to_list(type_, keys)
+        if count is None:
+            return None
+        items = self.field_at(type_, ".".join(keys[:count])) if count else type_
+        item = None if items is None else item_of(items)
+        return item if item is None or count == len(keys) else self.field_at(item, ".".join(keys[count:]))
 
     def ancestors(self, type_: Type) -> list[Type]:
         """A named type, what it is a kind of, and so on up to `ANY`."""

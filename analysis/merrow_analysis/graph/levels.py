@@ -8,6 +8,7 @@ from merrow_analysis.definitions.types import Type, TypeTable, item_of, list_of
 from merrow_analysis.graph.boxes.words import EACH
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placing.arrived import with_fields
+from merrow_analysis.graph.placing.notation import EdgeLabel
 from merrow_analysis.graph.placing.placement import Passed, Signature
 from merrow_analysis.graph.records import EdgeRecord
 
@@ -38,6 +39,10 @@ def carried(signature: Signature, level: Levels, types: TypeTable) -> Signature:
     """What a node gives, as it arrives over an edge. The items of a list of records have their fields."""
     if level is LEVEL:
         return signature
+    if level.lowered:
+        signature = signature._replace(
+            apart=carried(signature, Levels(level.raised), types) if level.raised else signature
+        )
     arriving = signature._replace(
         outputs=tuple([(name, _at(type_, level)) for name, type_ in signature.outputs]),
         kinds=tuple([(name, at) for name, kind in signature.kinds if (at := _at(kind, level)) is not None]),
@@ -45,6 +50,37 @@ def carried(signature: Signature, level: Levels, types: TypeTable) -> Signature:
         passes=None if signature.passes is None else tuple([_passed_at(passed, level) for passed in signature.passes]),
     )
     return with_fields(arriving, types) if level.lowered and not signature.fields else arriving
+
+
+class Apart(NamedTuple):
+    """What an edge with ``each`` takes apart: an output of its source (None: what a Decision carries), or the list at ``path``
+    in it; and the type of that, None where it isn't known. ``is_list`` says whether there is a list at all.
+    """
+
+    output: str | None
+    path: tuple[str, ...]
+    type: Type | None
+    is_list: bool
+
+
+def taken_apart(graph: Graph, edge: EdgeRecord, source: Signature, label: EdgeLabel, types: TypeTable) -> Apart:
+    """What an edge with ``each`` takes apart, by its label. Of a node in a Map all fields of the records that its items give
+    are one list.
+    """
+    given = carried(source, Levels(levels(graph, edge).raised), types)
+    outputs = dict(given.outputs[: len(given.outputs) - given.fields])
+    output, keys = next(iter(outputs), None), tuple((label.output or "").split(".")) if label.output else ()
+    if source.decision:
+        output, type_ = None, given.carried(label.case)
+    else:
+        if keys and keys[0] in outputs:
+            output, keys = keys[0], keys[1:]
+        type_ = None if output is None else outputs[output]
+    if type_ is None:
+        return Apart(output, (), None, is_list=False)
+    count = types.keys_to_list(type_, keys)
+    path = keys[:count]
+    return Apart(output, path, types.field_at(type_, ".".join(path)) if path else type_, is_list=count is not None)
 
 
 def _passed_at(passed: Passed, level: Levels) -> Passed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from merrow_analysis.definitions.labels.step_text import words_of_id
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID, is_diamond, is_interface
 from merrow_analysis.graph.language import Settings
 from merrow_analysis.graph.model import Graph
@@ -20,9 +21,12 @@ def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple
         else:
             role = "output" if has_incoming else "input"
     label, diamond = record.label, is_diamond(record)
+    text = None if label is None else label.text
+    if label is None and not graph.reading.names:
+        text = words_of_id(record.id)
     return role, NodeText(
         role,
-        None if label is None else label.text,
+        text,
         diamond,
         classes,
         tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),

@@ -25,7 +25,7 @@ from merrow_analysis.graph.boxes.words import AGAIN, EACH, OVER, Word, entered_m
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.language import Settings
-from merrow_analysis.graph.levels import carried, levels
+from merrow_analysis.graph.levels import Apart, carried, levels, taken_apart
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, unit_order
 from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after
 from merrow_analysis.graph.liveness.waiting import waiting_alone
@@ -296,6 +296,14 @@ class TypedEdge:
     def lowered(self) -> str | None:
         """The Map for whose items it takes a list apart (``each``)."""
         return entered_map(self.border, self._graph.composites) if self.word == EACH else None
+
+    @property
+    def apart(self) -> Apart | None:
+        """What it takes apart for the items of a Map; None without ``each``."""
+        if self.lowered is None:
+            return None
+        graph = self._graph
+        return taken_apart(graph.core, self.record, self.source.placement.signature, self.placed.label, graph.types)
 
     @property
     def implied(self) -> bool:

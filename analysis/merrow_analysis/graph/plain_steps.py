@@ -29,8 +29,9 @@ def reading(graph: TypedGraph, says_memory: bool) -> str:
     for box in graph.composites:
         if box.implied:
             back = {edge.target.id for edge in graph.again if edge.border.scope == box.id}
-            members = [graph.by_id[name] for name in box.nodes]
-            parts.append(f"{_ids(members)} run in turns, at most 3, since an arrow leads back to {min(back)}.")
+            members = [graph.by_id[name] for name in graph.composites.members(box.id)]
+            run = _verb(members, "runs", "run")
+            parts.append(f"{_ids(members)} {run} in turns, at most 3, since an arrow leads back to {min(back)}.")
     if graph.core.reading.drawn:
         inputs, outputs = graph.inputs, graph.outputs
         if inputs:

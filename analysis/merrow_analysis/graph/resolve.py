@@ -184,11 +184,14 @@ def resolve(
     # The text is looked at where nothing else says what the node is.
     speaks = op is None and not any(name[-2:].casefold() == "op" for name in text.classes)
     speaks = speaks and not (text.reading.names and table.named(word) is not None)
+    branches = text.is_diamond and any(way is not None for way in text.ways)
+    spoken = step_text(text.label) if speaks and text.label is not None else ""
     words = Words(
         word,
-        step_text(text.label) if speaks and text.label is not None else "",
+        # The ways say enough where a diamond shows an icon alone.
+        spoken or (_WHICH if speaks and branches else ""),
         parts is not None and bool(parts.parameters),
-        text.is_diamond and any(way is not None for way in text.ways),
+        branches,
         text.classes,
         op,
         text.reading.names,
@@ -280,6 +283,7 @@ def _choose(words: Words, table: OperatorTable) -> Choice:
 _LONE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _CAMEL_CASE = re.compile(r"[a-z0-9][A-Z]")
 _SHORTEST_LONE = 5
+_WHICH = "Which way?"
 
 
 def _plain(words: Words, table: OperatorTable) -> Choice:

@@ -93,7 +93,7 @@ def _edge(graph: TypedGraph, source: str, arrow: Arrow, target: str) -> TypedEdg
 
 def _names(edge: TypedEdge, arrow: Arrow, block: Block) -> Iterator[Occurrence]:
     said, source, target = edge.placed.label, edge.source, edge.target
-    parts = _parts(arrow, block)
+    parts = label_parts(arrow, block)
     if said.port is not None and parts and parts[-1].text == said.port:
         yield from _port(target, parts.pop(), block)
     output = next((part for part in reversed(parts) if part.text == said.output), None)
@@ -118,7 +118,7 @@ def _port(node: TypedNode, word: Word, block: Block) -> Iterator[Occurrence]:
         yield from fields_along(node.types, node.resolution.declared, (word,), block)
 
 
-def _parts(arrow: Arrow, block: Block) -> list[Word]:
+def label_parts(arrow: Arrow, block: Block) -> list[Word]:
     """The parts of a label between its colons, where its text is in the source as it is."""
     label = arrow.label
     at = -1 if label is None else block.text.find(label.text, *label.span)

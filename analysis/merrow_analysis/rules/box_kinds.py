@@ -10,7 +10,7 @@ from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
 from merrow_analysis.diagnostics import Cause, Diagnostic
 from merrow_analysis.graph.boxes.composites import kind_of, kinds_said
 from merrow_analysis.graph.flow import Subgraph
-from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.box_parameters import title_range
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix, listed, report
@@ -42,6 +42,18 @@ def kind_causes(graph: TypedGraph, edge: TypedEdge, unknown: Rule, disagreement:
             around[at.id] = at
             at = None if at.parent is None else groups.get(at.parent)
     return [Cause(one.code, one.range) for group in around.values() for one in box_kinds(group, unknown, disagreement)]
+
+
+def led_to_boxes(graph: TypedGraph, node: TypedNode, unknown: Rule, *, out: bool = False) -> list[Cause]:
+    """Where it is reported that edges lead to the subgraphs around a node (``out``: from them), and so not to what is inside."""
+    groups, found = graph.flow.subgraphs, list[Cause]()
+    at = next((group for group in groups.values() if node.id in group.nodes), None)
+    while at is not None:
+        box = graph.by_id.get(at.id)
+        if box is not None and (box.outgoing if out else box.incoming):
+            found.append(Cause(unknown.code, box.flow.range))
+        at = None if at.parent is None else groups.get(at.parent)
+    return found
 
 
 def _misspelled(group: Subgraph, unknown: Rule) -> Iterator[Diagnostic]:

@@ -26,6 +26,7 @@ from merrow_analysis.rules.reporting import (
     label_range,
     listed,
     parameter_range,
+    part_range,
     report,
     spelled,
 )
@@ -159,7 +160,7 @@ def _unknown_case(context: GraphContext, node: TypedNode, problem: CaseProblem, 
             edits = [write_label(other, _with_case(other, near)) for other in alike[:MOST_SHARING]]
             fixes = [fix(f"Write {near}", edits, safe=False)]
     message = f"{node.id} {what}, which is never `{case}`; {hint}"
-    return report(UNKNOWN_CASE, label_range(edge), message, fixes=fixes)
+    return report(UNKNOWN_CASE, part_range(edge, case), message, fixes=fixes)
 
 
 def _with_case(edge: TypedEdge, case: str) -> str:
@@ -192,7 +193,12 @@ def _covered(context: GraphContext, node: TypedNode, problem: CaseProblem, guess
     del guesses
     edge = node.ways[problem.edge or 0]
     message = f"`{ELSE}` of {node.id} is never chosen, for its other cases take every value; remove this edge."
-    return report(UNREACHABLE_CASE, label_range(edge), message, fixes=remove_edge(context, UNREACHABLE_CASE, edge.flow))
+    return report(
+        UNREACHABLE_CASE,
+        part_range(edge, edge.case_label),
+        message,
+        fixes=remove_edge(context, UNREACHABLE_CASE, edge.flow),
+    )
 
 
 _TELL = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from merrow_analysis.definitions.labels.metadata import MetaDoc, parse_metadata
 from merrow_analysis.definitions.labels.parameters import LabelParameter, LabelParts
@@ -18,7 +18,7 @@ from merrow_analysis.definitions.schema import (
     Fragment,
 )
 from merrow_analysis.definitions.settings import MACHINE_KEYS
-from merrow_analysis.definitions.validation import Path, fragment_at, shown, violations
+from merrow_analysis.definitions.validation import Path, Violation, fragment_at, shown, violations
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.places.node_places import metadata_key_range
 from merrow_analysis.rules.context import GraphContext
@@ -117,6 +117,9 @@ def metadata_findings(
     for key, value in doc.values.items():
         if key in allowed:
             for wrong in violations(allowed[key], value, (key,)):
+                if wrong.kind == "unknown":
+                    yield _unknown_inside(wrong, value, index)
+                    continue
                 repair = _better(key, allowed[key], value, wrong.path, index)
                 yield Finding(
                     WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), index, wrong.path, repair=repair
@@ -132,6 +135,22 @@ def metadata_findings(
             repair = removed(key, index, safe=near is None and allowed is SUBGRAPH_KEYS)
             message = _unknown(key, what, allowed)
             yield Finding(UNKNOWN_KEY, message, index, (key,), on_key=True, near=near, repair=repair)
+
+
+def _unknown_inside(wrong: Violation, value: object, index: int | None) -> Finding:
+    """A key that a mapping which is a parameter's value doesn't know."""
+    first, *above, key = (str(step) for step in wrong.path)
+    inner: object = value
+    for step in wrong.path[1:-1]:
+        inner = inner[step]  # type: ignore[index]  # the path leads through it
+    near = closest(key, wrong.known)
+    near = None if isinstance(inner, dict) and near in inner else near
+    keys = ", ".join(f"`{name}`" for name in wrong.known)
+    hint = f"did you mean `{near}`?" if near else f"the keys are {keys}."
+    message = f"There is no key `{key}` in `{'.'.join((first, *above))}`; {hint}"
+    alone = isinstance(inner, dict) and len(inner) == 1 and not above
+    repair = removed(first, index) if alone else None
+    return Finding(UNKNOWN_KEY, message, index, wrong.path, on_key=True, near=near, repair=repair)
 
 
 def _usable(near: str | None, value: object, allowed: Mapping[str, Fragment], taken: Collection[str]) -> str | None:
@@ -162,6 +181,9 @@ def label_findings(
         if key in allowed:
             value = _label_value(parameter, allowed[key])
             for wrong in violations(allowed[key], value, (key,)):
+                if wrong.kind == "unknown":
+                    yield replace(_unknown_inside(wrong, value, None), span=parameter.value_span, near=None)
+                    continue
                 span = parameter.value_span if parameter.text else parameter.key_span
                 repair = _better(key, allowed[key], value, wrong.path, None)
                 yield Finding(WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), None, span=span, repair=repair)

@@ -16,10 +16,13 @@ from merrow_analysis.graph.liveness.live_nodes import Chosen, spread
 from merrow_analysis.graph.liveness.plan import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.together import fed_at_once, voices_alone
+from merrow_analysis.rules.box_kinds import led_to_boxes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.liveness_fixes import filled, let_run, one_value, second_voice
+from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.path_rules import told_dead_ends
+from merrow_analysis.rules.port_rules import without_value
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
 from merrow_analysis.rules.word_rules import misplaced_causes
@@ -156,6 +159,10 @@ def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Co
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
     causes = misplaced_causes(context)
     because = [cause for one in (other, edge) for cause in causes.get(one.record, ())]
+    if node.implied:
+        because += [
+            cause for one in (other, edge) for cause in led_to_boxes(graph, one.source, UNKNOWN_OPERATOR, out=True)
+        ]
     fixes = one_value(context, PORT_FED_TWICE, other, edge, port)
     return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because, fixes=fixes)
 
@@ -225,13 +232,12 @@ def _skipped(context: GraphContext, combinations: Combinations) -> Iterator[Diag
     for node in outputs:
         choices = cases.failing(combinations.runs(node))
         if choices is not None:
-            yield _left_empty(
-                context,
-                node,
-                combinations,
-                choices,
-                [*(told if behind[node.index] else ()), *((inside[node.id],) if node.id in inside else ())],
-            )
+            because = [
+                *(told if behind[node.index] else ()),
+                *((inside[node.id],) if node.id in inside else ()),
+                *(cause for edge in node.incoming for cause in without_value(edge)),
+            ]
+            yield _left_empty(context, node, combinations, choices, because)
 
 
 def _left_empty(
@@ -247,7 +253,7 @@ def _left_empty(
         Related(edge.flow.range, f"{graph.node(index).id} chooses `{edge.case_label}` here")
         for index, case in chosen.items()
         for edge in graph.node(index).ways
-        if edge.case == case
+        if edge.case == case and not edge.implied
     ]
     loop = _run_out(graph, node, combinations, choices)
     if loop is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, meaning
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.placing.placement import Finding
 
@@ -30,8 +30,23 @@ def word_of(finding: Finding) -> str | None:
     """The word that was taken for a port or output which doesn't exist; None for any other finding."""
     if finding.kind not in ("unknown-port", "unknown-output") or not finding.names:
         return None
-    word = finding.names[0].partition(":")[0].strip()
-    return word if word in WORDS else None
+    return _word_in(finding.names[0])
+
+
+def _word_in(written: str) -> str | None:
+    """The word that a part of a label begins with, or that comes late, after an output."""
+    parts = written.split(":")
+    return next((word for word in (parts[0].strip(), parts[-1].strip()) if word in WORDS), None)
+
+
+def is_late(graph: TypedGraph, one: Misplaced) -> bool:
+    """Whether a word would have its meaning if it came before the output, and not after it."""
+    edge, label = one.edge, one.edge.flow.arrow.label
+    if edge.word is not None or label is None or edge.source.kind == "decision":
+        return False
+    if label.text.partition(":")[0].strip() == one.word:
+        return False
+    return meaning(one.word, edge.border, graph.composites, bool(edge.target.again_in)) is not None
 
 
 def _as_names(graph: TypedGraph) -> Iterator[Misplaced]:
@@ -53,14 +68,14 @@ def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
             record = core.records[index]
             for one in core.into(record.id) if record is not None else ():
                 # Cycles may have hundreds of nodes, and hardly any edge has such a word.
-                if one.arrow.label is None or one.arrow.label.text.partition(":")[0].strip() not in WORDS:
+                if one.arrow.label is None or WORDS.isdisjoint(map(str.strip, one.arrow.label.text.split(":"))):
                     continue
                 edge = graph.edge(one)
                 if len(component) == 1 and edge.source is not edge.target:
                     continue
                 label, node = edge.placed.label, edge.target
-                word = (label.output or label.port or "").partition(":")[0].strip()
-                if word not in WORDS or edge.source.kind != "operator":
+                word = _word_in(label.output or label.port or "")
+                if word is None or edge.source.kind != "operator":
                     continue
                 if word not in (edge.source.outputs if label.output else {port.name for port in node.input_ports}):
                     yield Misplaced(edge, word)

@@ -4,6 +4,7 @@ declarations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -31,6 +32,7 @@ from merrow_analysis.rules.reporting import (
     parameter_range,
     report,
 )
+from merrow_analysis.suggest import Guesses
 from merrow_analysis.text import TextEdit
 
 _FAMILY = Family[GraphContext](Scope.NODE, Flags.QUICK_LOOK)
@@ -113,6 +115,7 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
                 yield report(
                     UNKNOWN_TYPE, parameter_range(node, problem.key), message, fixes=_typed(context, node, problem)
                 )
+    yield from _bare_steps(context)
     for group in graph.flow.groups.values():
         yield from box_kinds(group, UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)
     for word, uses in spelled.items():
@@ -121,9 +124,41 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
         yield _unknown_class(context, word, found, repair=number < _MOST_RENAMED)
 
 
+def _subgraph(context: GraphContext, node: TypedNode) -> Diagnostic:
+    """An edge that leads to the id of a subgraph."""
+    message = f"{node.id} is a subgraph, which takes no part in the workflow itself; connect the nodes inside it."
+    inner = asked(context).sound(UNKNOWN_OPERATOR, to_inside(node, context.graph), what_edges_bring)
+    return report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=inner)
+
+
+def _bare_steps(context: GraphContext) -> Iterator[Diagnostic]:
+    """Steps of a drawing that are an id alone: one that is a subgraph's, or a slip of another one's."""
+    graph = context.graph
+    bare = [node for node in graph.at(graph.marks.plain) if node.flow.label is None and not node.implied]
+    if not bare:
+        return
+    labelled = [node.id for node in graph.nodes if node.flow.label is not None]
+    guesses = Guesses()
+    for node in bare:
+        if node.id in graph.flow.groups:
+            yield _subgraph(context, node)
+            continue
+        near = guesses.closest(node.id, labelled) if len(node.id) >= _SHORTEST_SLIP else None
+        if near is not None and _DIGITS.sub("", near) != _DIGITS.sub("", node.id):
+            message = f"{node.id} has no text, and its id is nearly that of {near}; write {near}, or a text at it."
+            places = [mention.block.range(mention.vertex.name.span) for mention in node.flow.mentions]
+            renamed = [fix(f"Write {near}", [TextEdit(place, near) for place in places], safe=False)]
+            fixes = asked(context).sound(UNKNOWN_OPERATOR, renamed, what_edges_bring)
+            yield report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=fixes)
+
+
+_SHORTEST_SLIP = 5
+_DIGITS = re.compile(r"\d+")
+
+
 def _typed(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Iterator[Fix]:
     """Write the type that was probably meant, or say no type."""
-    if problem.misspelled is not None:
+    if problem.misspelled is not None and problem.misspelled.near is not None:
         yield from rename_in_value(node, problem.key, problem.misspelled.word, problem.misspelled.near)
     written = node.resolution.parameters[problem.key].value
     if isinstance(written, str):
@@ -285,9 +320,7 @@ def _unknown(
     graph = context.graph
     names = ", ".join(graph.operators.names())
     if node.id in graph.flow.groups:
-        message = f"{node.id} is a subgraph, which takes no part in the workflow itself; connect the nodes inside it."
-        inner = asked(context).sound(UNKNOWN_OPERATOR, to_inside(node, graph), what_edges_bring)
-        yield report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=inner)
+        yield _subgraph(context, node)
         return
     if problem.kind == "none":
         message = (

@@ -10,15 +10,18 @@ from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severit
 from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.graph.bare.reach import reach, shortest_cycle
 from merrow_analysis.graph.boxes.box_expressions import read_nodes
+from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.boundary import Boundary
+from merrow_analysis.rules.box_kinds import led_to_boxes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import unroll_once
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
-from merrow_analysis.rules.fixes.loop_fixes import looped
+from merrow_analysis.rules.fixes.loop_fixes import looped, with_word
 from merrow_analysis.rules.fixes.path_fixes import (
     add_input,
     add_output,
@@ -29,6 +32,7 @@ from merrow_analysis.rules.fixes.path_fixes import (
     lead_to_all,
     remove_input,
 )
+from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.word_rules import misplaced_causes
@@ -233,6 +237,18 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
                 "none can run. Remove one of these edges."
             )
         last = max(edges, key=lambda edge: edge.index)
+        back = _named_again(graph, edges)
+        if back is not None:
+            last = back.flow
+            message = (
+                f"{path} is a cycle{knot}: `again` is the name of a case here, as the first part of a label always is out of a "
+                f"Decision. Write `{with_word(back, AGAIN)}` if the case begins another turn."
+            )
+        elif (box := _box_of(graph, circle)) is not None:
+            message = (
+                f"{path} is a cycle{knot} in the {box.operator} {box.id}: each waits for the other, so none can run. Write "
+                f"`{with_word(graph.edge(last.record), AGAIN)}` on the edge that leads back, or remove one of these edges."
+            )
         fixes: list[Fix] = []
         for edge in edges:
             unfinished = continued(edge)
@@ -260,6 +276,24 @@ def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[Flo
     yield from unroll_once(context, CYCLE, {context.graph.node(index).id for index in component}, edges[0])
     for edge in edges[:_MOST_CUT]:
         yield from remove_edge(context, CYCLE, edge, reveals=_off_the_path)
+
+
+def _named_again(graph: TypedGraph, edges: Sequence[FlowEdge]) -> TypedEdge | None:
+    """An edge of a cycle in a composite that leaves a Decision in a case called ``again``."""
+    for edge in map(graph.edge, [edge.record for edge in edges]):
+        label = edge.flow.arrow.label
+        case = None if label is None else label.text.partition(":")[0].strip()
+        if edge.source.kind == "decision" and case == AGAIN and edge.border.scope is not None:
+            return edge
+    return None
+
+
+def _box_of(graph: TypedGraph, circle: Sequence[int]) -> Composite | None:
+    """The innermost composite that holds all nodes of a cycle."""
+    chains = [graph.composites.around(graph.node(index).id) for index in circle] if graph.composites else []
+    held = next((box for box in chains[0] if all(box in chain for chain in chains)), None) if chains else None
+    box = None if held is None else graph.composites.boxes[held]
+    return None if box is None or box.implied else box
 
 
 def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:
@@ -377,7 +411,13 @@ def _broken_beginnings(
             f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
             f"such as `{_arrow(source, node)}`, or remove it."
         )
-        yield report(OFF_PATH, node.flow.range, message, fixes=feed_node(context, OFF_PATH, node, idle or graph.inputs))
+        yield report(
+            OFF_PATH,
+            node.flow.range,
+            message,
+            fixes=feed_node(context, OFF_PATH, node, idle or graph.inputs),
+            because=led_to_boxes(graph, node, UNKNOWN_OPERATOR),
+        )
     for node in idle:
         if roots and node.id == PROBLEM_ID:
             continue
@@ -398,6 +438,7 @@ def _given(context: GraphContext, node: TypedNode, stuck: list[TypedNode]) -> It
 
 
 def _broken_ends(context: GraphContext, stuck: list[TypedNode], unfed: list[TypedNode]) -> Iterator[Diagnostic]:
+    graph = context.graph
     result = _unfed_result(unfed)
     if len(stuck) > 1 and result is not None:
         names = listed(node.id for node in stuck)
@@ -411,8 +452,14 @@ def _broken_ends(context: GraphContext, stuck: list[TypedNode], unfed: list[Type
         target = result.id if result is not None else "X"
         how = f"draw an edge from it (`{node.id} --> {target}`)" if result is not None else "connect it"
         message = f"Nothing follows {node.id}, so {what} never reaches an output; {how} or remove it."
-        takers = [result] if result is not None else _takers(context.graph, node)
-        yield report(OFF_PATH, node.flow.range, message, fixes=lead_on(context, OFF_PATH, node, takers))
+        takers = [result] if result is not None else _takers(graph, node)
+        yield report(
+            OFF_PATH,
+            node.flow.range,
+            message,
+            fixes=lead_on(context, OFF_PATH, node, takers),
+            because=led_to_boxes(graph, node, UNKNOWN_OPERATOR, out=True),
+        )
     for node in unfed:
         if stuck and node is result:
             continue

@@ -41,6 +41,7 @@ from merrow_analysis.rules.reporting import (
     listed,
     named,
     parameter_range,
+    part_range,
     report,
     spelled,
 )
@@ -239,7 +240,7 @@ def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
         fixes = _rewritten(graph, edge, labelled(edge, fitting[0]), safe=False)
     else:
         message += f"; its ports are {ports}."
-    return report(UNKNOWN_PORT, label_range(edge), message, fixes=fixes)
+    return report(UNKNOWN_PORT, part_range(edge, written), message, fixes=fixes)
 
 
 def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> list[Fix]:
@@ -308,7 +309,7 @@ def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, bec
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
     else:
         how = f"draw an edge into it, such as `{_giver(graph, node, wanted)} -->|{port}| {node.id}`."
-    because = [*because, *(cause for edge in node.incoming for cause in _later(edge))]
+    because = [*because, *(cause for edge in node.incoming for cause in without_value(edge))]
     message = f"{named(node)} needs its port `{port}` ({wanted}), but nothing feeds it; {how}"
     fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, case_edge)
     return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, fixes=fixes)
@@ -333,21 +334,21 @@ def _mismatch(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: 
     if finding.names and source.kind != "decision":
         how = f"its output `{finding.names[0]}` would fit: write `{finding.names[0]}:{port}`."
     elif others := [name for name in fitting_ports(graph, node, given) if name != port]:
-        how = f"port `{others[0]}` would take it{promise(source, finding.wanted, ', or ')}."
+        how = f"port `{others[0]}` would take it{promise(edge, finding.wanted, ', or ')}."
     else:
-        how = _remedy(source, finding.wanted)
+        how = _remedy(edge, finding.wanted)
     message = f"{source.id} gives {what}, but {_port(node, port)} takes {finding.wanted}; {how}"
     return report(TYPE_MISMATCH, label_range(edge), message, fixes=fitted(context, TYPE_MISMATCH, node, edge, finding))
 
 
-def _remedy(source: TypedNode, wanted: Type | None) -> str:
+def _remedy(edge: TypedEdge, wanted: Type | None) -> str:
     if wanted == CODE:
-        return f"let an operator write the code (CustomCodeGenerate){promise(source, wanted, ', or ')}."
+        return f"let an operator write the code (CustomCodeGenerate){promise(edge, wanted, ', or ')}."
     if wanted == PROBLEM:
-        return f"feed it from PROBLEM{promise(source, wanted, ', or ')}."
+        return f"feed it from PROBLEM{promise(edge, wanted, ', or ')}."
     if wanted == ENTRY_POINT:
-        return f"feed it from ENTRY_POINT{promise(source, wanted, ', or ')}."
-    vouching = promise(source, wanted, "")
+        return f"feed it from ENTRY_POINT{promise(edge, wanted, ', or ')}."
+    vouching = promise(edge, wanted, "")
     return f"{vouching}." if vouching else "connect a node that gives it."
 
 
@@ -363,7 +364,7 @@ def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, fin
         label = edge.placed.label
         fixes = _rewritten(graph, edge, spelled(edge.word, f"{near[0]}:{label.port or ''}"), safe=False)
     message = f"{named(edge.source)} has no output `{written}`; {hint}"
-    return report(UNKNOWN_OUTPUT, label_range(edge), message, fixes=fixes)
+    return report(UNKNOWN_OUTPUT, part_range(edge, written), message, fixes=fixes)
 
 
 def _port_spelling(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
@@ -371,7 +372,7 @@ def _port_spelling(context: GraphContext, node: TypedNode, edge: TypedEdge, find
     port = finding.port or ""
     message = f"{_port(node, port)} is called `{finding.names[0]}` here; write `{port}`."
     fixes = _rewritten(graph, edge, labelled(edge, port), safe=True)
-    return report(PORT_SPELLING, label_range(edge), message[0].upper() + message[1:], fixes=fixes)
+    return report(PORT_SPELLING, part_range(edge, finding.names[0]), message[0].upper() + message[1:], fixes=fixes)
 
 
 def _hidden_field(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
@@ -384,7 +385,7 @@ def _hidden_field(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
         f"output. Write `{field}` if you mean the field."
     )
     fixes = _rewritten(graph, edge, f"{field}:{label.port or ''}", safe=False)
-    return report(HIDDEN_FIELD, label_range(edge), message, fixes=fixes)
+    return report(HIDDEN_FIELD, part_range(edge, name), message, fixes=fixes)
 
 
 def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
@@ -423,10 +424,12 @@ def _no_value(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: 
         f"connect {node.id} with the node that has the value."
     )
     fixes = with_value(context, CASE_WITHOUT_VALUE, node, edge, finding.port or "")
-    return report(CASE_WITHOUT_VALUE, label_range(edge), message, fixes=fixes, because=_later(edge))
+    return report(
+        CASE_WITHOUT_VALUE, part_range(edge, edge.placed.label.port), message, fixes=fixes, because=without_value(edge)
+    )
 
 
-def _later(edge: TypedEdge) -> list[Cause]:
+def without_value(edge: TypedEdge) -> list[Cause]:
     """Where it is reported that the Decision before an edge is brought a value by ``again`` alone."""
     source = edge.source
     if source.kind != "decision" or source.placement.signature.has_value:

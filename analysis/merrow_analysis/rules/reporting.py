@@ -12,6 +12,7 @@ from merrow_analysis.graph.flow import FlowEdge, FlowNode
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import Claim
+from merrow_analysis.places.edge_names import label_parts
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.syntax.tree import Block, Metadata, Span
 from merrow_analysis.text import Range, TextEdit
@@ -67,6 +68,14 @@ def label_range(edge: TypedEdge) -> Range:
     """The text on an edge, or the arrow where there is none."""
     label = edge.flow.arrow.label
     return edge.flow.range if label is None else edge.flow.block.range(label.span)
+
+
+def part_range(edge: TypedEdge, said: str | None) -> Range:
+    """The part of the text on an edge that says this, its last one; the whole text where none says it literally."""
+    for part in reversed(label_parts(edge.flow.arrow, edge.flow.block)):
+        if part.text == said:
+            return edge.flow.block.range(part.span)
+    return label_range(edge)
 
 
 def claim_range(node: FlowNode, claim: Claim) -> Range:

@@ -15,10 +15,10 @@ from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.box_fixes import draw_map, other_word
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.loop_fixes import looped
-from merrow_analysis.rules.misplaced import Misplaced
+from merrow_analysis.rules.misplaced import Misplaced, is_late
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import edges_of_arrow, fix, label_range, named, report
+from merrow_analysis.rules.reporting import edges_of_arrow, fix, named, part_range, report
 from merrow_analysis.text import TextEdit
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
@@ -38,7 +38,7 @@ def check_words(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     misplaced = context.misplaced
     for one in misplaced:
-        place, why = label_range(one.edge), _why(graph, one)
+        place, why = part_range(one.edge, one.word), _why(graph, one)
         fixes, because = _repairs(context, one, misplaced), _causes(graph, one.edge)
         yield report(MISPLACED_WORD, place, why, fixes=fixes, because=because)
     for record, said in graph.core.words.items():
@@ -51,13 +51,13 @@ def check_words(context: GraphContext) -> Iterator[Diagnostic]:
                 f"`first` gives way to what `again` brings, but no `again` edge leads to port `{edge.port}` of "
                 f"{named(edge.target)}; remove `first`."
             )
-            yield report(MISPLACED_WORD, label_range(edge), message, fixes=without_word(graph, edge))
+            yield report(MISPLACED_WORD, part_range(edge, FIRST), message, fixes=without_word(graph, edge))
 
 
 def misplaced_causes(context: GraphContext) -> dict[EdgeRecord, tuple[Cause, ...]]:
     """The edges with a word that is out of place, and where that, and what explains it, is reported."""
     return {
-        one.edge.record: (Cause(MISPLACED_WORD.code, label_range(one.edge)), *_causes(context.graph, one.edge))
+        one.edge.record: (Cause(MISPLACED_WORD.code, part_range(one.edge, one.word)), *_causes(context.graph, one.edge))
         for one in context.misplaced
     }
 
@@ -86,6 +86,8 @@ def without_word(graph: TypedGraph, edge: TypedEdge) -> list[Fix]:
 
 def _why(graph: TypedGraph, one: Misplaced) -> str:
     """What is missing for a word to have its meaning."""
+    if is_late(graph, one):
+        return f"`{one.word}` comes before the output in the text of an edge; write `{_in_order(one)}`."
     edge, boxes = one.edge, graph.composites
     source, target, border = edge.source.id, edge.target.id, edge.border
     left = boxes.boxes[border.left[0]] if border.left else None
@@ -129,9 +131,23 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
     )
 
 
+def _in_order(one: Misplaced) -> str:
+    """The text of an edge with its word where it belongs."""
+    label = one.edge.flow.arrow.label
+    parts = [] if label is None else [part.strip() for part in label.text.split(":")]
+    at = parts.index(one.word)
+    left = [*parts[:at], *parts[at + 1 :]]
+    # `output:` names an output alone, where `output:word` would read as a port.
+    return ":".join((one.word, *left, *([""] if at == len(parts) - 1 else [])))
+
+
 def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) -> Iterator[Fix]:
     """Draw the Loop or Map that gives the word a meaning, or take the word off."""
     graph = context.graph
+    if is_late(graph, one):
+        if len(edges_of_arrow(one.edge, graph)) == 1:
+            yield fix(f"Write {_in_order(one)}", [write_label(one.edge, _in_order(one))], safe=False)
+        return
     if one.word == AGAIN and not one.edge.left and not one.edge.entered:
         handles = {one.edge.source.index, one.edge.target.index}
         component = next((cycle for cycle in graph.cycles if handles <= set(cycle)), None)

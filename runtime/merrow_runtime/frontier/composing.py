@@ -15,7 +15,7 @@ from merrow_runtime.frontier.layout import Box
 from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, Opens
 from merrow_runtime.frontier.shared import Running
 from merrow_runtime.frontier.turns import Turns
-from merrow_runtime.values import Outputs, Value, canonical, part_of
+from merrow_runtime.values import Outputs, Value, canonical, list_apart, part_of
 from merrow_runtime.visit import segment
 
 
@@ -239,7 +239,10 @@ class MapRun(_Composed):
 
     def begin(self, consequences: list[Consequence]) -> None:
         """See `merrow_runtime.frontier.shared.Running`."""
-        values = next((given.value for source in self.box.each for given in self.around.brought(source)), None)
+        values = next(
+            (list_apart(one.value, source.keys)[0] for source in self.box.each for one in self.around.brought(source)),
+            None,
+        )
         if not isinstance(values, list):
             self.around.leave_out(self.box, consequences)
             return

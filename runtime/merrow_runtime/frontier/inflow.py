@@ -15,7 +15,7 @@ from merrow_runtime.frontier.layout import Layout, Source
 from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Inputs
 from merrow_runtime.frontier.parts import Part
 from merrow_runtime.operators.base import Given
-from merrow_runtime.values import VALUE, Value, part_of
+from merrow_runtime.values import VALUE, Value, list_apart, part_of
 
 Told = Gave | Chose | Failed
 F = TypeVar("F")
@@ -91,10 +91,11 @@ class Inflow:
             given = self.around.brought(source)
             if each is None or each != self.part.box:
                 return given
+            apart = [(one, *list_apart(one.value, keys)) for one in given]
             return [
-                Given(one.node, one.output, type_, part_of(one.value[self.number - 1], keys), one.title, None)
-                for one in given
-                if isinstance(one.value, list) and self.number <= len(one.value)
+                Given(one.node, one.output, type_, part_of(items[self.number - 1], inner), one.title, None)
+                for one, items, inner in apart
+                if isinstance(items, list) and self.number <= len(items)
             ]
         if raised and number in self.lists:
             if self.live.alive(feed) is False:

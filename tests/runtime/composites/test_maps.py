@@ -130,6 +130,12 @@ async def test_too_many_items_or_too_few(title: str, items: list[str], sentence:
     assert done.result.error == sentence
 
 
+async def test_as_many_items_as_there_may_be_are_taken() -> None:
+    done = await ran(mapped("Map (max: 3, min: 3)"), says(LIST=[list("abc")], WORK=doubled))
+    assert done.asked.count("WORK") == 3
+    assert done.result.outputs
+
+
 async def test_an_empty_list_gives_empty_lists() -> None:
     done = await ran(mapped("Map (min: 0)"), says(LIST=[[]]))
     assert done.result.outputs == {"RETURN": "ALL"}
@@ -193,6 +199,46 @@ async def test_maps_in_maps_give_lists_of_lists() -> None:
     assert inputs is not None
     assert inputs["input"][0]["value"] == [["aa", "bb"], [], ["cc", "dd", "ee"]]
     assert "OUTER[3]/INNER[2]/WORK" in done.result.nodes
+
+
+@pytest.mark.parametrize(
+    ("returns", "label", "given"),
+    [
+        ("Shelf", "each:books.title", ["t1", "t2"]),
+        ("Shelf", "each:books.author.name", ["n1", "n2"]),
+        ("Shelf", "each:films", ["f1", "f2"]),
+        ("Shelf", "each:first.tags", ["x", "y"]),
+        ("list[Book]", "each:author.name", ["n1", "n2"]),
+    ],
+)
+async def test_each_takes_the_first_list_on_the_way_to_a_field_apart(
+    returns: str, label: str, given: list[str]
+) -> None:
+    types = (
+        "{types: {Author: {name: Text}, Book: {title: Text, author: Author, tags: 'list[Text]'}, "
+        "Shelf: {books: 'list[Book]', films: 'list[Text]', first: Book}}}"
+    )
+    workflow = flow(
+        custom("LIST", f"returns: {returns}"),
+        box("M", "Map ()", custom("WORK")),
+        ALL,
+        "PROBLEM -->|input| LIST",
+        f"LIST -->|{label}:input| WORK",
+        "WORK -->|input| ALL",
+        "ALL --> RETURN",
+        front=types,
+    )
+    books = [{"title": f"t{n}", "author": {"name": f"n{n}"}, "tags": ["x", "y"]} for n in (1, 2)]
+    shelf = {"books": books, "films": ["f1", "f2"], "first": books[0]}
+    others = says(LIST=lambda _: books, WORK=doubled)
+
+    def answer(request: ModelRequest) -> object:
+        return json.dumps(shelf) if asks(request) == "LIST" and returns == "Shelf" else others(request)
+
+    done = await ran(workflow, answer)  # type: ignore[arg-type]
+    inputs = done.record("ALL").inputs
+    assert inputs is not None
+    assert inputs["input"][0]["value"] == [item * 2 for item in given]
 
 
 async def test_a_list_that_does_not_come_skips_the_map() -> None:

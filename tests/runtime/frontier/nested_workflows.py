@@ -12,8 +12,16 @@ from random import Random
 FRONT = """\
 workflow:
   model: m
-  types: {Mood: [good, bad]}
+  types:
+    Mood: [good, bad]
+    Task: {text: Text, size: Number}
+    Project: {tasks: 'list[Task]', words: 'list[Text]', note: Text}
+    Query: Text
+    Step: Query | Answer
 """
+
+LISTS = (("Project", ("tasks.text", "tasks.size")), ("Project", ("words",)), ("list[Task]", ("text", "size")))
+"""What a node may give that has a list of records or a list in a record, and fields of the items."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,12 @@ class Nest:
     def decided(self, values: list[Bundle]) -> tuple[str, list[str], Bundle] | None:
         """A Decision: its name, its cases, and the value that it carries."""
         name = self.name("D")
+        texts = self.texts(values)
+        if texts and self.chance(15):
+            step = self.custom(values, "Step")
+            self.lines.append(f"{name}{{which?}}:::DecisionOp")
+            self.link(step, name, None)
+            return name, ["Query", "Answer"], self.random.choice(texts)
         if self.chance(30):
             mood = self.custom(values, "Mood")
             carried = self.random.choice(values)
@@ -217,13 +231,21 @@ class Nest:
     def map(self, values: list[Bundle], depth: int) -> Bundle | None:
         """A Map over a list, made where there is none."""
         lists = [value for value in values if value.type.startswith("list[")]
-        source = self.random.choice(lists) if lists and self.chance(60) else self.custom(values, "list[Text]")
+        fields: tuple[str, ...] = ()
+        if self.chance(25):
+            type_, several = self.random.choice(LISTS)
+            source = self.custom(values, type_)
+            fields = tuple(self.random.sample(several, self.random.randrange(len(several)) + 1))
+        else:
+            source = self.random.choice(lists) if lists and self.chance(60) else self.custom(values, "list[Text]")
         inner = self.inside()
         name = inner.name("C")
         skips = ", on_error: skip" if self.chance(15) else ""
         inner.lines.append(f'{name}["Custom (prompt: One item.{skips})"]:::CustomOp')
         for giver, before in source.edges:
-            inner.links.append(f"{giver} -->|{':'.join(filter(None, (before, 'each:input')))}| {name}")
+            for field_ in fields or ("",):
+                label = ":".join(filter(None, (before, "each", field_, "input")))
+                inner.links.append(f"{giver} -->|{label}| {name}")
         here = [Bundle(((name, ""),), "Text")]
         if self.chance(30):
             inner.link(self.random.choice(values), name, "input")

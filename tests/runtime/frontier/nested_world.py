@@ -101,13 +101,21 @@ class NestedRun:
             said = node.resolution.parameters.get("on_error")
             return Failed(visit, NodeFailure(f"{node.id} failed on purpose"), said is None or said.value == "fail")
         if node.cases is not None:
-            return Chose(visit, drawn.randrange(len(node.cases.keys)), one.inputs.get("value", ()))
+            value = one.inputs.get("value", ())
+            case = drawn.randrange(len(node.cases.keys))
+            if node.placement.signature.kinds:
+                union = value[0].value
+                assert isinstance(union, dict)
+                case = node.cases.keys.index(str(union["kind"]).casefold())
+            return Chose(visit, case, value)
         if node.kind == "output":
             return Gave(visit, {"result": one.inputs["result"][0].value})
         return Gave(visit, self.given(node, drawn))
 
     def given(self, node: TypedNode, drawn: Random) -> Outputs:
-        return {port: self.value(type_ or "Any", drawn, f"{node.id}.{port}") for port, type_ in node.outputs.items()}
+        return {
+            port: self.value(type_ or "Any", drawn, f"{node.id}.{port}") for port, type_ in node.own_outputs.items()
+        }
 
     def defaults(self, handle: int) -> Outputs:
         return self.given(self.graph.node(handle), Random(handle))
@@ -118,9 +126,15 @@ class NestedRun:
             count = drawn.choice([0, 1, 2, 3])
             self.seen["no items"] += count == 0
             return [self.value(inner, drawn, name) for _ in range(count)]
-        words = self.graph.types.words_of(type_)
+        words, types = self.graph.types.words_of(type_), self.graph.types
         if words:
             return drawn.choice(list(words))
+        fields, kinds = types.fields_of(type_), types.kinds_of(type_)
+        if fields is not None:
+            return {field: self.value(inner, drawn, f"{name}.{field}") for field, inner in fields.items()}
+        if kinds is not None:
+            kind = drawn.choice(kinds)
+            return {"kind": kind, "value": self.value(kind, drawn, name)}
         return {"Bool": drawn.random() < 0.5, "Number": drawn.randrange(9)}.get(
             type_, f"{name} {drawn.randrange(self.variety)}"
         )

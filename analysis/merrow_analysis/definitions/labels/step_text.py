@@ -20,6 +20,8 @@ _UNDERSCORES = re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_\n]*\S)\1(?!\w)")
 _STRUCK = re.compile(r"~~(?=\S)([^~\n]*\S)~~")
 _SPACES = re.compile(r"[^\S\n]+")
 _LONGEST_TITLE = 60
+_WORD = re.compile(r"[A-Za-z]{3}|(?![A-Za-z])[^\W\d_]")
+"""Three letters of the Latin alphabet, or one of another: scripts such as Chinese write words with one character."""
 
 
 @lru_cache(maxsize=8192)
@@ -37,6 +39,11 @@ def step_text(label: str) -> str:
     text = _EMOJI.sub(" ", text)
     lines = (_SPACES.sub(" ", line).strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
+
+
+def words_of_id(name: str) -> str | None:
+    """What a box without a label says: Mermaid shows its id. None where that has no word, as ``A`` and ``n1`` have none."""
+    return re.sub(r"[_-]+", " ", name).strip() if _WORD.search(name) else None
 
 
 def step_title(text: str) -> str:

@@ -34,14 +34,14 @@ def worded(
     parts = [part.strip() for part in text.split(":")]
     start = 1 if from_decision else 0
     for number, part in enumerate(parts[start:] if from_decision else parts[:1], start):
-        word = _meaning(part, border, composites, again_into)
+        word = meaning(part, border, composites, again_into)
         if word is not None:
             rest = [*parts[:number], *parts[number + 1 :]]
             return WordedLabel(word, ":".join(rest) or None)
     return None
 
 
-def _meaning(part: str, border: Border, composites: Composites, again_into: bool) -> Word | None:
+def meaning(part: str, border: Border, composites: Composites, again_into: bool) -> Word | None:
     """The word that a part of a label is on an edge that crosses ``border``; None where it is a name."""
     if part == AGAIN:
         return AGAIN if border.scope is not None else None

@@ -15,7 +15,7 @@ from merrow_analysis.graph.bare.reach import components
 from merrow_analysis.graph.boxes.composites import Composite, Composites
 from merrow_analysis.graph.boxes.words import AGAIN, OVER, WordedLabel
 from merrow_analysis.graph.drawings.drawing import END_IDS, has_operator, is_diamond
-from merrow_analysis.graph.records import Chart, EdgeRecord, Rows
+from merrow_analysis.graph.records import Chart, EdgeRecord, NodeRecord, Rows
 
 _DEEPEST = 20
 """Loops in each other that arrows back may make."""
@@ -36,7 +36,13 @@ def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence
 
     ``taken`` are the ids of its subgraphs. Cycles that are no such Loop stay what they are. Linear.
     """
-    edges = [edge for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target]
+    edges: list[EdgeRecord] = []
+    own_loops: dict[str, list[EdgeRecord]] = {}
+    for edge in chart.edges:
+        if edge.source != edge.target:
+            edges += () if edge.carries_nothing else (edge,)
+        elif not edge.carries_nothing and _repeats_itself(chart.nodes[edge.source], table, names):
+            own_loops.setdefault(edge.source, []).append(edge)
     out: Rows = {name: [] for name in chart.nodes}
     for edge in edges:
         out[edge.source].append(edge)
@@ -59,18 +65,29 @@ def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence
             boxes[own_id] = Composite(own_id, "loop", parent, tuple(knot), {}, implied=True)
             inside |= dict.fromkeys(knot, own_id)
             words |= {edge: WordedLabel(AGAIN, edge.label_text) for edge in back}
-            for edge in _over(chart, knot, out, back):
+            for edge in _over(chart, knot, out, back, words):
                 implied.append(edge)
                 words[edge] = WordedLabel(OVER, edge.label_text)
             ends = set(back)
             if depth < _DEEPEST:
                 inner = [edge for edge in own if edge.source in members and edge not in ends]
                 pending.append((knot, inner, own_id, depth + 1))
+    for name, loops in own_loops.items():
+        # A step that leads to itself runs in turns of its own, in whatever Loop it lies.
+        own_id = _free_id(boxes, {*chart.nodes, *taken})
+        boxes[own_id] = Composite(own_id, "loop", inside.get(name), (name,), {}, implied=True)
+        inside[name] = own_id
+        words |= {edge: WordedLabel(AGAIN, edge.label_text) for edge in loops}
     if not boxes:
         return None
     for name, box in boxes.items():
         boxes[name] = replace(box, nodes=tuple([node for node in box.nodes if inside[node] == name]))
     return ArrowsBack(Composites(boxes, inside), words, tuple(implied))
+
+
+def _repeats_itself(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
+    """Whether an arrow from a node to itself means that it runs again: a diamond has nothing new to decide on."""
+    return record.id not in END_IDS and not is_diamond(record) and not has_operator(record, table, names)
 
 
 def _knots(nodes: Sequence[str], edges: Sequence[EdgeRecord]) -> list[list[str]]:
@@ -94,15 +111,18 @@ def _back(members: set[str], edges: Sequence[EdgeRecord], first: str) -> list[Ed
     return [edge for edge in edges if edge.source in members and edge.target in entries]
 
 
-def _over(chart: Chart, knot: Sequence[str], out: Rows, back: Sequence[EdgeRecord]) -> list[EdgeRecord]:
+def _over(
+    chart: Chart, knot: Sequence[str], out: Rows, back: Sequence[EdgeRecord], words: Collection[EdgeRecord]
+) -> list[EdgeRecord]:
     """For each case that leads back from a diamond which also leads out of a Loop, an edge to where the first of its other cases
-    leads.
+    leads that is not itself an arrow back, of a Loop around this one: those have ``words`` by now.
     """
     members, ends = set(knot), set(back)
     leading = {
         name: ways
         for name in knot
-        if is_diamond(chart.nodes[name]) and (ways := [edge for edge in out[name] if edge.target not in members])
+        if is_diamond(chart.nodes[name])
+        and (ways := [edge for edge in out[name] if edge.target not in members and edge not in words])
     }
     return [
         EdgeRecord(name, ways[0].target, replace(edge.arrow), edge.block, edge.source_vertex, ways[0].target_vertex)

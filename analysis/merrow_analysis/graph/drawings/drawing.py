@@ -130,6 +130,10 @@ def ends_of(
             first.append(name)
         if ends:
             last.append(name)
+    if not last and "output" not in roles.values() and RETURN_ID not in chart.nodes:
+        # All steps go round: those that lead back to the beginning and nowhere else have the result.
+        onward = {edge.source for edge in edges}
+        last += dict.fromkeys(edge.source for edge in chart.edges if edge in back and edge.source not in onward)
     return Ends(roles, tuple(first), tuple(last))
 
 

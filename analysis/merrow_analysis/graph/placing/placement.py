@@ -47,7 +47,8 @@ class Signature(NamedTuple):
     ``passes`` is what an asking Decision passes on; None for all other nodes.
     ``plain`` says that no operator is written at the node. The last ``fields`` of the outputs are the fields of a record that
     the first one is. ``kinds`` are those of the union that a Decision decides on and passes on: by casefolded name, what the
-    case of that name carries.
+    case of that name carries. ``apart`` is what the node gives before an edge with ``each`` takes it apart; None on any other
+    edge.
     """
 
     outputs: tuple[tuple[str, Type | None], ...] = ()
@@ -59,6 +60,7 @@ class Signature(NamedTuple):
     plain: bool = False
     fields: int = 0
     kinds: tuple[tuple[str, Type], ...] = ()
+    apart: Signature | None = None
 
     def kind_of(self, case: str | None) -> Type | None:
         """The kind that a case carries; None where it carries the value as it is."""

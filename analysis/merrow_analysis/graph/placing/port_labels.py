@@ -40,10 +40,15 @@ def _with_field(label: EdgeLabel, source: Signature, types: TypeTable) -> EdgeLa
     if label.after or (label.port is None and not written.endswith(":")):
         return label
     case, _, field = (part.strip() for part in written.removesuffix(":" if label.port is None else "").rpartition(":"))
-    carried = source.carried(case)
-    if not case or carried is None or types.field_at(carried, field) is None:
+    if not case or field_carried(source, case, field, types) is None:
         return label
     return EdgeLabel(field, label.port, case)
+
+
+def field_carried(source: Signature, case: str | None, field: str, types: TypeTable) -> tuple[str, Type | None] | None:
+    """A field of what a case carries, with its type as it arrives; None where that has no such field."""
+    whole = (source.apart or source).carried(case)
+    return None if whole is None else _field(source, whole, field, types)
 
 
 def _has_port(name: str, facts: Facts, ports: Mapping[str, InputPort]) -> bool:
@@ -88,7 +93,23 @@ def output_named(source: Signature, name: str, types: TypeTable) -> tuple[str, T
     """An output by its name, or a field in one: ``advice``, ``place.city``."""
     first, dot, path = name.partition(".")
     output = next((output for output in source.outputs if output[0] == first), None)
-    if not dot or output is None or output[1] is None:
+    if not dot or output is None:
         return output
-    type_ = types.field_at(output[1], path)
-    return None if type_ is None else (name, type_)
+    whole = output[1] if source.apart is None else dict(source.apart.outputs).get(first, output[1])
+    if whole is None:
+        return output
+    if source.apart is not None and first not in dict(source.apart.outputs):
+        source = source._replace(apart=None)  # It is a field of the items already.
+    found = _field(source, whole, path, types)
+    return None if found is None else (name, found[1])
+
+
+def _field(source: Signature, whole: Type, path: str, types: TypeTable) -> tuple[str, Type | None] | None:
+    """A field of a value with its type as it arrives. An edge with ``each`` takes the first list on the way apart; where
+    there is none, its type is not known, which is told elsewhere.
+    """
+    if source.apart is None:
+        type_ = types.field_at(whole, path)
+        return None if type_ is None else (path, type_)
+    item = types.field_of_items(whole, path.split("."))
+    return None if item is None and types.field_at(whole, path) is None else (path, item)

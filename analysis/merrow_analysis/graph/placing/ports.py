@@ -31,7 +31,7 @@ from merrow_analysis.graph.placing.placement import (
     PortFeed,
     Signature,
 )
-from merrow_analysis.graph.placing.port_labels import is_decided, label_of, output_named
+from merrow_analysis.graph.placing.port_labels import field_carried, is_decided, label_of, output_named
 from merrow_analysis.suggest import Guesses
 
 INPUT_OUTPUT = "value"
@@ -275,8 +275,10 @@ class _Placer:
     def _carried(self, edge: int) -> Type | None:
         """The type of what a case edge carries: the Decision's value, the kind that its case is for, or a field of it."""
         source, label = self.sources[edge], self.labels[edge]
-        carried = source.carried(label.case)
-        return carried if label.output is None or carried is None else self.types.field_at(carried, label.output)
+        if label.output is None:
+            return source.carried(label.case)
+        found = field_carried(source, label.case, label.output, self.types)
+        return None if found is None else found[1]
 
     # Ports
 

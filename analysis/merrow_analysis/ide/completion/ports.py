@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from merrow_analysis.definitions.operators import InputPort
+from merrow_analysis.definitions.types import item_of
 from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.graph.decisions import ELSE, case_key
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -49,6 +50,10 @@ def edge_label_items(items: Items, place: InStatement) -> None:
             _cases(items, graph, decision, word)
         return
     values = [value for node in sources for value in _arriving(graph, node, values_of(node), targets, said)]
+    if said == EACH and len(sources) == 1 and values and not sources[0].placement.signature.fields:
+        # The items of a list of records have their fields.
+        record = graph.types.fields_of(values[0].type or "") or {}
+        values += [Value(name, type_) for name, type_ in record.items()]
     if colon:
         named = [(node, value) for node in sources if (value := value_at(node, head.strip())) is not None]
         given = [value for node, one in named for value in _arriving(graph, node, [one], targets, said)]
@@ -61,7 +66,7 @@ def edge_label_items(items: Items, place: InStatement) -> None:
         whole, dot, part = word.rpartition(".")
         record = value_at(sources[0], whole) if dot else None
         if record is not None:
-            _fields(items, graph, [record], len(part))
+            _fields(items, graph, [_item(record) if said == EACH else record], len(part))
 
 
 def _carried(graph: TypedGraph, decision: TypedNode, head: str) -> list[Value]:
@@ -91,6 +96,11 @@ def _arriving(
     if not targets or not graph.composites:
         return values
     return crossing(values, graph.composites.border(source.id, targets[0].id), graph.composites, word)
+
+
+def _item(value: Value) -> Value:
+    """What has fields once ``each`` takes the first list on the way apart."""
+    return Value(value.output, None if value.type is None else item_of(value.type) or value.type)
 
 
 def _open(target: TypedNode) -> list[tuple[InputPort, bool]]:

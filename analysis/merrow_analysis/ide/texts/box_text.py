@@ -212,6 +212,8 @@ def _given(edge: TypedEdge) -> str | None:
     """The type of what an edge brings, where it starts."""
     if not edge.feeds:
         return None
+    if edge.apart is not None:
+        return edge.apart.type
     if edge.source.kind == "decision":
         return edge.source.placement.signature.carried(edge.case_label)
     return edge.source.outputs.get(edge.feeds[0].output or "")

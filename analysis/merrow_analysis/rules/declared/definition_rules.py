@@ -40,8 +40,11 @@ def check_definitions(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     for problem in graph.problems:
         rule = TYPE_DEFINITION if problem.path[0] == "types" else OPERATOR_DEFINITION
-        where = _nearest_place(problem.path, context) or context.top
-        yield report(rule, where, problem.message, fixes=_respelled(problem, context))
+        word = _named_wrongly(problem, context)
+        near = None if word is None or problem.misspelled is None else problem.misspelled.near
+        better = [] if word is None or near is None else [fix(f"Write {near}", [TextEdit(word, near)], safe=False)]
+        where = word or _nearest_place(problem.path, context) or context.top
+        yield report(rule, where, problem.message, fixes=better)
     if all(spec.built_in for spec in graph.operators.specs.values()):
         return
     used = {node.spec.name for node in graph.nodes if node.spec is not None and not node.spec.built_in}
@@ -63,19 +66,18 @@ def _without_operator(context: GraphContext, name: str) -> Iterator[Fix]:
         yield fix(f"Remove operator {name}", [edit], safe=False)
 
 
-def _respelled(problem: DefinitionProblem, context: GraphContext) -> tuple[Fix, ...]:
-    """A fix that writes the name that was probably meant, where the definition has the misspelled one once."""
+def _named_wrongly(problem: DefinitionProblem, context: GraphContext) -> Range | None:
+    """Where a definition has the word that names nothing, if it has it once."""
     misspelled = problem.misspelled
     found = context.value_of(problem.path) if misspelled is not None else None
     if misspelled is None or found is None:
-        return ()
+        return None
     block, (start, end) = found
     places = list(re.finditer(rf"(?<![\w-]){re.escape(misspelled.word)}(?![\w-])", block.text[start:end]))
     if len(places) != 1:
-        return ()
+        return None
     first, last = places[0].span()
-    edit = TextEdit(block.range((start + first, start + last)), misspelled.near)
-    return (fix(f"Write {misspelled.near}", [edit], safe=False),)
+    return block.range((start + first, start + last))
 
 
 def _nearest_place(path: tuple[str | int, ...], context: GraphContext) -> Range | None:

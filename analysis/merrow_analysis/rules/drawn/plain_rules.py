@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from merrow_analysis.definitions.labels.parameters import decoded_entities
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.parameters import declaration_of
 from merrow_analysis.graph.drawings.drawing import is_diamond
@@ -69,7 +70,7 @@ def _without_choice(context: TextContext, node: TypedNode) -> Iterator[Diagnosti
     if len(targets) < 2:
         return
     if labelled:
-        said = listed([f"`{(edge.placed.label.words or '').strip()}`" for edge in labelled], most=3)
+        said = listed([f"`{decoded_entities(edge.placed.label.words or '').strip()}`" for edge in labelled], most=3)
         message = (
             f"{said} {'reads' if len(labelled) == 1 else 'read'} like a choice, but {node.id} is a box, so "
             f"{_all(targets)} run; make {node.id} a diamond if only one should."

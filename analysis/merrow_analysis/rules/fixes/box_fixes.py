@@ -13,7 +13,7 @@ from merrow_analysis.edits.change import GraphChange, Link, Wrapping
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.boxes.words import EACH
-from merrow_analysis.graph.flow import Subgraph
+from merrow_analysis.graph.flow import Mention, Subgraph
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel
@@ -34,9 +34,11 @@ def other_word(context: GraphContext, rule: Rule, edge: TypedEdge, said: str, ot
     if label is None:
         return
     parts = [part.strip() for part in label.text.split(":")]
-    if said not in parts:
+    # Out of a Decision the first part is the case, whatever it says.
+    first = 1 if edge.source.kind == "decision" else 0
+    if said not in parts[first:]:
         return
-    at = parts.index(said)
+    at = parts.index(said, first)
     parts[at : at + 1] = [] if other is None else [other]
     rest = ":".join(parts) if any(parts) else None
     title = f"Remove {said}" if other is None else f"Write {other} for {said}"
@@ -132,14 +134,19 @@ def remove_box(context: GraphContext, group: Subgraph) -> Iterator[Fix]:
         yield fix(f"Remove {group.id}", [TextEdit(there, "")], safe=False)
 
 
-def leave_box(node: TypedNode, group: Subgraph) -> Iterator[Fix]:
-    """Remove the line that mentions a node of another subgraph in this one."""
+def mentions_in(node: TypedNode, group: Subgraph) -> list[Mention]:
+    """Where a node is written between the lines of a subgraph."""
     end = group.end
-    within = [
+    return [
         mention
         for mention in node.flow.mentions
         if group.block.line < mention.block.line and (end is None or mention.block.line < end.line)
     ]
+
+
+def leave_box(node: TypedNode, group: Subgraph) -> Iterator[Fix]:
+    """Remove the line that mentions a node of another subgraph in this one."""
+    within = mentions_in(node, group)
     bare = [one for one in within if one.vertex.shape is None and one.block.text.strip().rstrip(";") == node.id]
     if within and len(bare) == len(within):
         edits = [TextEdit(Range(Position(one.block.line, 0), Position(one.block.line + 1, 0)), "") for one in bare]

@@ -44,10 +44,14 @@ def fitting_ports(graph: TypedGraph, node: TypedNode, given: Type) -> list[str]:
     return [port.name for port in best if port.required] or [port.name for port in best]
 
 
-def promise(source: TypedNode, wanted: Type | None, before: str) -> str:
-    """That the author may vouch for the type, where the source is a node that says what its answer is."""
+def promise(edge: TypedEdge, wanted: Type | None, before: str) -> str:
+    """That the author may vouch for the type, where the edge brings, as it is, what its source says that its answer is."""
+    source = edge.source
     if (
         source.spec is None
+        or edge.raised
+        or edge.lowered is not None
+        or edge.output not in (None, next(iter(source.own_outputs), None))
         or source.spec.bulk is None
         or source.spec.computes
         or source.spec.is_ensemble
@@ -98,7 +102,7 @@ def fitted(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge, 
             if other != port and known.required:
                 yield from feed(context, rule, node, known, instead=edge, label=labelled(edge, other))
         yield from feed(context, rule, node, known, instead=edge)
-    if promise(source, finding.wanted, "") and not (edge.raised or item_of(finding.wanted or TEXT)):
+    if promise(edge, finding.wanted, "") and not item_of(finding.wanted or TEXT):
         title = f"Write returns: {finding.wanted} at {source.id}"
         yield from asked(context).with_parameter(rule, title, source, "returns", str(finding.wanted))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from itertools import combinations as pairs
 
-from merrow_analysis.definitions.types import Type, item_of, list_of
+from merrow_analysis.definitions.types import list_of
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
@@ -14,17 +14,19 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import Placement
 from merrow_analysis.graph.placing.type_variables import takes_again
 from merrow_analysis.graph.records import EdgeRecord
+from merrow_analysis.rules.box_kinds import led_to_boxes
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.box_fixes import give_list, one_list
+from merrow_analysis.rules.fixes.box_fixes import give_list, one_list, other_word
 from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.liveness_fixes import one_value
 from merrow_analysis.rules.fixes.port_fixes import fed
 from merrow_analysis.rules.liveness_rules import ENSEMBLE_NEEDS_TWO_SOURCES, PORT_FED_TWICE
+from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.port_rules import MISSING_REQUIRED_INPUT, TYPE_MISMATCH, tell_of_edge
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import label_range, listed, named, report
+from merrow_analysis.rules.reporting import label_range, listed, named, part_range, report
 from merrow_analysis.rules.word_rules import without_word
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.PORTS | Flags.QUICK_LOOK)
@@ -63,7 +65,7 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
                 f"`first` would leave {named(edge.target)} without this voice in later turns, and an ensemble needs all of "
                 "its sources; remove `first`."
             )
-            yield report(ENSEMBLE_NEEDS_TWO_SOURCES, label_range(edge), message, fixes=without_word(graph, edge))
+            yield report(ENSEMBLE_NEEDS_TWO_SOURCES, part_range(edge, FIRST), message, fixes=without_word(graph, edge))
     for name in targets:
         try:
             yield from _fed_twice(context, graph.by_id[name])
@@ -75,7 +77,7 @@ def _two_lists(context: GraphContext, box: str, edges: list[TypedEdge]) -> Itera
     first = edges[0]
     for edge in edges:
         several = _brings_several(edge)
-        same = edge.source is first.source and (edge.output == first.output or edge.source.kind == "decision")
+        same = edge.source is first.source and _root(edge) == _root(first)
         if same and not several:
             continue
         one, other = _list_of(first), _list_of(edge)
@@ -90,7 +92,7 @@ def _two_lists(context: GraphContext, box: str, edges: list[TypedEdge]) -> Itera
             )
         related = [] if edge is first else [Related(first.flow.range, f"{one} is taken apart here")]
         fixes = () if edge is first else one_list(context, TWO_LISTS, first, edge)
-        yield report(TWO_LISTS, label_range(edge), message, related=related, fixes=fixes)
+        yield report(TWO_LISTS, part_range(edge, EACH), message, related=related, fixes=fixes)
         return
 
 
@@ -103,6 +105,11 @@ def _brings_several(edge: TypedEdge) -> bool:
     )
 
 
+def _root(edge: TypedEdge) -> object:
+    """The list that an edge takes apart: fields of its items are of one length."""
+    return edge.apart and (edge.apart.output, edge.apart.path)
+
+
 def _list_of(edge: TypedEdge) -> str:
     output = edge.output
     return f"`{output}` of {edge.source.id}" if output else f"what {edge.source.id} gives"
@@ -110,19 +117,17 @@ def _list_of(edge: TypedEdge) -> str:
 
 def _no_list(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
     """An `each` edge that brings something else than a list."""
-    signature = edge.source.placement.signature
-    output = edge.placed.label.output
-    given: Type | None
-    if signature.decision:
-        given = signature.value
-    else:
-        outputs = dict(signature.outputs)
-        given = outputs.get(output) if output is not None else next(iter(outputs.values()), None)
-    if given is None:
+    apart = edge.apart
+    if apart is None or apart.type is None or apart.is_list:
         return
-    for _ in range(edge.raised):
-        given = list_of(given)
-    if item_of(given) is not None:
+    given = apart.type
+    if apart.path:
+        message = (
+            f"`each` takes a list apart, but `{'.'.join(apart.path)}` of {edge.source.id} is {given}, which is not a list; name "
+            "a field that is one, or remove `each`."
+        )
+        without = other_word(context, TYPE_MISMATCH, edge, EACH, None)
+        yield report(TYPE_MISMATCH, part_range(edge, EACH), message, fixes=without)
         return
     message = f"`each` takes a list apart, but {edge.source.id} gives {given}, which is not a list"
     spec = edge.source.spec
@@ -130,7 +135,7 @@ def _no_list(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
         message += f"; write `returns: '{list_of(given)}'` at {edge.source.id}, or remove `each`."
     else:
         message += "; connect a node that gives a list."
-    yield report(TYPE_MISMATCH, label_range(edge), message, fixes=give_list(context, TYPE_MISMATCH, edge, given))
+    yield report(TYPE_MISMATCH, part_range(edge, EACH), message, fixes=give_list(context, TYPE_MISMATCH, edge, given))
 
 
 def _again(context: GraphContext, record: EdgeRecord, placement: Placement) -> Iterator[Diagnostic]:
@@ -189,7 +194,8 @@ def _only_again(context: GraphContext, node: TypedNode, port: str, edge: TypedEd
     )
     related = [Related(edge.flow.range, f"`{port}` is fed here in later turns")]
     fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, None)
-    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, related=related, fixes=fixes)
+    because = led_to_boxes(context.graph, node, UNKNOWN_OPERATOR)
+    return report(MISSING_REQUIRED_INPUT, node.flow.range, message, related=related, fixes=fixes, because=because)
 
 
 def _fed_twice(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:

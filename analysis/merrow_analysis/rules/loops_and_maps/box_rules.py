@@ -8,7 +8,7 @@ from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severit
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.bare.reach import components, shortest_cycle
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.words import EACH
+from merrow_analysis.graph.boxes.words import EACH, OVER
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.frames import Unit, unit_edges
@@ -18,14 +18,23 @@ from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.box_kinds import box_kinds
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
-from merrow_analysis.rules.fixes.box_fixes import as_group, leave_box, name_box, remove_box, rename_box, take_apart
+from merrow_analysis.rules.fixes.box_fixes import (
+    as_group,
+    leave_box,
+    mentions_in,
+    name_box,
+    remove_box,
+    rename_box,
+    take_apart,
+)
 from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.fixes.loop_fixes import with_word
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import fix, label_range, listed, report
+from merrow_analysis.rules.reporting import fix, listed, part_range, report
+from merrow_analysis.rules.word_rules import misplaced_causes
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 LEAVES_AND_COMES_BACK = _FAMILY.rule(
@@ -149,11 +158,12 @@ def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) 
             f"{name} lies in {owner.id}, the first subgraph that mentions it, and so not in {box.id} as well; mention it "
             "in one of the two."
         )
-        related = [Related(group.range, f"{box.id} mentions {name} too")]
         node = graph.by_id[name]
-        yield report(
-            BROKEN_BOX, node.flow.range, message, related=related, fixes=_sound(context, leave_box(node, group))
-        )
+        # What is written second is what to correct.
+        second = next(iter(mentions_in(node, group)), None)
+        place = group.range if second is None else second.block.range(second.vertex.name.span)
+        related = [Related(node.flow.range, f"{owner.id} has {name}")]
+        yield report(BROKEN_BOX, place, message, related=related, fixes=_sound(context, leave_box(node, group)))
 
 
 def _too_deep(graph: TypedGraph, boxes: list[Composite], groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
@@ -278,6 +288,8 @@ def _without_each(context: GraphContext, box: Composite, groups: dict[str, Subgr
         member = next(iter(box.nodes), "X")
         message += f"write `each` on the edge that brings the list, such as `LIST -->|each| {member}`."
     because = [Cause(one.code, one.range) for one in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
+    misplaced = misplaced_causes(context)
+    because += [cause for edge in entering for cause in misplaced.get(edge.record, ())]
     fixes = take_apart(context, MAP_WITHOUT_EACH, box, innermost)
     yield report(MAP_WITHOUT_EACH, groups[box.id].range, message, fixes=fixes, because=because)
 
@@ -288,6 +300,9 @@ def _idle(
     graph = context.graph
     if any(graph.by_id[record.source].kind != "decision" or not graph.edge(record).order_only for record in own):
         return
+    members = {graph.core.handles[name] for name in graph.composites.members(box.id) if name in graph.core.handles}
+    if any(not members.isdisjoint(cycle) for cycle in graph.cycles):
+        return  # The edge back has a finding of its own.
     if own:
         message = (
             f"The `again` edges of {box.id} bring no value, so each turn is given what the first was, and repeats it at "
@@ -304,6 +319,8 @@ def _idle(
 
 
 def _never_over(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
+    if edge.implied:
+        return
     combinations = context.graph.combinations
     box = edge.left[0]
     loop = combinations.loops.get(box)
@@ -319,4 +336,4 @@ def _never_over(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
         f"This `over` edge is never taken: {edge.source.id} runs in no turn of {box} after which another one would follow; "
         "remove it."
     )
-    yield report(NEVER_OVER, label_range(edge), message, fixes=remove_edge(context, NEVER_OVER, edge.flow))
+    yield report(NEVER_OVER, part_range(edge, OVER), message, fixes=remove_edge(context, NEVER_OVER, edge.flow))
