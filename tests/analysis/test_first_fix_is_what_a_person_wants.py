@@ -240,7 +240,7 @@ CASES = {
             "BEST -->|best.text:| RETURN",
         ),
         "MW228",
-        "Write score",
+        "Write by: score",
     ),
     "a comma is missing in metadata": Case(
         slip(CHAIN, ('DRAFT["Custom<br/>(role: one)"]', "DRAFT@{ op: Custom role: one }")), "MW007", "Add a comma"

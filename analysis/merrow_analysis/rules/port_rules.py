@@ -409,10 +409,11 @@ def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
         message = f"{named(node)} orders by `{by}`, but {item} {what}; {hint}"
         place = parameter_range(node, "by")
     near = numbers[0] if len(numbers) == 1 else closest(by or "", numbers)
-    fixes = [] if by is None or near is None else list(rename_in_value(node, "by", by, near))
-    if near is not None and not fixes:
-        edits = rewrite(node, Moved(frozenset({"by"}), {"by": near}))
-        fixes = [] if edits is None else [fix(f"Write by: {near}", edits, safe=False)]
+    if near is None:
+        return report(NO_ORDER, place, message)
+    here = None if by is None else next(rename_in_value(node, "by", by, near), None)
+    edits = rewrite(node, Moved(frozenset({"by"}), {"by": near})) if here is None else here.edits
+    fixes = [] if edits is None else [fix(f"Write by: {near}", edits, safe=False)]
     return report(NO_ORDER, place, message, fixes=fixes)
 
 

@@ -62,9 +62,8 @@ def fixes_for(problem: SyntaxProblem, block: Block, diagram: Diagram, flow: Flow
         return
     yield from straight_quotes(block.line + line_number, line, reads)
     maker = _MAKERS.get(problem.flaw)
-    if maker is not None:
-        yield from maker(problem, block.line + line_number, line, column)
-    yield from quotes_meant(block.line + line_number, line, column, reads)
+    made = [] if maker is None else maker(problem, block.line + line_number, line, column)
+    yield from made or quotes_meant(block.line + line_number, line, column, reads)
     if problem.flaw in _NO_ARROW:
         yield from arrows_meant(block.line + line_number, line, flow.chart.nodes, reads)
     if problem.flaw == "syntax-error":
