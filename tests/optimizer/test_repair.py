@@ -170,6 +170,59 @@ def test_any_text_is_survived_and_never_made_worse(seed: int) -> None:
         assert not done.edits
 
 
+THREE = VOTE.replace("A & B", "A & B & C").replace("    B --> V\n", "    B --> V\n    C --> V\n")
+THREE = THREE.replace("    V[", '    C["Custom<br/>(role: three)"]:::CustomOp\n    V[')
+PROMPTS = "---\nworkflow:\n  prompts:\n    one: Do it in one way.\n    two: Do it in another way.\n---\n"
+SPLIT = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    SPLIT["Custom<br/>(role: split, returns: 'list[Text]')"]:::CustomOp
+    subgraph EACH["Map (max: 9)"]
+        A["Custom<br/>(role: one)"]:::CustomOp
+    end
+    B["Custom<br/>(role: two)"]:::CustomOp
+    RETURN([Return]):::Interface
+    PROBLEM -->|input| SPLIT & B
+    SPLIT -->|each:input| A
+    A -->|input| B
+    B --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#d0e1f9
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        # The steps beside it say where an edge comes from, and where it leads.
+        (THREE, "A & B & C", "A & B"),
+        (THREE, "    C --> V\n", ""),
+        # Of a cycle the edge goes that runs against the text, and is not turned round or led elsewhere.
+        (PLAN, "    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"),
+        # A step that takes no part is not drawn in to have a voice.
+        (VOTE, "flowchart TD\n", 'flowchart TD\n    SPARE["Custom<br/>(role: spare)"]:::CustomOp\n'),
+        # A misspelled name is renamed, and a prompt stays that still has its node.
+        (PROMPTS + VOTE, 'Custom<br/>(role: one)"]:::CustomOp', 'Debate<br/>(role: one)"]:::DebateOp'),
+        (PROMPTS + VOTE, 'Custom<br/>(role: one)"]:::CustomOp', 'Debate<br/>(role: ones)"]:::DebateOp'),
+        (
+            PROMPTS + VOTE,
+            'A["Custom<br/>(role: one)"]',
+            'A["Custom<br/>(role: three)"]:::CustomOp\n    A["Custom<br/>(role: ones)"]',
+        ),
+        (PLAN, "PLAN -->|analysis|", "PLNA -->|analysis|"),
+        # A Map stays one.
+        (SPLIT, "each:input", "eech:input"),
+    ],
+    ids=["source", "target", "cycle", "spare", "operator", "operator and role", "declared twice", "id", "map"],
+)
+def test_what_somebody_wrote_is_meant_again(text: str, old: str, new: str) -> None:
+    assert old in text
+    slip = text.replace(old, new, 1)
+    assert not analyse(slip).is_valid
+    done = searched(slip)
+    assert done.is_valid
+    assert meaning_of(analyse(done.text)) == meaning_of(analyse(text)), done.text
+
+
 class _Plain(Search):
     """The same steps without any order, bound or memory but the weight: the smallest repair by trying all of them."""
 
