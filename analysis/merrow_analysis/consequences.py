@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Severity
+from merrow_analysis.rules.drawn.syntax_rules import METADATA
 from merrow_analysis.rules.registry import Flags, flags_of
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, Broken
@@ -60,9 +61,11 @@ def explained_by_syntax(
     for one in about_syntax:
         by_line.setdefault(one.range.start.line, []).append(Cause(one.code, one.range))
     for block in notable:
-        if any(type(statement) is Broken for statement in block.statements):
-            last = block.line + max(block.line_count, 1)
-            own = tuple(cause for line in range(block.line, last) for cause in by_line.get(line, ()))
+        last = block.line + max(block.line_count, 1)
+        own = tuple(cause for line in range(block.line, last) for cause in by_line.get(line, ()))
+        if any(type(statement) is Broken for statement in block.statements) or any(
+            cause.code == METADATA.code for cause in own
+        ):
             if len(causes) < MOST_CAUSES:
                 causes = (causes + own)[:MOST_CAUSES]
             for word in set(_WORD.findall(block.text)):

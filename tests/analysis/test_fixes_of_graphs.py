@@ -269,7 +269,7 @@ def test_a_missing_input_and_output_are_added_with_their_edges(given: str) -> No
     classDef Interface fill:#eee
 """
     best = found(text, "MW101").fixes[0]
-    assert best.title == "Add PROBLEM and lead it to A, PY, PY2"
+    assert best.title == "Add PROBLEM and lead it to A, PY and PY2"
     after = apply_edits(text, best.edits)
     assert "    PROBLEM([Problem]):::Interface\n    PROBLEM -->|input| A\n" in after.replace(
         "PROBLEM --> A", "PROBLEM -->|input| A"

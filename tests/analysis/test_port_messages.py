@@ -64,7 +64,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, list[list[str]]]] = {
     "ports that nothing feeds, and no input could": (
         ("V[Test]", "PROBLEM -->|problem| V"),
         "MW204",
-        [["entry_point", "X -->|entry_point| V"], ["solution", "X -->|solution| V"]],
+        [["entry_point", "ENTRY_POINT -->|entry_point| V"], ["solution", "X -->|solution| V"]],
     ),
     "a port that another input could feed": (
         (*ENTRY, "V[Test]", "PROBLEM -->|problem| V", "G -->|solution| V"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import islice
+from pathlib import Path
 from random import Random
 
 from hypothesis import HealthCheck, assume, given, settings
@@ -14,9 +15,13 @@ from tests.optimizer.mutation_checks import check_mutant
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.graph.liveness.frames import unit_order
-from merrow_optimizer.mutations.base import Move
+from merrow_optimizer.mutations.base import Move, Refused
 from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
+from merrow_optimizer.mutations.original import Original
+from merrow_optimizer.mutations.subgraph_loops import loop_proposals
+from merrow_optimizer.mutations.subgraph_maps import mapping
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(25))
 
 
@@ -274,3 +279,25 @@ def test_a_node_that_reads_a_list_works_on_each_item() -> None:
     assert edge.feeds[0].type == "list[Text]"
     # What gives no list can't be taken apart.
     assert not [one for one in moves(analyse(text.replace("list[Text]", "Text"))) if "(Map)" in one.title]
+
+
+@settings(parent=SMALL, max_examples=examples(10))
+@given(composite_workflows())
+def test_what_is_said_safe_at_once_is_what_all_preconditions_admit(text: str) -> None:
+    analysis = analyse(text)
+    assume(analysis.is_valid and analysis.typed is not None)
+    original = Original(analysis)
+    for proposal in loop_proposals(original):
+        move = DEFAULT.make(proposal())
+        at_once = DEFAULT.make_if_safe(proposal())
+        assert at_once == (move if isinstance(move, Move) else None), f"{move}\n{text}"
+
+
+def test_a_box_that_brings_a_finding_is_not_drawn() -> None:
+    """An edge behind BEST names an output that a list of its answers does not have."""
+    original = Original(analyse((EXAMPLES / "best_draft.mmd").read_text("utf-8")))
+    (proposal,) = mapping(original, original.typed.by_id["BEST"])
+    refused = DEFAULT.make(proposal())
+    assert isinstance(refused, Refused)
+    assert refused.precondition == "types"
+    assert DEFAULT.make_if_safe(proposal()) is None

@@ -17,18 +17,24 @@ from tests.optimizer.seeded import CORPUS, KINDS, seeded
 from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Severity
 from merrow_analysis.edits.difference import line_edits
-from merrow_analysis.text import apply_edits
+from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.remedies import MOST_OFFERED, remedies
 from merrow_optimizer.repair.search import Repair, Search, repair
 from merrow_optimizer.repair.weights import (
+    BACK_EDGE_GOES,
+    BOX_CHANGES,
     EDGE_COMES,
     EDGE_GOES,
     EDGE_MOVES,
+    FIRST_AT_ITS_NODE,
     LONELY_GOES,
     NODE_COMES,
     NODE_GOES,
+    OPERATOR,
+    UNLIKE_OTHERS,
     WORDS,
+    size_of,
     weight_of_difference,
 )
 
@@ -59,6 +65,23 @@ VOTE = """flowchart TD
     classDef CustomOp fill:#d0e1f9
     classDef ScEnsembleOp fill:#f9d0e1
 """
+LOOP = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    subgraph TWICE["Loop (max: 2)"]
+    A["Custom<br/>(role: one)"]:::CustomOp
+    end
+    CHECK{ok?}:::DecisionOp
+    B["Custom<br/>(role: two)"]:::CustomOp
+    RETURN([Return]):::Interface
+    PROBLEM -->|input| A & B
+    A -.->|again| A
+    A --> CHECK
+    CHECK --> B
+    B --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#d0e1f9
+    classDef DecisionOp fill:#fff
+"""
 
 
 def searched(text: str) -> Repair:
@@ -85,7 +108,7 @@ def worse(before: str, after: str) -> set[str]:
         (PLAN, 0),
         (PLAN.replace("|analysis|", "|analyse|"), WORDS),
         (without(PLAN, "    PROBLEM -->|problem| PY\n"), EDGE_COMES),
-        (PLAN.replace("    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"), EDGE_GOES),
+        (PLAN.replace("    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"), BACK_EDGE_GOES),
         (without(VOTE, "    B --> V\n"), EDGE_COMES),
         (PLAN.replace("flowchart TD\n", 'flowchart TD\n    SPARE["Custom<br/>(role: spare)"]\n'), LONELY_GOES),
     ],
@@ -145,6 +168,59 @@ def test_any_text_is_survived_and_never_made_worse(seed: int) -> None:
     assert done.is_valid == (not worse(text, done.text))
     if before.is_valid:
         assert not done.edits
+
+
+THREE = VOTE.replace("A & B", "A & B & C").replace("    B --> V\n", "    B --> V\n    C --> V\n")
+THREE = THREE.replace("    V[", '    C["Custom<br/>(role: three)"]:::CustomOp\n    V[')
+PROMPTS = "---\nworkflow:\n  prompts:\n    one: Do it in one way.\n    two: Do it in another way.\n---\n"
+SPLIT = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    SPLIT["Custom<br/>(role: split, returns: 'list[Text]')"]:::CustomOp
+    subgraph EACH["Map (max: 9)"]
+        A["Custom<br/>(role: one)"]:::CustomOp
+    end
+    B["Custom<br/>(role: two)"]:::CustomOp
+    RETURN([Return]):::Interface
+    PROBLEM -->|input| SPLIT & B
+    SPLIT -->|each:input| A
+    A -->|input| B
+    B --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#d0e1f9
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        # The steps beside it say where an edge comes from, and where it leads.
+        (THREE, "A & B & C", "A & B"),
+        (THREE, "    C --> V\n", ""),
+        # Of a cycle the edge goes that runs against the text, and is not turned round or led elsewhere.
+        (PLAN, "    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"),
+        # A step that takes no part is not drawn in to have a voice.
+        (VOTE, "flowchart TD\n", 'flowchart TD\n    SPARE["Custom<br/>(role: spare)"]:::CustomOp\n'),
+        # A misspelled name is renamed, and a prompt stays that still has its node.
+        (PROMPTS + VOTE, 'Custom<br/>(role: one)"]:::CustomOp', 'Debate<br/>(role: one)"]:::DebateOp'),
+        (PROMPTS + VOTE, 'Custom<br/>(role: one)"]:::CustomOp', 'Debate<br/>(role: ones)"]:::DebateOp'),
+        (
+            PROMPTS + VOTE,
+            'A["Custom<br/>(role: one)"]',
+            'A["Custom<br/>(role: three)"]:::CustomOp\n    A["Custom<br/>(role: ones)"]',
+        ),
+        (PLAN, "PLAN -->|analysis|", "PLNA -->|analysis|"),
+        # A Map stays one.
+        (SPLIT, "each:input", "eech:input"),
+    ],
+    ids=["source", "target", "cycle", "spare", "operator", "operator and role", "declared twice", "id", "map"],
+)
+def test_what_somebody_wrote_is_meant_again(text: str, old: str, new: str) -> None:
+    assert old in text
+    slip = text.replace(old, new, 1)
+    assert not analyse(slip).is_valid
+    done = searched(slip)
+    assert done.is_valid
+    assert meaning_of(analyse(done.text)) == meaning_of(analyse(text)), done.text
 
 
 class _Plain(Search):
@@ -240,17 +316,51 @@ def test_many_findings_are_repaired_by_all_fixes_at_once() -> None:
     ("old", "new", "weight"),
     [
         ("    B --> V\n", "", EDGE_GOES),
-        ("    B --> V\n", "    B --> V\n    A --> B\n", EDGE_COMES),
+        ("    B --> V\n", "    B --> V\n    A --> B\n", EDGE_COMES + UNLIKE_OTHERS),
         ("    B --> V\n", "    B --> A\n", EDGE_MOVES),
         ('    B["Custom<br/>(role: two)"]:::CustomOp\n', '    C["Custom<br/>(role: two)"]:::CustomOp\n', NODE_COMES),
         (" & B\n", "\n", EDGE_GOES),
-        ("    V --> RETURN\n", "    V --> RETURN\n    V --> B\n    B --> RETURN\n", 2 * EDGE_COMES),
+        ("    V --> RETURN\n", "    V --> RETURN\n    V --> B\n    B --> RETURN\n", 2 * (EDGE_COMES + UNLIKE_OTHERS)),
+        ("    A --> V\n", "    A -->|input| V\n", WORDS),
+        ("    A --> V\n", "    A -->|input| V\n    PROBLEM -->|problem| V\n", EDGE_COMES + WORDS),
     ],
 )
 def test_what_edits_weigh_whose_outcome_is_known(old: str, new: str, weight: int) -> None:
     assert old in VOTE
     after = VOTE.replace(old, new)
     assert weight_of_difference(analyse(VOTE), analyse(after), line_edits(VOTE, after)) == weight
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "weight"),
+    [
+        # A step that no edge led to or from takes part at last; a cycle is broken where it runs back, or elsewhere.
+        (
+            without(PLAN, "    PLAN -->|analysis| PY\n").replace("PROBLEM -->|input| PLAN", "%% nothing"),
+            "%% nothing",
+            "PLAN --> PY",
+            EDGE_COMES + FIRST_AT_ITS_NODE,
+        ),
+        (PLAN.replace("PY --> RETURN", "PY --> PLAN"), "    PY --> PLAN\n", "", BACK_EDGE_GOES),
+        (PLAN.replace("PY --> RETURN", "PY --> PLAN"), "    PLAN -->|analysis| PY\n", "", EDGE_GOES),
+        (LOOP, "    CHECK --> B\n", "    CHECK --> B\n    CHECK -->|yes| B\n", EDGE_COMES + UNLIKE_OTHERS),
+        (LOOP, "Loop (max: 2)", "two", OPERATOR),
+        (LOOP, "    end\n", "    B\n    end\n", BOX_CHANGES),
+    ],
+    ids=["first edge", "edge back", "edge on", "same target", "box", "member"],
+)
+def test_what_edits_of_other_texts_weigh(text: str, old: str, new: str, weight: int) -> None:
+    assert old in text
+    after = text.replace(old, new)
+    assert weight_of_difference(analyse(text), analyse(after), line_edits(text, after)) == weight
+
+
+def test_what_an_edit_only_writes_again_has_no_size() -> None:
+    (edit,) = line_edits(
+        "    classDef CustmOp fill:#d0e1f9,stroke:#4378a2\n", "    classDef CustomOp fill:#d0e1f9,stroke:#4378a2\n"
+    )
+    assert size_of("    classDef CustmOp fill:#d0e1f9,stroke:#4378a2\n", [edit]) == 0
+    assert size_of("", [TextEdit(Range(Position(0, 0), Position(0, 0)), "x" * 16)]) == 2
 
 
 def test_edges_of_a_node_that_goes_are_part_of_it() -> None:

@@ -19,7 +19,10 @@ from merrow_analysis.graph.together import fed_at_once, voices_alone
 from merrow_analysis.rules.box_kinds import led_to_boxes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
+from merrow_analysis.rules.fixes.edge_fixes import relabel
+from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.liveness_fixes import filled, let_run, one_value, second_voice
+from merrow_analysis.rules.fixes.near_names import says_nearly
 from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.path_rules import told_dead_ends
 from merrow_analysis.rules.port_rules import without_value
@@ -268,11 +271,23 @@ def _left_empty(
         f"{node.id} stays empty when the turns of {loop} run out; lead what is to count then out of {loop} as well, such as "
         f"`{source} -->|{label}| {target.id}`."
     )
-    over: list[Fix] = []
-    if again is not None and target.kind == "output" and again.source.cases is not None:
-        line = f"{source} -->|{between_bars(label)}| {target.id}"
-        over = [fix(f"Lead {source} to {target.id} when the turns run out", [_below(graph, again, line)], safe=False)]
+    over = _led_out(context, again, label, target) if again is not None and target.kind == "output" else ()
     return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], fixes=over, because=because)
+
+
+def _led_out(context: GraphContext, again: TypedEdge, label: str, target: TypedNode) -> Iterator[Fix]:
+    """Lead what an `again` edge brings to an output for when the turns run out; first an edge that nearly says so."""
+    source = again.source
+    for edge in source.outgoing:
+        if edge.target is target and says_nearly(edge, OVER):
+            yield from relabel(context, OUTPUT_LEFT_EMPTY, edge, OVER)
+    line = f"{source.id} -->|{between_bars(label)}| {target.id}"
+    title = f"Lead {source.id} to {target.id} when the turns run out"
+    made = fix(title, [_below(context.graph, again, line)], safe=False)
+    if source.cases is not None:
+        yield made
+    else:
+        yield from asked(context).sound(OUTPUT_LEFT_EMPTY, [made])
 
 
 def _below(graph: TypedGraph, edge: TypedEdge, line: str) -> TextEdit:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.classes import define_class, give_class
 from merrow_analysis.edits.renaming import rename_class
 from merrow_analysis.graph.flow import Flow, FlowNode
+from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Claim, NodeProblem
 from merrow_analysis.rules.box_kinds import box_kinds
@@ -22,7 +23,15 @@ from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
 from merrow_analysis.rules.fixes.declaring import declare_operator, declare_type
 from merrow_analysis.rules.fixes.edge_fixes import remove_node
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
-from merrow_analysis.rules.fixes.operator_fixes import agree, make_custom, make_interface, one_side, tell_apart
+from merrow_analysis.rules.fixes.near_names import near_node
+from merrow_analysis.rules.fixes.operator_fixes import (
+    agree,
+    call_it,
+    make_custom,
+    make_interface,
+    one_side,
+    tell_apart,
+)
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import (
     claim_range,
@@ -93,6 +102,7 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
     graph, stand_ins = context.graph, context.boundary.stand_in_ids
     spelled: dict[str, list[tuple[TypedNode, Claim]]] = {}
     unknown: dict[str, list[tuple[TypedNode, NodeProblem]]] = {}
+    guesses = Guesses()
     for index in graph.shape.by_rank(graph.marks.conflicts):
         yield _conflict(context, graph.node(index))
     for index in graph.shape.by_rank(graph.marks.problems):
@@ -102,7 +112,7 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
                 yield from _spelling(node, problem.claims[0], graph, spelled)
             elif problem.kind in ("unknown", "none"):
                 if node.id not in stand_ins:
-                    yield from _unknown(context, node, problem, unknown)
+                    yield from _unknown(context, node, problem, unknown, guesses)
             elif problem.kind == "disagreement":
                 yield _disagreement(context, node, problem)
             elif problem.kind == "wrong-class":
@@ -316,6 +326,7 @@ def _unknown(
     node: TypedNode,
     problem: NodeProblem,
     collected: dict[str, list[tuple[TypedNode, NodeProblem]]],
+    guesses: Guesses,
 ) -> Iterator[Diagnostic]:
     graph = context.graph
     names = ", ".join(graph.operators.names())
@@ -323,11 +334,7 @@ def _unknown(
         yield _subgraph(context, node)
         return
     if problem.kind == "none":
-        message = (
-            f"{node.id} has no text: say what this step does, as in `{node.id}[Summarise the text]`, or name an "
-            f"operator by a class. The operators are {names}."
-        )
-        yield report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=remove_node(context, UNKNOWN_OPERATOR, node))
+        yield _without_text(context, node, guesses)
         return
     claim = problem.claims[0]
     if claim.place == "class":
@@ -340,6 +347,19 @@ def _unknown(
     if edits and problem.near:
         fixes = [fix(f"Write {problem.near.name}", edits, safe=False)]
     yield report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, fixes=fixes)
+
+
+def _without_text(context: GraphContext, node: TypedNode, guesses: Guesses) -> Diagnostic:
+    """A node that only edges name: it may be another one whose id is misspelled."""
+    what = f"say what this step does, as in `{node.id}[Summarise the text]`"
+    near = near_node(context.graph, node, guesses)
+    if near is None:
+        names = ", ".join(context.graph.operators.names())
+        message = f"{node.id} has no text: {what}, or name an operator by a class. The operators are {names}."
+    else:
+        message = f"{node.id} has no text; did you mean {near}? If it is a step of its own, {what}."
+    fixes = chain(call_it(context, UNKNOWN_OPERATOR, node), remove_node(context, UNKNOWN_OPERATOR, node))
+    return report(UNKNOWN_OPERATOR, node.flow.range, message, fixes=fixes)
 
 
 _MOST_RENAMED = 50
@@ -374,9 +394,13 @@ def _unknown_class(
 
 
 def _other_operator(context: GraphContext, name: str, nodes: Sequence[TypedNode]) -> Iterator[Fix]:
-    """Declare an operator of that name, or ask a model."""
-    yield from declare_operator(context, UNKNOWN_OPERATOR, name, nodes)
-    yield from make_custom(context, UNKNOWN_OPERATOR, nodes)
+    """Declare an operator of that name, or ask a model: that first where the file has a prompt for each of the nodes."""
+    prompts = {prompt.strip().casefold() for prompt in context.settings.prompts}
+    roles = [role_of(node) for node in nodes]
+    declared = declare_operator(context, UNKNOWN_OPERATOR, name, nodes)
+    asking = make_custom(context, UNKNOWN_OPERATOR, nodes)
+    is_told = all(role is not None and role[1].casefold() in prompts for role in roles)
+    yield from chain(asking, declared) if is_told else chain(declared, asking)
 
 
 def _uses_of(found: list[tuple[TypedNode, NodeProblem]]) -> list[tuple[TypedNode, Claim]]:

@@ -7,6 +7,7 @@ from itertools import chain
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.change import label_of
 from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.graph.bare.reach import reach, shortest_cycle
 from merrow_analysis.graph.boxes.box_expressions import read_nodes
@@ -14,6 +15,7 @@ from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.flow import FlowEdge
+from merrow_analysis.graph.measures.siblings import edges_into_siblings, edges_out_of_siblings
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.boundary import Boundary
@@ -22,6 +24,7 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import unroll_once
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
 from merrow_analysis.rules.fixes.loop_fixes import looped, with_word
+from merrow_analysis.rules.fixes.operator_fixes import call_it
 from merrow_analysis.rules.fixes.path_fixes import (
     add_input,
     add_output,
@@ -136,9 +139,8 @@ def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence
             message = f"{target_id} is an input and takes no edges, but {source_id} leads into it; turn the edge round."
             yield report(EDGE_INTO_INPUT, edge.range, message, fixes=_led_away(context, EDGE_INTO_INPUT, edge))
         else:
-            message = (
-                f"{source_id} is an output and nothing follows it, but an edge leads on to {target_id}; remove it."
-            )
+            what = "turn the edge round" if _leads_nowhere(graph, target_id) else "remove it"
+            message = f"{source_id} is an output and nothing follows it, but an edge leads on to {target_id}; {what}."
             yield report(EDGE_OUT_OF_OUTPUT, edge.range, message, fixes=_led_away(context, EDGE_OUT_OF_OUTPUT, edge))
     for index in shape.by_rank(shape.repeated):
         yield from _repeated(context, graph.node(index))
@@ -156,8 +158,15 @@ def _led_away(context: GraphContext, rule: Rule, edge: FlowEdge) -> Iterator[Fix
     """Turn an edge round or take it away: first what its message says."""
     turned = turn_edge(context, rule, edge)
     removed = remove_edge(context, rule, edge, reveals=_off_the_path)
-    for fixes in (turned, removed) if rule is EDGE_INTO_INPUT else (removed, turned):
+    turns = rule is EDGE_INTO_INPUT or _leads_nowhere(context.graph, edge.record.target)
+    for fixes in (turned, removed) if turns else (removed, turned):
         yield from fixes
+
+
+def _leads_nowhere(graph: TypedGraph, name: str) -> bool:
+    """Whether a node is a step that nothing follows."""
+    node = graph.by_id[name]
+    return node.kind == "operator" and not node.ways
 
 
 def _off_the_path(rule: Rule) -> bool:
@@ -320,11 +329,14 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
     stuck = _dead_ends(graph, boundary)
     idle = [index for index in starts if not shape.following[index]] if ends else []
     unfed = _unfed(graph, boundary)
+    lost = [node for node in map(graph.node, unreached) if node.id not in graph.flow.groups]
+    last = [graph.node(index) for index in stuck]
+    roots = [node for node in lost if shape.following[node.index] or node.again_out]
+    broken = _gap(graph, last, roots) if not (idle or unfed) else None
     if unreached or idle:
-        lost = [node for node in map(graph.node, unreached) if node.id not in graph.flow.groups]
-        yield from _broken_beginnings(context, lost, [graph.node(i) for i in idle])
+        yield from _broken_beginnings(context, lost, [graph.node(i) for i in idle], broken)
     if stuck or unfed:
-        yield from _broken_ends(context, [graph.node(i) for i in stuck], [graph.node(i) for i in unfed])
+        yield from _broken_ends(context, last, [graph.node(i) for i in unfed], broken)
 
 
 def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> list[list[int]]:
@@ -387,8 +399,19 @@ def _unread(graph: TypedGraph, stuck: list[int], boundary: Boundary) -> list[int
     return [index for index in stuck if not seen[index] and index not in reading]
 
 
+_Gap = tuple[TypedNode, TypedNode]
+"""The node before a gap in a chain, and the one behind it."""
+
+
+def _gap(graph: TypedGraph, last: list[TypedNode], roots: list[TypedNode]) -> _Gap | None:
+    """Where a chain is broken: there is one step that leads nowhere, and one that nothing leads to."""
+    if len(last) != 1 or len(roots) != 1 or reach(graph.shape.following, [roots[0].index])[last[0].index]:
+        return None
+    return last[0], roots[0]
+
+
 def _broken_beginnings(
-    context: GraphContext, unreached: list[TypedNode], idle: list[TypedNode]
+    context: GraphContext, unreached: list[TypedNode], idle: list[TypedNode], broken: _Gap | None
 ) -> Iterator[Diagnostic]:
     graph = context.graph
     following = graph.shape.following
@@ -405,17 +428,24 @@ def _broken_beginnings(
         fixes = lead_to_all(context, OFF_PATH, idle[0], roots)
         yield report(OFF_PATH, idle[0].flow.range, message, related=related, fixes=fixes)
         return
-    source = idle[0].id if idle else next((entry.id for entry in graph.inputs), PROBLEM_ID)
     for node in roots:
+        beside = [] if idle or broken else _beside(node)
+        before = broken[:1] if broken else [edge.source for edge in beside]
+        givers = idle or [*before, *graph.inputs]
+        arrow = _arrow(givers[0].id if givers else PROBLEM_ID, node, broken[0] if broken else None)
+        if beside:
+            label = label_of(beside[0].flow)
+            arrow = f"{givers[0].id} -->{'' if label is None else f'|{label}|'} {node.id}"
         message = (
             f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
-            f"such as `{_arrow(source, node)}`, or remove it."
+            f"such as `{arrow}`, or remove it."
         )
+        named = chain.from_iterable(call_it(context, OFF_PATH, one) for one in (node, *(broken or ())[:1]))
         yield report(
             OFF_PATH,
             node.flow.range,
             message,
-            fixes=feed_node(context, OFF_PATH, node, idle or graph.inputs),
+            fixes=chain(named, feed_node(context, OFF_PATH, node, givers)),
             because=led_to_boxes(graph, node, UNKNOWN_OPERATOR),
         )
     for node in idle:
@@ -427,8 +457,16 @@ def _broken_beginnings(
         hint = f"connect it (`{_arrow(node.id, takers[0], node)}`)" if takers else "connect it to a node that needs it"
         message = f"{node.id} is an input that feeds nothing, so it lies on no path to an output; {hint} or remove it."
         related = [Related(other.flow.range, f"{other.id} could take it") for other in takers[:3]]
-        fixes = chain(lead_on(context, OFF_PATH, node, takers), remove_input(context, OFF_PATH, node))
+        all_of_them = lead_to_all(context, OFF_PATH, node, takers) if len(takers) > 1 and node.id != PROBLEM_ID else ()
+        fixes = chain(all_of_them, lead_on(context, OFF_PATH, node, takers), remove_input(context, OFF_PATH, node))
         yield report(OFF_PATH, node.flow.range, message, related=related, fixes=fixes)
+
+
+def _beside(node: TypedNode) -> list[TypedEdge]:
+    """The edges into the steps beside a node that nothing leads to: those from steps that it does not lead to itself."""
+    behind = {edge.target for edge in node.outgoing}
+    found = edges_into_siblings(node)
+    return [one for one in found if one.source.kind == "operator" and one.source not in behind and not one.implied]
 
 
 def _given(context: GraphContext, node: TypedNode, stuck: list[TypedNode]) -> Iterator[Fix]:
@@ -437,7 +475,9 @@ def _given(context: GraphContext, node: TypedNode, stuck: list[TypedNode]) -> It
     yield from feed_output(context, OFF_PATH, node, givers)
 
 
-def _broken_ends(context: GraphContext, stuck: list[TypedNode], unfed: list[TypedNode]) -> Iterator[Diagnostic]:
+def _broken_ends(
+    context: GraphContext, stuck: list[TypedNode], unfed: list[TypedNode], broken: _Gap | None
+) -> Iterator[Diagnostic]:
     graph = context.graph
     result = _unfed_result(unfed)
     if len(stuck) > 1 and result is not None:
@@ -449,15 +489,20 @@ def _broken_ends(context: GraphContext, stuck: list[TypedNode], unfed: list[Type
     for node in stuck:
         outputs = listed([f"`{name}`" for name in node.outputs], "or")
         what = f"its {outputs}" if outputs else "what it gives"
-        target = result.id if result is not None else "X"
-        how = f"draw an edge from it (`{node.id} --> {target}`)" if result is not None else "connect it"
+        arrow = f"{node.id} --> {result.id}" if result is not None else ""
+        takers: Iterable[TypedNode] = [result] if result is not None else _takers(context.graph, node)
+        if broken is not None:
+            arrow = _arrow(node.id, broken[1], node)
+            takers = chain(broken[1:], _takers(context.graph, node))
+        how = f"draw an edge from it (`{arrow}`)" if arrow else "connect it"
         message = f"Nothing follows {node.id}, so {what} never reaches an output; {how} or remove it."
-        takers = [result] if result is not None else _takers(graph, node)
+        back = (turn_edge(context, OFF_PATH, one.flow) for one in node.incoming if one.source.kind == "output")
+        named = chain.from_iterable(call_it(context, OFF_PATH, one) for one in (node, *(broken or ())[1:]))
         yield report(
             OFF_PATH,
             node.flow.range,
             message,
-            fixes=lead_on(context, OFF_PATH, node, takers),
+            fixes=chain(named, chain.from_iterable(back), lead_on(context, OFF_PATH, node, takers)),
             because=led_to_boxes(graph, node, UNKNOWN_OPERATOR, out=True),
         )
     for node in unfed:
@@ -468,11 +513,17 @@ def _broken_ends(context: GraphContext, stuck: list[TypedNode], unfed: list[Type
 
 
 def _takers(graph: TypedGraph, node: TypedNode) -> Iterator[TypedNode]:
-    """What may take the value of a node that nothing follows: outputs, then what doesn't come before it."""
+    """What may take the value of a node that nothing follows: where the steps beside it lead, outputs, then what doesn't come
+    before it.
+    """
     shape = graph.shape
     before, leading = reach(shape.before, [node.index]), reach(shape.before, shape.outputs)
-    yield from graph.outputs
-    yield from (node for node in graph.nodes if not before[node.index] and leading[node.index])
+    beside = (edge.target for edge in edges_out_of_siblings(node))
+    usual = [one for one in beside if not before[one.index]]
+    yield from usual
+    yield from (one for one in graph.outputs if one not in usual)
+    rest = (one for one in graph.nodes if not before[one.index] and leading[one.index])
+    yield from (one for one in rest if one not in usual)
 
 
 def _arrow(source: str, target: TypedNode, giver: TypedNode | None = None) -> str:

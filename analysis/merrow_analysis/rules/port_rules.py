@@ -16,8 +16,10 @@ from merrow_analysis.graph.placing.placement import Finding
 from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import ask_before
+from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
+from merrow_analysis.rules.fixes.near_names import near_word
 from merrow_analysis.rules.fixes.port_fixes import (
     fed,
     fitted,
@@ -235,6 +237,9 @@ def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
     elif outputs:
         message += f": `{written}` is an output of {edge.source.id}. Write `{written}:port`; its ports are {ports}."
         fixes = other_ports(context, UNKNOWN_PORT, node, edge, edge.source.outputs[written], written)
+    elif edge.word is None and edge.source.kind != "decision" and (word := near_word(edge, written)) is not None:
+        message += f"; did you mean the word `{word}`? Its ports are {ports}."
+        fixes = _rewritten(graph, edge, word, safe=False)
     elif finding.given is not None and len(fitting := fitting_ports(graph, node, finding.given)) == 1:
         message += f"; `{fitting[0]}` takes what {edge.source.id} gives ({finding.given}). Its ports are {ports}."
         fixes = _rewritten(graph, edge, labelled(edge, fitting[0]), safe=False)
@@ -323,6 +328,8 @@ def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:
         steps = None if given is None or giver is node else graph.types.distance(given, wanted)
         if steps is not None and (given != ENTRY_POINT or wanted == ENTRY_POINT):
             near.append((steps, giver.id))
+    if not near and wanted == ENTRY_POINT:
+        return ENTRY_POINT_ID
     return min(near)[1] if near else "X"
 
 
@@ -363,6 +370,9 @@ def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, fin
         hint = f"did you mean `{near[0]}`? Its outputs are {outputs}."
         label = edge.placed.label
         fixes = _rewritten(graph, edge, spelled(edge.word, f"{near[0]}:{label.port or ''}"), safe=False)
+    elif edge.word is None and (word := near_word(edge, written)) is not None:
+        hint = f"did you mean the word `{word}`? Its outputs are {outputs}."
+        fixes = _rewritten(graph, edge, spelled(word, edge.placed.label.port), safe=False)
     message = f"{named(edge.source)} has no output `{written}`; {hint}"
     return report(UNKNOWN_OUTPUT, part_range(edge, written), message, fixes=fixes)
 
@@ -400,10 +410,12 @@ def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
         message = f"{named(node)} orders by `{by}`, but {item} {what}; {hint}"
         place = parameter_range(node, "by")
     near = numbers[0] if len(numbers) == 1 else closest(by or "", numbers)
-    edits = None if near is None else rewrite(node, Moved(frozenset({"by"}), {"by": near}))
-    return report(
-        NO_ORDER, place, message, fixes=[] if edits is None else [fix(f"Write by: {near}", edits, safe=False)]
-    )
+    if near is None:
+        return report(NO_ORDER, place, message)
+    here = None if by is None else next(rename_in_value(node, "by", by, near), None)
+    edits = rewrite(node, Moved(frozenset({"by"}), {"by": near})) if here is None else here.edits
+    fixes = [] if edits is None else [fix(f"Write by: {near}", edits, safe=False)]
+    return report(NO_ORDER, place, message, fixes=fixes)
 
 
 def _odd_result(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:

@@ -12,7 +12,7 @@ from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.box_kinds import kind_causes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
-from merrow_analysis.rules.fixes.box_fixes import draw_map, other_word
+from merrow_analysis.rules.fixes.box_fixes import draw_map, into_box, other_word
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.loop_fixes import looped
 from merrow_analysis.rules.misplaced import Misplaced, is_late
@@ -156,6 +156,9 @@ def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) 
         if component is not None:
             marked = {other.edge.record for other in misplaced if other.word == AGAIN}
             yield from looped(context, MISPLACED_WORD, component, marked)
+    if one.word == AGAIN and bool(one.edge.left) != bool(one.edge.entered):
+        lost, boxes = (one.edge.target, one.edge.left) if one.edge.left else (one.edge.source, one.edge.entered[::-1])
+        yield from into_box(context, MISPLACED_WORD, lost, boxes[0])
     if one.word == EACH:
         yield from draw_map(context, MISPLACED_WORD, one.edge)
     yield from other_word(context, MISPLACED_WORD, one.edge, one.word, None)

@@ -104,6 +104,10 @@ class Mutation(GraphChange):
         found = troubles(self.after, skipped=Flags.QUICK_LOOK if self.does_harm is False else Flags.NONE)
         return found - self.original.troubles if found else found
 
+    def found_sound(self) -> None:
+        """Keep in mind that the text of the mutant was read and has no new error or warning."""
+        self.__dict__["new_troubles"] = Counter()
+
     @cached_property
     def difference(self) -> Difference:
         """The difference that this change declares."""

@@ -80,11 +80,13 @@ def identity(change: Mutation) -> str:
 
 def _unsettled(original: Original, mutant: Analysis) -> bool:
     """Whether a mutant has an error or a warning that the workflow hasn't."""
-    before = {(found.code, found.message) for found in original.analysis.diagnostics}
-    return any(
-        found.severity is not Severity.HINT and (found.code, found.message) not in before
-        for found in mutant.diagnostics
-    )
+    return bool(_said(mutant) - _said(original.analysis))
+
+
+def _said(analysis: Analysis) -> Counter[tuple[str, str]]:
+    """Errors and warnings by code and message."""
+    found = analysis.diagnostics
+    return Counter((one.code, one.message) for one in found if one.severity is not Severity.HINT)
 
 
 @lru_cache(maxsize=64)
@@ -123,10 +125,28 @@ class Choice:
 
     def make_if_safe(self, change: Mutation) -> Move | None:
         """The move that makes a change; None where it is not safe, without asking why not."""
-        if self._outgrows(change) or (self.preconditions is ALL and change.is_hopeless):
+        if self._outgrows(change):
             return None
+        if self.preconditions is ALL:
+            if change.wrapped and not change.original.needs_reading:
+                return self._make_as_read(change)
+            if change.is_hopeless:
+                return None
         move = self.make(change)
         return move if isinstance(move, Move) else None
+
+    def _make_as_read(self, change: Mutation) -> Move | None:
+        """The move that makes a change whose mutant is read in any case, so that the rules need not look at the inferred graph.
+
+        They say the same of both where no comment silences a rule and all statements can be read.
+        """
+        if change.doubts:
+            return None
+        move = written(change, self.files)
+        if isinstance(move, Refused):
+            return None
+        change.found_sound()
+        return move if failing(change) is None else None
 
 
 def _grown(change: Mutation) -> int:

@@ -27,10 +27,14 @@ _Item = TypeVar("_Item")
 
 
 class Group(NamedTuple):
-    """What one pattern, or one move of Loops and Maps, might do: at most so many ``proposals``, made when looked at."""
+    """What one pattern, or one move of Loops and Maps, might do: at most so many ``proposals``, made when looked at.
+
+    ``draws_boxes`` where they draw Loops or Maps: what comes of that is only known when the whole mutant was read.
+    """
 
     most: int
     proposals: Iterator[Proposal]
+    draws_boxes: bool = False
 
 
 def proposals(original: Original, patterns: Iterable[Pattern] | None = None) -> Sequence[Proposal]:
@@ -52,9 +56,11 @@ def groups(original: Original, patterns: Iterable[Pattern] | None = None) -> lis
     # To look for instances takes long where there are none; so they are looked for behind the uses of a pattern.
     last = found.pop() if found else Group(0, iter(()))
     found.append(Group(last.most + len(nodes) * len(known), chain(last.proposals, _back(original, known))))
-    found.append(Group(3 * len(original.typed.composites.boxes) + len(nodes), loop_proposals(original)))
+    found.append(
+        Group(3 * len(original.typed.composites.boxes) + len(nodes), loop_proposals(original), draws_boxes=True)
+    )
     over = (proposal for node in nodes for proposal in mapping(original, node))
-    return [*found, Group(len(original.typed.edges), over)]
+    return [*found, Group(len(original.typed.edges), over, draws_boxes=True)]
 
 
 def _back(original: Original, known: tuple[Pattern, ...]) -> Iterator[Proposal]:

@@ -11,8 +11,8 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 def meaning_of(analysis: Analysis) -> str:
     """The meaning of a text as a hash.
 
-    A node is its operator with its parameters and what it reads, in order (at ensembles in any order); a workflow is its nodes
-    and its front matter. What is not a workflow means what is written.
+    A node is its operator with its parameters and what each of its ports reads: in order where a port takes several values,
+    but for the voices of an ensemble. A workflow is its nodes and its front matter. What is not a workflow means what is written.
     """
     front = analysis.diagram.front_matter
     settings = "" if front is None else "\n".join(line.strip() for line in front[0].body.splitlines())
@@ -39,8 +39,11 @@ def _own(graph: TypedGraph, node: TypedNode) -> list[str]:
 
 
 def _reads(node: TypedNode, keys: dict[int, str]) -> list[str]:
-    lines = [_line(edge, keys) for edge in (*node.incoming, *node.again_in)]
-    return sorted(lines) if node.spec is not None and node.spec.is_ensemble else lines
+    ordered = {port.name for port in node.input_ports if port.many and not (node.spec and node.spec.is_ensemble)}
+    read: dict[str, list[str]] = {}
+    for edge in (*node.incoming, *node.again_in):
+        read.setdefault(edge.feeds[0].port if edge.feeds else "", []).append(_line(edge, keys))
+    return [line for port in sorted(read) for line in (read[port] if port in ordered else sorted(read[port]))]
 
 
 def _line(edge: TypedEdge, keys: dict[int, str]) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.edits.difference import single_edit
+from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT
 from merrow_analysis.rules.registry import Scope, find_rule, is_refused
 from merrow_analysis.text import split_lines
 from merrow_optimizer.mutations.original import Original, why_unchangeable
@@ -29,7 +30,7 @@ class Reading:
     @cached_property
     def complaints(self) -> list[Diagnostic]:
         """What keeps the text from being repaired: errors, and warnings that it did not have. What may lie behind others comes
-        first: statements that can't be read, then what single nodes are.
+        first: statements that can't be read, a missing input or output, then what single nodes are.
         """
         told = set(map(id, self.analysis.errors))
         warnings: Counter[str] = Counter()
@@ -67,6 +68,8 @@ _SCOPES = list(Scope)
 
 def _depth(finding: Diagnostic) -> tuple[bool, int]:
     rule = find_rule(finding.code)
+    if finding.code == MISSING_INPUT_OR_OUTPUT.code:
+        return not is_refused(finding.code), -1
     return not is_refused(finding.code), len(_SCOPES) if rule is None else _SCOPES.index(rule.scope)
 
 

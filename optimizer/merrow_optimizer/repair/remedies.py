@@ -10,6 +10,7 @@ from time import monotonic
 
 from merrow_analysis.check import Analyser
 from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.rules.fixes.fix_context import SAID_NEXT
 from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
 from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_about_graph
 from merrow_optimizer.repair.edge_steps import edge_steps
@@ -101,7 +102,8 @@ def _after(reader: Reader, step: Step) -> Reading | None:
 
 def _is_remedy(before: Reading, after: Reading, finding: Diagnostic) -> bool:
     old, new = _codes(before), _codes(after)
-    return new[finding.code] < old[finding.code] and not new - old
+    allowed = SAID_NEXT if finding.severity is Severity.ERROR else frozenset()
+    return new[finding.code] < old[finding.code] and (new - old).keys() <= allowed
 
 
 def _codes(reading: Reading) -> Counter[str]:

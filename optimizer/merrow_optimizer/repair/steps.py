@@ -45,7 +45,7 @@ def of_change(original: Original, change: GraphChange, title: str) -> Step:
         except ValueError:  # also `CannotWriteError`
             return None
 
-    return Step(title, (title, *sorted(change.edges)), weight_of_change(change, original.flow), edits)
+    return Step(title, (title, *sorted(change.edges)), weight_of_change(change, original.typed), edits)
 
 
 def all_fixes(findings: Sequence[Diagnostic]) -> Iterator[Step]:

@@ -63,6 +63,21 @@ def test_without_diagnostics_they_are_found_again(editor: Editor) -> None:
     assert editor.applied(fix["edit"]) == {uri: FIXED}
 
 
+def test_two_findings_of_a_rule_at_one_place_have_fixes_of_their_own(editor: Editor) -> None:
+    node = '    T["Test<br/>"]\n    PROBLEM -->|problem| T\n    T -->|solution:| RETURN\n'
+    uri = editor.open(
+        FLOW.replace("    PROBLEM --> P --> RETURN\n", node).replace('    P["Programmer<br/>(role: x)"]\n', "")
+    )
+    needed = {one["message"].split("`")[1]: one for one in editor.published(uri) if one["code"] == "MW204"}
+    assert needed["entry_point"]["range"] == needed["solution"]["range"]
+    titles = {
+        port: [action["title"] for action in asked(editor, uri, "T[", diagnostics=[one], only=["quickfix"])]
+        for port, one in needed.items()
+    }
+    assert titles["entry_point"][0] == "Add ENTRY_POINT and lead it to T"
+    assert "Add ENTRY_POINT and lead it to T" not in titles["solution"]
+
+
 def test_a_diagnostic_of_an_older_text_brings_nothing(editor: Editor) -> None:
     uri = editor.open(FLOW)
     diagnostic = next(one for one in editor.published(uri) if one["code"] == "MW202")

@@ -10,14 +10,15 @@ from merrow_analysis.definitions.types import list_of
 from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.edits.box_writing import with_parameter
 from merrow_analysis.edits.change import GraphChange, Link, Wrapping
+from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.words import EACH
+from merrow_analysis.graph.boxes.words import EACH, OVER
 from merrow_analysis.graph.flow import Mention, Subgraph
-from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.edge_fixes import relabel
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.edge_fixes import firsts, relabel
+from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.fixes.loop_fixes import with_word
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix
@@ -63,12 +64,36 @@ def draw_map(context: GraphContext, rule: Rule, edge: TypedEdge) -> Iterator[Fix
     yield from asked(context).changed(rule, f"Draw a Map around {target.id}", change)
 
 
+def into_box(context: GraphContext, rule: Rule, node: TypedNode, box: str) -> Iterator[Fix]:
+    """Name a node that lies in no subgraph inside a box."""
+    fixing, group = asked(context), context.graph.flow.subgraphs[box]
+    if node.id in fixing.in_subgraphs or node.kind in ("input", "output"):
+        return
+    line = insert_lines_after(group.block, [f"{indentation(group.block)}    {node.id}"])
+    yield from fixing.sound(rule, [fix(f"Move {node.id} into {box}", [line], safe=False)], what_edges_bring)
+
+
 def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]:
     """Make a mere group of a box, whose nodes run once then."""
     if box.implied:
         return
-    change = GraphChange(unwrapped=frozenset({box.id}))
-    yield from asked(context).changed(rule, f"Make {box.id} a plain group", change)
+    graph, gone = context.graph, frozenset({box.id})
+    left = [edge for edge in graph.edges if edge.word == OVER and edge.left[0] == box.id]
+    plain = {edge.flow.index: (_without_word(graph, edge),) for edge in left}
+    ended: dict[int, tuple[Link, ...]] = {edge.flow.index: () for edge in left}
+    made = (
+        found
+        for edges in (plain, ended)
+        for found in asked(context).changed(
+            rule, f"Make {box.id} a plain group", GraphChange(unwrapped=gone, edges=edges)
+        )
+    )
+    yield from firsts(made, 1)
+
+
+def _without_word(graph: TypedGraph, edge: TypedEdge) -> Link:
+    """An edge whose word means nothing without its box."""
+    return Link(edge.source.id, edge.target.id, graph.core.text_of(edge.record), kept=True)
 
 
 def set_parameter(context: GraphContext, box: Composite, key: str, value: int | str) -> Iterator[Fix]:

@@ -71,10 +71,18 @@ def other_case(context: GraphContext, rule: Rule, edge: TypedEdge, cases: Sequen
 def draw_cases(context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str]) -> Iterator[Fix]:
     """Have a Bool decide where one arrives; lead the missing cases to an output, or to where another case leads."""
     yield from _decided_by_bool(context, rule, node)
+    graph = context.graph
+    lonely = [one.id for one in map(graph.node, graph.shape.by_rank(graph.shape.roots)) if _is_unreached(one)]
     targets = dict.fromkeys(edge.target.id for edge in node.ways)
-    outputs = dict.fromkeys(output.id for output in context.graph.outputs)
-    made = (found for target in (*outputs, *targets) for found in _drawn(context, rule, node, words, target))
+    outputs = dict.fromkeys(output.id for output in graph.outputs)
+    ends = dict.fromkeys((*lonely[:_MOST_OFFERED], *outputs, *targets))
+    made = (found for target in ends for found in _drawn(context, rule, node, words, target))
     yield from firsts(made, _MOST_OFFERED)
+
+
+def _is_unreached(node: TypedNode) -> bool:
+    """Whether it is a step that nothing leads to, so that a case may have been meant to."""
+    return node.kind == "operator" and not node.incoming and not node.again_in and bool(node.ways)
 
 
 def _drawn(context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str], target: str) -> Iterator[Fix]:
@@ -96,8 +104,16 @@ def _decided_by_bool(context: GraphContext, rule: Rule, node: TypedNode) -> Iter
     for edge in node.incoming:
         outputs = edge.source.outputs.items() if edge.source.kind == "operator" else ()
         bools = [name for name, type_ in outputs if type_ is not None and node.types.fits(type_, BOOL)]
-        if len(bools) == 1 and any(feed.port == "when" for feed in edge.feeds):
+        if not any(feed.port == "when" for feed in edge.feeds):
+            continue
+        if len(bools) == 1:
             yield from relabel(context, rule, edge, f"{bools[0]}:when")
+        elif (
+            all(other.target is node for other in edge.source.outgoing)
+            and "returns" not in edge.source.resolution.parameters
+        ):
+            title = f"Write returns: {BOOL} at {edge.source.id}"
+            yield from asked(context).with_parameter(rule, title, edge.source, "returns", BOOL)
 
 
 def rename_in_value(node: TypedNode, key: str, name: str, near: str) -> Iterator[Fix]:

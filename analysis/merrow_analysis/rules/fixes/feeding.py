@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,17 +12,18 @@ from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, Link
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.boxes.words import OVER
+from merrow_analysis.graph.measures.siblings import edges_into_siblings, siblings_before
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel
-from merrow_analysis.rules.fixes.fix_context import NOTHING, asked
+from merrow_analysis.rules.fixes.fix_context import NOTHING, asked, what_feeding_brings
 from merrow_analysis.rules.registry import Rule
 
 _MOST_OFFERED = 3
 _MOST_TRIED = 8
 """Nodes that are tried as sources, the best first."""
-_OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
+OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 
 
 class Source(NamedTuple):
@@ -49,14 +50,16 @@ def feed(
     *,
     instead: TypedEdge | None = None,
     label: str | None = None,
+    but: Collection[TypedNode] = (),
 ) -> Iterator[Fix]:
-    """The fixes that draw an edge into a port, from the likeliest sources first.
+    """The fixes that draw an edge into a port, from the likeliest sources first, ``but`` not from some.
 
     It takes the place of the edge ``instead``, unless that stays with another ``label``.
     """
+    likely = (source for source in sources(context.graph, node, port) if source.node not in but)
     made = (
         found
-        for source in islice(sources(context.graph, node, port), _MOST_TRIED)
+        for source in islice(likely, _MOST_TRIED)
         for found in _fed(context, rule, node, port, source, instead, label)
     )
     yield from islice(made, _MOST_OFFERED)
@@ -80,7 +83,8 @@ def _fed(
     if instead is not None:
         title = f"Write |{label}| and feed {port.name} from {source.said}"
         kept = GraphChange(edges={instead.flow.index: (Link(instead.source.id, node.id, label, kept=True),)})
-    yield from asked(context).drawn(rule, title, [Link(source.node.id, node.id, said)], kept=kept)
+    links = [Link(source.node.id, node.id, said)]
+    yield from asked(context).drawn(rule, title, links, kept=kept, reveals=what_feeding_brings(node))
 
 
 def feed_value(context: GraphContext, rule: Rule, decision: TypedNode, wanted: Type = ANY) -> Iterator[Fix]:
@@ -105,14 +109,16 @@ def with_port(context: GraphContext, rule: Rule, edge: TypedEdge, port: str) -> 
 
 
 def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[Source]:
-    """What may feed a port without waiting for its node, the likeliest first: an input of the port's own kind, an output of the
-    port's name, then of its very type; of these the nearest before the node, then others.
+    """What may feed a port without waiting for its node, the likeliest first: an input of the port's own kind, what feeds the
+    steps beside it, an output of the port's name, then of its very type; of these the nearest before the node, then others.
     """
     shape = graph.shape
     after = reach(shape.following, [node.index])
     before = reach(shape.before, [node.index])
-    own, wanted = _OWN_KIND.get(port.name), port.item if port.many else port.type
+    own, wanted = OWN_KIND.get(port.name), port.item if port.many else port.type
     rank = {index: number for number, index in enumerate(shape.order)}
+    usual = {edge.source for edge in edges_into_siblings(node)}
+    beside = set(siblings_before(node))
     found: list[tuple[tuple[int | bool, ...], Source]] = []
     for giver in graph.nodes:
         if after[giver.index] or giver.kind not in ("input", "operator") or giver.implied or giver is node:
@@ -125,6 +131,8 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[Source]
             steps = 0 if is_variable(wanted) else graph.types.distance(type_, wanted) or 0
             key = (
                 type_ != own,
+                giver not in usual,
+                giver in beside,
                 name != port.name or giver.kind == "input",
                 giver.kind == "input" and own is None,
                 steps,

@@ -40,6 +40,10 @@ _MOST_TO_READ = 5_000
 _SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 _MOST_TRIED = 100
 """Edges at the end of a text below which a new one may be written."""
+SAID_NEXT = frozenset({"MW202"})
+"""Warnings that the repair of an error may bring, for they have safe fixes: where one edge says its port, it is clear which one
+another edge leads to, and only its label is missing.
+"""
 NOTHING = GraphChange()
 Reveals = Callable[[Rule], bool]
 """Whether a fix may bring findings of a rule, since what they are about was not checked before."""
@@ -54,6 +58,16 @@ def nothing(rule: Rule) -> bool:
 def what_edges_bring(rule: Rule) -> bool:
     """Findings about edges and ports, which are not looked for where an operator or a label is not known."""
     return rule.scope in (Scope.GRAPH, Scope.EDGE)
+
+
+def what_feeding_brings(node: TypedNode) -> Reveals:
+    """What an edge into a node may bring: the cases of a Decision are only looked at when something arrives."""
+    return what_edges_bring if node.kind == "decision" else nothing
+
+
+def what_operators_bring(rule: Rule) -> bool:
+    """Findings about edges, ports, parameters and prompts, which are not looked for where an operator is not known."""
+    return what_edges_bring(rule) or rule.scope is Scope.PARAMETER
 
 
 class FixContext:
@@ -180,8 +194,7 @@ class FixContext:
         follows = graph_after(change, graph)
         if self._size > _MOST_NODES or self._size * (self._wrong + 1) > _MOST_LOOKED_AT:
             return not _hurts(graph, follows)
-        counted = rule.scope in _SCOPES
-        return self._is_better(rule if counted else None, self._codes, self._found(follows), reveals)
+        return self._is_better(rule, self._codes, self._found(follows), reveals, is_found=rule.scope in _SCOPES)
 
     def _holds(self, rule: Rule, edits: Sequence[TextEdit], reveals: Reveals) -> bool:
         """Whether the text says what the graph promised: what is no delta, such as Loops and Maps, is read off it."""
@@ -194,15 +207,24 @@ class FixContext:
 
     def _is_better(
         self,
-        rule: Rule | None,
+        rule: Rule,
         before: tuple[Counter[str], Counter[str]],
         after: tuple[Counter[str], Counter[str]],
         reveals: Reveals,
+        *,
+        is_found: bool = True,
     ) -> bool:
-        if rule is not None and after[1][rule.code] >= before[1][rule.code]:
+        """Whether there is a finding of a rule less, where these are looked for, and no error or warning has come."""
+        if is_found and after[1][rule.code] >= before[1][rule.code]:
             return False
         come = [self._rules[code] for code in after[0] - before[0]]
-        return all(Flags.SPELLING in one.flags or one.severity is Severity.HINT or reveals(one) for one in come)
+        return all(
+            Flags.SPELLING in one.flags
+            or one.severity is Severity.HINT
+            or (one.code in SAID_NEXT and rule.severity is Severity.ERROR)
+            or reveals(one)
+            for one in come
+        )
 
     @cached_property
     def _codes_of_text(self) -> tuple[Counter[str], Counter[str]]:

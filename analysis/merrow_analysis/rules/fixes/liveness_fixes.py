@@ -31,9 +31,9 @@ def one_value(context: GraphContext, rule: Rule, other: TypedEdge, edge: TypedEd
     for kept, gone in ((other, edge), (edge, other)):
         title = f"Keep {kept.source.id} as {port} of {edge.target.id}, without {gone.source.id}"
         if kept.source is gone.source:
-            title = f"Keep |{label_of(kept.flow) or ''}| and remove |{label_of(gone.flow) or ''}|"
-            if label_of(kept.flow) == label_of(gone.flow):
-                title += f" of line {gone.flow.block.line + 1}"
+            title = f"Keep |{label_of(kept.flow)}| and remove |{label_of(gone.flow)}|"
+            if label_of(kept.flow) == label_of(gone.flow) or None in (label_of(kept.flow), label_of(gone.flow)):
+                title = f"Remove the edge of line {gone.flow.block.line + 1}"
         only = len(gone.source.flow.outgoing) == 1 and gone.source.kind == "operator"
         if not only:
             yield from remove_edge(context, rule, gone.flow, title=title)

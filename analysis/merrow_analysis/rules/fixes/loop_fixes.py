@@ -14,6 +14,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
+from merrow_analysis.rules.fixes.near_names import says_nearly
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed, spelled
 from merrow_analysis.text import TextEdit
@@ -38,7 +39,10 @@ def with_word(edge: TypedEdge, word: str) -> str:
         return spelled(case.strip(), word, rest.strip())
     if label.words is not None:
         return spelled(word, edge.port)
-    return spelled(word, None if written is None else written.text.strip())
+    if written is None:
+        return word
+    text = written.text.strip()
+    return spelled(word, text.partition(":")[2] if says_nearly(edge, word) else text)
 
 
 def _loop_around(

@@ -12,6 +12,7 @@ from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is, l
 from merrow_analysis.edits.classes import define_class, give_class
 from merrow_analysis.edits.node_writing import class_of
 from merrow_analysis.edits.parameters import Moved, rewrite
+from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.edits.replacements import Replacement, edits_both_ways
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedNode
@@ -19,8 +20,10 @@ from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import free_id
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
-from merrow_analysis.rules.fixes.fix_context import Reveals, asked, nothing, what_edges_bring
+from merrow_analysis.rules.fixes.fix_context import Reveals, asked, nothing, what_edges_bring, what_operators_bring
+from merrow_analysis.rules.fixes.near_names import near_node
 from merrow_analysis.rules.registry import Flags, Rule
+from merrow_analysis.suggest import Guesses
 from merrow_analysis.syntax.tree import Chain
 from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
 
@@ -45,7 +48,7 @@ def make_it(
     rule: Rule,
     nodes: Sequence[TypedNode],
     spec: OperatorSpec,
-    reveals: Reveals = what_edges_bring,
+    reveals: Reveals = what_operators_bring,
 ) -> Iterator[Fix]:
     """Name one operator wherever nodes name theirs."""
     if len(nodes) > _MOST_NODES:
@@ -53,8 +56,15 @@ def make_it(
     named = ", ".join(node.id for node in nodes)
     article = "an" if spec.name[0] in "AEIOU" else "a"
     title = f"Make {named} {f'{article} {spec.name}' if len(nodes) == 1 else f'{spec.name} nodes'}"
-    change = GraphChange(substituted={node.id: NewNode(node.id, spec, node.id) for node in nodes})
+    change = GraphChange(substituted={node.id: _with_operator(node, spec) for node in nodes})
     yield from asked(context).changed(rule, title, change, reveals=reveals)
+
+
+def _with_operator(node: TypedNode, spec: OperatorSpec) -> NewNode:
+    """A node with another operator, and with what it says that this has, too."""
+    allowed = spec.allowed_parameters()
+    said = {key: one.value for key, one in node.resolution.parameters.items() if key in allowed and key != "op"}
+    return NewNode(node.id, spec, node.id, parameters=tuple(said.items()))
 
 
 def make_custom(context: GraphContext, rule: Rule, nodes: Sequence[TypedNode]) -> Iterator[Fix]:
@@ -62,6 +72,16 @@ def make_custom(context: GraphContext, rule: Rule, nodes: Sequence[TypedNode]) -
     custom = context.graph.operators.specs.get("custom")
     if custom is not None:
         yield from make_it(context, rule, nodes, custom)
+
+
+def call_it(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
+    """Write the id of the node that is probably meant by one that only edges name."""
+    without_text = any(problem.kind == "none" for problem in node.resolution.problems)
+    name = near_node(context.graph, node, Guesses()) if without_text else None
+    if name is not None:
+        edits = rename_node(node.flow, name, context.graph.flow.class_assigns)
+        renamed = Fix(f"Write {name} for {node.id}", tuple(edits), Applicability.UNSAFE)
+        yield from asked(context).sound(rule, [renamed], what_edges_bring)
 
 
 def make_interface(context: GraphContext, rule: Rule, node: TypedNode, claims: Sequence[Claim]) -> Iterator[Fix]:
@@ -131,7 +151,7 @@ def keep_one(context: GraphContext, rule: Rule, node: TypedNode, declarations: S
     made = list(_kept_alone(context, node, declarations)) if len(declarations) <= _MOST_DECLARED else []
     best = list(asked(context).sound(rule, made))
     yield from best
-    yield from asked(context).sound(rule, (fix for fix in made if fix not in best), what_edges_bring)
+    yield from asked(context).sound(rule, (fix for fix in made if fix not in best), _anything)
 
 
 def tell_apart(context: GraphContext, rule: Rule, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
@@ -189,6 +209,12 @@ def _in_a_row(context: GraphContext, node: TypedNode, name: str, edits: Sequence
         return
     if moved:
         yield Fix(f"Rename to {name}, the step after {node.id}", together, Applicability.UNSAFE)
+
+
+def _anything(rule: Rule) -> bool:
+    """All findings: nothing is looked for at a node that is declared differently at several places."""
+    del rule
+    return True
 
 
 def _lonely(rule: Rule) -> bool:

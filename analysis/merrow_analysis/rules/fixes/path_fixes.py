@@ -8,17 +8,19 @@ from itertools import chain
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
 from merrow_analysis.definitions.types import PROBLEM, TEXT, Type, is_variable
 from merrow_analysis.diagnostics import Applicability, Fix
-from merrow_analysis.edits.change import GraphChange, Link
+from merrow_analysis.edits.change import GraphChange, Link, label_of
 from merrow_analysis.edits.classes import define_class
 from merrow_analysis.edits.front_entries import write_value
 from merrow_analysis.edits.lines import insert_lines_after
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID
-from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.measures.siblings import edges_into_siblings, edges_out_of_siblings
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import firsts, remove_node
-from merrow_analysis.rules.fixes.feeding import feed
-from merrow_analysis.rules.fixes.fix_context import asked
+from merrow_analysis.rules.fixes.feeding import OWN_KIND, feed
+from merrow_analysis.rules.fixes.fix_context import asked, what_feeding_brings
 from merrow_analysis.rules.registry import Rule
+from merrow_analysis.rules.reporting import listed
 from merrow_analysis.text import TextEdit
 
 _MOST_OFFERED = 3
@@ -30,19 +32,18 @@ _SHOWN = 3
 
 def feed_node(context: GraphContext, rule: Rule, node: TypedNode, givers: Sequence[TypedNode]) -> Iterator[Fix]:
     """Lead an input, or what else gives what its open ports take, to a node that nothing leads to; or remove it."""
+    usual = {edge.source: edge for edge in edges_into_siblings(node)}
     leads = (
         made
         for giver in givers
-        for port in _open_ports(node, next(iter(giver.outputs.values()), None))[:1]
-        for made in asked(context).drawn(
-            rule, f"Lead {giver.id} to {node.id}", [Link(giver.id, node.id, _said(node, port))]
-        )
+        for label in _labels(usual.get(giver), _open_ports(node, next(iter(giver.outputs.values()), None)), node)
+        for made in _lead(context, rule, giver, node, label)
     )
     others = (
         made
         for port in node.input_ports
         if port.required and not node.sources(port.name)
-        for made in feed(context, rule, node, port)
+        for made in feed(context, rule, node, port, but=givers)
     )
     yield from firsts(chain(leads, others), _MOST_OFFERED)
     yield from remove_node(context, rule, node)
@@ -57,13 +58,25 @@ def lead_on(context: GraphContext, rule: Rule, node: TypedNode, takers: Iterable
 def _led(context: GraphContext, rule: Rule, node: TypedNode, takers: Iterable[TypedNode]) -> Iterator[Fix]:
     if node.kind == "decision":
         return
+    usual = {edge.target: edge for edge in edges_out_of_siblings(node)}
     for taker in takers:
-        title = f"Lead {node.id} to {taker.id}"
         if taker.kind == "output":
-            yield from asked(context).drawn(rule, title, [Link(node.id, taker.id)])
+            yield from _lead(context, rule, node, taker, None)
             continue
-        for port in _open_ports(taker, next(iter(node.outputs.values()), None))[:1]:
-            yield from asked(context).drawn(rule, title, [Link(node.id, taker.id, _said(taker, port))])
+        for label in _labels(usual.get(taker), _open_ports(taker, next(iter(node.outputs.values()), None)), taker):
+            yield from _lead(context, rule, node, taker, label)
+
+
+def _labels(usual: TypedEdge | None, ports: list[str], node: TypedNode) -> list[str | None]:
+    """What an edge into a node may say: what that of a step beside it says, else the first port that is open."""
+    if usual is not None and not usual.implied:
+        return [label_of(usual.flow)]
+    return [_said(node, port) for port in ports[:1]]
+
+
+def _lead(context: GraphContext, rule: Rule, source: TypedNode, target: TypedNode, label: str | None) -> Iterator[Fix]:
+    title, link = f"Lead {source.id} to {target.id}", Link(source.id, target.id, label)
+    yield from asked(context).drawn(rule, title, [link], reveals=what_feeding_brings(target))
 
 
 def lead_to_all(context: GraphContext, rule: Rule, source: TypedNode, targets: Sequence[TypedNode]) -> Iterator[Fix]:
@@ -95,7 +108,7 @@ def _open_ports(node: TypedNode, given: Type | None) -> list[str]:
         if given is None or is_variable(port.item) or types.fits(given, port.item if port.many else port.type)
     ]
     open_ones = [port for port in fitting if port.many or port.item != port.type or not node.sources(port.name)]
-    own = [port for port in open_ones if given == PROBLEM and port.name == "problem"]
+    own = [port for port in open_ones if given is not None and given == OWN_KIND.get(port.name)]
     needed = [port for port in open_ones if port.required and not node.sources(port.name)]
     return list(dict.fromkeys(port.name for port in (*own, *needed, *open_ones)))
 
@@ -126,7 +139,7 @@ def add_input(context: GraphContext, name: str) -> Iterator[Fix]:
     title = f"Add {name}"
     if targets:
         title += f" and lead it to {_names([target for target, _ in targets])}"
-    yield _added(context, name, [Link(name, target, label) for target, label in targets], title)
+    yield added(context, name, [Link(name, target, label) for target, label in targets], title)
     yield from unlisted(context, name)
 
 
@@ -171,20 +184,18 @@ def add_output(context: GraphContext, name: str) -> Iterator[Fix]:
         last = [edge.source for output in context.graph.outputs for edge in output.incoming]
         last = [node for node in dict.fromkeys(last) if node.kind == "operator"]
     for node in last[: -_MOST_OFFERED - 1 : -1]:
-        yield _added(context, name, [Link(node.id, name)], f"Add {name} after {node.id}")
+        yield added(context, name, [Link(node.id, name)], f"Add {name} after {node.id}")
     if not last:
-        yield _added(context, name, [], f"Add {name}")
+        yield added(context, name, [], f"Add {name}")
     yield from unlisted(context, name)
 
 
 def _names(ids: list[str]) -> str:
     unique = list(dict.fromkeys(ids))
-    return (
-        ", ".join(unique) if len(unique) <= _SHOWN else f"{', '.join(unique[:_SHOWN])} and {len(unique) - _SHOWN} more"
-    )
+    return listed(unique if len(unique) <= _SHOWN else [*unique[:_SHOWN], f"{len(unique) - _SHOWN} more"])
 
 
-def _added(context: GraphContext, name: str, links: Sequence[Link], title: str) -> Fix:
+def added(context: GraphContext, name: str, links: Sequence[Link], title: str) -> Fix:
     """The lines of an interface node and its edges below all others, its class given as the file gives classes."""
     flow, workflow_text = context.graph.flow, asked(context).workflow_text
     given = any(name == assigned for assigned in flow.scenery.assigned)

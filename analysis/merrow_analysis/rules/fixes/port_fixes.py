@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.types import ANY, PROBLEM, TEXT, Type, is_variable, item_of
+from merrow_analysis.definitions.types import ANY, ENTRY_POINT, PROBLEM, TEXT, Type, is_variable, item_of
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, Link
+from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import Finding
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel, remove_edge
 from merrow_analysis.rules.fixes.feeding import feed, feed_value, with_port
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
+from merrow_analysis.rules.fixes.path_fixes import added
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import spelled
 
@@ -73,7 +75,12 @@ def fed(context: GraphContext, rule: Rule, node: TypedNode, port: str, case_edge
     if case_edge is None and len(deciding) == 1:
         [decision] = deciding.values()
         yield from feed_value(context, rule, decision, ANY if is_variable(known.type) else known.type)
-    yield from feed(context, rule, node, known)
+    sources = list(feed(context, rule, node, known))
+    yield from sources
+    if not sources and known.type == ENTRY_POINT and ENTRY_POINT_ID not in context.graph.flow.nodes:
+        link = Link(ENTRY_POINT_ID, node.id, port)
+        made = added(context, ENTRY_POINT_ID, [link], f"Add {ENTRY_POINT_ID} and lead it to {node.id}")
+        yield from asked(context).sound(rule, [made])
 
 
 def other_ports(

@@ -10,6 +10,8 @@ from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.graph.flow import Flow
+from merrow_analysis.rules.fixes.arrow_fixes import arrows_meant
+from merrow_analysis.rules.fixes.quote_fixes import quotes_meant, straight_quotes
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import Block, Broken, Chain, Statement, SyntaxProblem
@@ -35,6 +37,8 @@ _LONGEST_QUOTED = 2_000
 _MOST_READ = 40
 """Lines that are read for that."""
 _MOST_ENDS = 6
+_NO_ARROW = ("syntax-error", "unclosed-bracket", "bracket-in-label")
+"""What is said of a statement whose arrow isn't one: ``A->B`` opens a bracket."""
 _KEYWORDS = ("flowchart", "graph")
 _DIRECTIONS = frozenset(("TD", "TB", "LR", "RL", "BT"))
 _ARROW_ALONE = re.compile(r"(?:[xo<]?(?:--|==|-?\.+-?|-)[-=.xo>]*|~~~+)(?:\|[^|]*\|)?\s*")
@@ -56,9 +60,12 @@ def fixes_for(problem: SyntaxProblem, block: Block, diagram: Diagram, flow: Flow
     if problem.flaw == "misplaced-front-matter":
         yield from front_matter_moves(block.line + line_number, diagram)
         return
+    yield from straight_quotes(block.line + line_number, line, reads)
     maker = _MAKERS.get(problem.flaw)
-    if maker is not None:
-        yield from maker(problem, block.line + line_number, line, column)
+    made = [] if maker is None else maker(problem, block.line + line_number, line, column)
+    yield from made or quotes_meant(block.line + line_number, line, column, reads)
+    if problem.flaw in _NO_ARROW:
+        yield from arrows_meant(block.line + line_number, line, flow.chart.nodes, reads)
     if problem.flaw == "syntax-error":
         yield from _led_on(block.line + line_number, line, column, flow)
         yield from _bracketed(block.line + line_number, line)

@@ -23,7 +23,8 @@ _ENTRY = re.compile(r"(?:^|(?<=[\n,{]))[ \t]*(?:-[ \t]+)?([\w-]+)[ \t]*:(?=\s|$)
 _LAST_WORD = re.compile(r"([ \t]+)[\w-]+[ \t]*\Z")
 _MARGIN = re.compile(r"^[ \t]*\t[ \t]*", re.MULTILINE)
 _NEXT_ENTRY = re.compile(r",[ \t]*[\w-]+[ \t]*:(?=\s|$)")
-_TAB = "  "
+_TABS = ("  ", "    ", "        ")
+"""What a tab may stand for."""
 
 
 class YamlRepair(NamedTuple):
@@ -89,14 +90,15 @@ def yaml_repairs(text: str, at: int, reads: Callable[[str], bool], *, in_lines: 
 
 def _groups(text: str, at: int, *, in_lines: bool) -> Iterator[Iterator[YamlRepair]]:
     """What is tried, the likeliest first; what comes later is only for a text that nothing before repairs."""
-    yield _with_spaces(text)
+    for tab in _TABS:
+        yield _with_spaces(text, tab)
     yield _repeated(text, at)
     yield chain(_parted(text, at) if not in_lines else (), _closed(text, at, in_lines=in_lines))
     yield chain(_in_quotes(text, at, in_lines=in_lines), _indented(text, at) if in_lines else ())
 
 
-def _with_spaces(text: str) -> Iterator[YamlRepair]:
-    tabs = [Replacement(*match.span(), match[0].replace("\t", _TAB)) for match in _MARGIN.finditer(text)]
+def _with_spaces(text: str, tab: str) -> Iterator[YamlRepair]:
+    tabs = [Replacement(*match.span(), match[0].replace("\t", tab)) for match in _MARGIN.finditer(text)]
     if tabs:
         yield YamlRepair("Indent with spaces", tuple(tabs), safe=True)
 

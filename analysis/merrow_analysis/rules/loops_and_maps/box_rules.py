@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.lines import indentation, insert_lines_after
@@ -30,7 +31,8 @@ from merrow_analysis.rules.fixes.box_fixes import (
 from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
-from merrow_analysis.rules.fixes.loop_fixes import with_word
+from merrow_analysis.rules.fixes.loop_fixes import looped, with_word
+from merrow_analysis.rules.fixes.near_names import says_nearly
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, part_range, report
@@ -280,8 +282,10 @@ def _without_each(context: GraphContext, box: Composite, groups: dict[str, Subgr
     lists = [edge for edge in entering if any((feed.type or "").startswith("list[") for feed in edge.feeds)]
     message = f"No edge into the Map {box.id} says `each`, so it has no items; "
     innermost = [edge for edge in lists if graph.composites.around(edge.target.id)[0] == box.id]
-    if len(innermost) == 1:
-        edge = innermost[0]
+    misspelled = [edge for edge in entering if says_nearly(edge, EACH)]
+    likely = misspelled or innermost
+    if len(likely) == 1:
+        edge = likely[0]
         label = with_word(edge, EACH)
         message += f"write `{label}` on the edge from {edge.source.id}, which brings a list."
     else:
@@ -290,7 +294,7 @@ def _without_each(context: GraphContext, box: Composite, groups: dict[str, Subgr
     because = [Cause(one.code, one.range) for one in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
     misplaced = misplaced_causes(context)
     because += [cause for edge in entering for cause in misplaced.get(edge.record, ())]
-    fixes = take_apart(context, MAP_WITHOUT_EACH, box, innermost)
+    fixes = take_apart(context, MAP_WITHOUT_EACH, box, likely)
     yield report(MAP_WITHOUT_EACH, groups[box.id].range, message, fixes=fixes, because=because)
 
 
@@ -315,7 +319,19 @@ def _idle(
         f"The Loop {box.id} has no `again` edge, so it has one turn; write `again` on the edge that begins the next one, "
         "or remove the box."
     )
-    yield report(IDLE_LOOP, groups[box.id].range, message, fixes=as_group(context, IDLE_LOOP, box))
+    fixes = chain(_begun_again(context, box), as_group(context, IDLE_LOOP, box))
+    yield report(IDLE_LOOP, groups[box.id].range, message, fixes=fixes)
+
+
+def _begun_again(context: GraphContext, box: Composite) -> Iterator[Fix]:
+    """Mark the edge with `again` that leads back inside a Loop: the last one of a cycle."""
+    graph = context.graph
+    inside = {graph.core.handles[name] for name in box.nodes if name in graph.core.handles}
+    for cycle in graph.cycles:
+        if inside.issuperset(cycle):
+            ids = {graph.node(index).id for index in cycle}
+            last = [edge for edge in graph.core.chart.edges if edge.source in ids and edge.target in ids][-1]
+            yield from looped(context, IDLE_LOOP, cycle, last=last)
 
 
 def _never_over(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:

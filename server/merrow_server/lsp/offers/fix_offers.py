@@ -167,12 +167,23 @@ def repair_offers(
 
 
 def _matched(diagram: OpenDiagram, sent: list[types.Diagnostic]) -> Iterator[tuple[Diagnostic, types.Diagnostic]]:
-    """The findings of the text as it is now that a client speaks of; what is no longer there is passed over."""
-    by_place: dict[tuple[object, ...], types.Diagnostic] = {}
+    """The findings of the text as it is now that a client speaks of; what is no longer there is passed over.
+
+    A rule may find several things at one place, which their messages tell apart.
+    """
+    by_place: dict[tuple[object, ...], dict[str, types.Diagnostic]] = {}
     for diagnostic in sent:
-        by_place.setdefault((diagnostic.code, *_corners(diagnostic.range)), diagnostic)
-    for finding in diagram.analysis.diagnostics:
-        found = by_place.get((finding.code, *_corners(diagram.to_lsp(finding.range))))
+        here = by_place.setdefault((diagnostic.code, *_corners(diagnostic.range)), {})
+        here.setdefault(diagnostic.message, diagnostic)
+    known = [
+        (finding, (finding.code, *_corners(diagram.to_lsp(finding.range)))) for finding in diagram.analysis.diagnostics
+    ]
+    told = {(place, finding.message) for finding, place in known}
+    for finding, place in known:
+        here = by_place.get(place, {})
+        # What a client says of a finding in other words is meant for each of the place.
+        other = next((one for message, one in here.items() if (place, message) not in told), None)
+        found = here.get(finding.message, other)
         if found is not None:
             yield finding, found
 

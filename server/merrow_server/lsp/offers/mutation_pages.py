@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeVar
 
@@ -30,7 +30,12 @@ _PATTERNS_FIRST = 10
 """Uses of patterns before single moves have their turn; then all go on side by side."""
 
 _FEW_NODES = 60
-"""In a larger workflow moves between files come last where nothing is selected: each is analysed as a whole, in two files."""
+"""In a larger workflow, where nothing is selected, what has to be read as a whole is looked at seldom (Loops and Maps that are
+drawn) or last (moves between files, which are read in two files).
+"""
+
+_USES_FOR_A_BOX = 20
+"""In a larger workflow, uses of patterns for each Loop or Map that is drawn."""
 
 _One = TypeVar("_One")
 
@@ -53,6 +58,15 @@ class Wanted:
     operator: str | None = None
     words: tuple[str, ...] = ()
     creates_files: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What might be done: first ``patterns`` alone, then these and the ``single`` moves of each operator, then the ``last``."""
+
+    single: Sequence[Iterable[Proposal]]
+    patterns: Iterator[Proposal | Rewriting] = field(default_factory=lambda: iter(()))
+    last: Iterable[Rewriting] = ()
 
 
 class Listing:
@@ -112,40 +126,40 @@ class Listing:
 
     def _all(self, original: Original) -> Iterator[Proposal | Rewriting]:
         """Everything that might be done, patterns first."""
-        wanted, place = self.wanted, self.wanted.place
+        wanted = self.wanted
         names = [name for name in OPERATORS if wanted.operator in (None, name)]
-        single: list[Iterable[Proposal]]
-        patterns: list[Iterable[Proposal | Rewriting]] = []
-        last: Iterable[Rewriting] = ()
-        if place is None:
-            listed = {name: _sequence(OPERATORS[name](original)) for name in names if name != SUBGRAPH}
-            single = list(listed.values())
-            self.most = sum(map(len, listed.values()))
-            if SUBGRAPH in names:
-                groups = subgraph.groups(original, mutations.patterns_for(self.diagram.document))
-                self.most += sum(group.most for group in groups)
-                patterns = [group.proposals for group in groups]
-                between = rewritings(original, self._files)
-                if len(original.typed.nodes) <= _FEW_NODES:
-                    patterns.append(between)
-                else:
-                    last = between
+        if wanted.place is None:
+            listed = self._everywhere(original, names)
         else:
-            chosen = selection(self.diagram.analysis, place)
-            if not chosen.nodes and not chosen.edges:
-                return
-            single = [
-                mutations.proposals_of(self.diagram, name, original, chosen) for name in names if name != SUBGRAPH
-            ]
-            if SUBGRAPH in names:
-                patterns = [
-                    mutations.proposals_of(self.diagram, SUBGRAPH, original, chosen),
-                    self._between_files(original, chosen),
-                ]
-        first = _in_turn(patterns)
-        yield from islice(first, _PATTERNS_FIRST)
-        yield from _in_turn([*single, first])
-        yield from last
+            listed = self._around(original, names, selection(self.diagram.analysis, wanted.place))
+        yield from islice(listed.patterns, _PATTERNS_FIRST)
+        yield from _in_turn([*listed.single, listed.patterns])
+        yield from listed.last
+
+    def _everywhere(self, original: Original, names: list[str]) -> _Listed:
+        """What some operators might do in the whole workflow."""
+        single = [_sequence(OPERATORS[name](original)) for name in names if name != SUBGRAPH]
+        self.most = sum(map(len, single))
+        if SUBGRAPH not in names:
+            return _Listed(single)
+        groups = subgraph.groups(original, mutations.patterns_for(self.diagram.document))
+        self.most += sum(group.most for group in groups)
+        between = rewritings(original, self._files)
+        if len(original.typed.nodes) <= _FEW_NODES:
+            return _Listed(single, _in_turn([*(group.proposals for group in groups), between]))
+        uses = _in_turn([group.proposals for group in groups if not group.draws_boxes])
+        boxes = _in_turn([group.proposals for group in groups if group.draws_boxes])
+        return _Listed(single, _one_after(_USES_FOR_A_BOX, uses, boxes), between)
+
+    def _around(self, original: Original, names: list[str], chosen: Selection) -> _Listed:
+        """What some operators might do with the nodes and edges that are selected."""
+        if not chosen.nodes and not chosen.edges:
+            return _Listed([])
+        of_each = {name: mutations.proposals_of(self.diagram, name, original, chosen) for name in names}
+        patterns = of_each.pop(SUBGRAPH, None)
+        if patterns is None:
+            return _Listed(list(of_each.values()))
+        return _Listed(list(of_each.values()), _in_turn([patterns, self._between_files(original, chosen)]))
 
     def _between_files(self, original: Original, chosen: Selection) -> Iterator[Rewriting]:
         if chosen.nodes:
@@ -154,6 +168,14 @@ class Listing:
 
 def _sequence(found: Iterable[Proposal]) -> Sequence[Proposal]:
     return found if isinstance(found, Sequence) else list(found)
+
+
+def _one_after(count: int, many: Iterator[_One], few: Iterator[_One]) -> Iterator[_One]:
+    """One of few after each ``count`` of many, and then what is left of either."""
+    for one in few:
+        yield from islice(many, count)
+        yield one
+    yield from many
 
 
 def _in_turn(lists: Iterable[Iterable[_One]]) -> Iterator[_One]:

@@ -1,0 +1,50 @@
+"""What steps that work side by side have in common: where one of them lacks an edge, the others tell which one it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+
+_MOST = 12
+"""Siblings that are looked at, and edges of each node: what is asked of each finding must not take long."""
+
+
+def siblings_before(node: TypedNode) -> list[TypedNode]:
+    """The steps of the same operator that lead where a node does, in the order of the text."""
+    behind = dict.fromkeys(edge.target for edge in islice(node.outgoing, _MOST))
+    return _alike(node, dict.fromkeys(edge.source for target in behind for edge in islice(target.incoming, _MOST)))
+
+
+def edges_into_siblings(node: TypedNode) -> list[TypedEdge]:
+    """The edges into steps of the same operator that lead where a node does: the first from each source, as the text has them."""
+    found: dict[TypedNode, TypedEdge] = {}
+    for one in siblings_before(node):
+        for edge in islice(one.incoming, _MOST):
+            found.setdefault(edge.source, edge)
+    return [edge for source, edge in found.items() if source is not node]
+
+
+def edges_out_of_siblings(node: TypedNode) -> list[TypedEdge]:
+    """The edges out of steps that read what a node reads, to ensembles or from the same operator: the first to each target."""
+    before = dict.fromkeys(edge.source for edge in islice(node.incoming, _MOST))
+    near = dict.fromkeys(edge.target for source in before for edge in islice(source.outgoing, _MOST))
+    alike = _alike(node, near)
+    found: dict[TypedNode, TypedEdge] = {}
+    for one in dict.fromkeys((*alike, *islice(near, _MOST))):
+        for edge in islice(one.outgoing, _MOST):
+            # Voices of one ensemble may have any operators.
+            if one in alike or (one is not node and is_voice(edge)):
+                found.setdefault(edge.target, edge)
+    return [edge for target, edge in found.items() if target is not node]
+
+
+def is_voice(edge: TypedEdge) -> bool:
+    """Whether an edge brings an ensemble one of the answers that it chooses from."""
+    spec = edge.target.spec
+    return spec is not None and spec.is_ensemble and edge.port == spec.inputs[0].name
+
+
+def _alike(node: TypedNode, near: Iterable[TypedNode]) -> list[TypedNode]:
+    return list(islice((one for one in near if one is not node and one.operator == node.operator), _MOST))

@@ -1,0 +1,44 @@
+"""What a misspelled name probably means: the word of a Loop or Map on an edge, or the id of another node."""
+
+from __future__ import annotations
+
+import re
+
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, Word, entered_map
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.suggest import Guesses, closest
+
+_NUMBERS = re.compile(r"\d+")
+
+
+def near_word(edge: TypedEdge, written: str) -> str | None:
+    """The word that an edge probably says where a part of its label is ``written``: one that has a meaning there."""
+    border, composites = edge.border, edge.composites
+    words: list[Word] = []
+    if border.scope is not None:
+        words.append(AGAIN)
+    if border.left and composites.boxes[border.left[0]].kind == "loop":
+        words.append(OVER)
+    if entered_map(border, composites) is not None:
+        words.append(EACH)
+    if border.entered:
+        words.append(FIRST)
+    return closest(written, words) if words else None
+
+
+def says_nearly(edge: TypedEdge, word: str) -> bool:
+    """Whether the label of an edge begins with a word that is misspelled."""
+    written = edge.flow.arrow.label
+    first = "" if written is None else written.text.partition(":")[0].strip()
+    names = (*edge.source.outputs, *(port.name for port in edge.target.input_ports))
+    return first not in names and near_word(edge, first) == word
+
+
+def near_node(graph: TypedGraph, node: TypedNode, guesses: Guesses) -> str | None:
+    """The node that is probably meant by an id that only edges name; ids that differ in a number are different ones."""
+    flow = graph.flow
+    others = (name for name, other in flow.nodes.items() if name != node.id and other.label is not None)
+    near = guesses.closest(node.id, others)
+    if near is None or _NUMBERS.sub("", near) == _NUMBERS.sub("", node.id):
+        return None
+    return near

@@ -1,0 +1,51 @@
+"""Repairs of quotes as people write them elsewhere. Each is tried on the grammar before it is offered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from merrow_analysis.diagnostics import Applicability, Fix
+from merrow_analysis.text import Position, Range, TextEdit
+
+_LONGEST = 2_000
+"""Characters of a line in which quotes are looked for."""
+_MOST_TRIED = 6
+_TYPOGRAPHIC = re.compile("[“”„‟«»]")
+_BEFORE_VALUE = re.compile(r":[ \t]+|[\[({|]")
+_NUMBER = re.compile(r'"(-?\d+(?:\.\d+)?|true|false)"')
+_BRACKETS = (("[", "]"), ("(", ")"), ("{", "}"), ("|", "|"))
+
+
+def straight_quotes(line_number: int, line: str, reads: Callable[[str], bool]) -> Iterator[Fix]:
+    """Write the quotes of word processors as the language has them."""
+    found = list(_TYPOGRAPHIC.finditer(line)) if len(line) <= _LONGEST else []
+    if found and reads(_TYPOGRAPHIC.sub('"', line)):
+        edits = tuple(_edit(line_number, one.start(), one.end(), '"') for one in found)
+        yield Fix("Write straight quotes", edits, Applicability.UNSAFE)
+
+
+def quotes_meant(line_number: int, line: str, column: int, reads: Callable[[str], bool]) -> Iterator[Fix]:
+    """Open a quote that is only closed, or write single quotes inside double ones."""
+    if '"' not in line or len(line) > _LONGEST:
+        return
+    for found in reversed(list(_BEFORE_VALUE.finditer(line, 0, column))[-_MOST_TRIED:]):
+        at = found.end()
+        if reads(f'{line[:at]}"{line[at:]}'):
+            yield Fix('Add "', (_edit(line_number, at, at, '"'),), Applicability.UNSAFE)
+            return
+    for opener, closer in _BRACKETS:
+        start, end = line.find(f'{opener}"') + 2, line.rfind(f'"{closer}')
+        inside = line[start:end]
+        if start < 2 or '"' not in inside or "'" in inside:
+            continue
+        single = _NUMBER.sub(r"\1", inside).replace('"', "'")
+        if reads(line[:start] + single + line[end:]):
+            edit = _edit(line_number, start, end, single)
+            title = "Write ' for the quotes inside" if "'" in single else "Remove the quotes inside"
+            yield Fix(title, (edit,), Applicability.UNSAFE)
+            return
+
+
+def _edit(line: int, start: int, end: int, text: str) -> TextEdit:
+    return TextEdit(Range(Position(line, start), Position(line, end)), text)
