@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
 from tests.runtime.workflows import CHAIN
 from tests.server.program import Outcome
@@ -322,10 +323,10 @@ async def test_ctrl_c_keeps_what_was_recorded(folder: Path) -> None:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (folder / "flow.replay.jsonl").exists():
                 await asyncio.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        await asyncio.wait_for(process.communicate(), 60)
+        await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 130
     assert statuses(await merrow("test", "flow.mmd::spider", "--format", "json")) == {"spider": "passed"}

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, flowchart, workflow
 from tests.runtime.openai_server import OpenAIServer, Reply
 
@@ -34,7 +35,8 @@ def test_half_characters_pass_through_a_run_its_journal_and_its_cache(problem: s
         store = _STORE[0]
         for _ in range(2):  # the second time from the cache
             result = await asyncio.wait_for(
-                merrow_runtime.run(TWO, {"problem": problem}, endpoint=FakeEndpoint(lambda _: answer), store=store), 20
+                merrow_runtime.run(TWO, {"problem": problem}, endpoint=FakeEndpoint(lambda _: answer), store=store),
+                PATIENCE,
             )
             assert result.status == "finished", result.error
             assert store.run(result.run).outputs == result.outputs
