@@ -1,4 +1,4 @@
-"""`merrow check --fix --unsafe-fixes` on many cycles: twice the text takes about twice the steps."""
+"""`merrow check --fix` on many findings: twice the text takes about twice the steps."""
 
 from __future__ import annotations
 
@@ -47,3 +47,19 @@ def test_cycles_are_repaired_together(
         assert main(["check", "--select", "MW110,MW111,MW118", "flow.mmd"]) == 0
     small, middle, large = counted
     assert large - middle <= 2.3 * (middle - small), counted
+
+
+@pytest.mark.parametrize("how", [[], ["--unsafe-fixes"]])
+def test_of_each_finding_one_fix_is_made(how: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the name that was meant there is a fix that takes as long as the front matter is."""
+    monkeypatch.chdir(tmp_path)
+    counted: list[int] = []
+    for size in (16, 32, 64):
+        prompts = "".join(f"    prompt_{'abcdefgh'[i % 8] * (i // 8 + 1)}: Solve it {{input}}.\n" for i in range(size))
+        head = f"---\nworkflow:\n  prompts:\n{prompts}---\nflowchart TD\nPROBLEM --> RETURN\n"
+        nodes = [f'N{i}["Custom<br/>(role: promptt_a)"]\nPROBLEM --> N{i} --> RETURN\n' for i in range(size)]
+        (tmp_path / "flow.mmd").write_text(head + "".join(nodes), encoding="utf-8")
+        forget()
+        counted.append(steps(lambda: main(["check", "--fix", *how, "--diff", "--select", "MW301", "flow.mmd"])))
+    small, middle, large = counted
+    assert large - middle <= 2.3 * (middle - small) + 3000, counted

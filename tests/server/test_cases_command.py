@@ -124,6 +124,24 @@ async def test_a_recording_answers_without_an_endpoint(folder: Path) -> None:
     assert (folder / "flow.replay.jsonl").read_bytes() == first
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+@pytest.mark.parametrize("there", [True, False])
+async def test_a_recording_takes_the_place_of_a_link(folder: Path, there: bool) -> None:
+    """Whoever wrote the folder may have laid it, to have another file written over, or made."""
+    before = None
+    if there:
+        await recorded()
+        (folder / "flow.replay.jsonl").rename(folder / "mine")
+        before = (folder / "mine").read_bytes()
+        (folder / "flow.mmd").write_text(CHAIN.replace("Shorten the answer.", "Say the number alone."))
+    (folder / "flow.replay.jsonl").symlink_to("mine")
+    assert (await recorded()).code == 0
+    assert (folder / "mine").exists() is there
+    assert not there or (folder / "mine").read_bytes() == before
+    assert not (folder / "flow.replay.jsonl").is_symlink()
+    assert statuses(await merrow("test", "--format", "json")) == {"spider": "passed", "ant": "passed"}
+
+
 async def test_a_change_makes_cases_stale_until_what_is_missing_is_recorded(folder: Path) -> None:
     await recorded()
     (folder / "flow.mmd").write_text(CHAIN.replace("Shorten the answer.", "Say the number alone."))

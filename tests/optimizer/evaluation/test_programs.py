@@ -219,6 +219,7 @@ async def test_a_python_file_scores(tmp_path: Path) -> None:
     [
         ("return 2", "scoring.py: score() must return a number from 0 to 1, not 2"),
         ("return float('nan')", "must return a number from 0 to 1"),
+        ("return 10**400", "must return a number from 0 to 1"),
         ("return 'yes'", "must return a number from 0 to 1, not yes"),
         ("return None", "must return a number from 0 to 1"),
         ("return object()", "TypeError"),
