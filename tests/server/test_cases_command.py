@@ -209,6 +209,8 @@ async def test_what_is_not_there_or_wrong_exits_with_2(folder: Path) -> None:
     assert (folder / "flow.cases.yaml").read_text() == CASES
     (folder / "flow.replay.jsonl").write_text("nonsense\n")
     assert "is not a JSON object" in (await merrow("test")).err
+    (folder / "flow.replay.jsonl").write_text('{"a": ' + "9" * 5_000 + "}")
+    assert "is not a JSON object" in (await merrow("test")).err
     (folder / "flow.mmd").unlink()
     assert "There is no workflow beside this file" in (await merrow("test")).err
 

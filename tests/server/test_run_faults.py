@@ -27,6 +27,7 @@ FAULTS: dict[str, tuple[Step, str]] = {
     "broken JSON": (Raw(b'{"choices": [{"message": '), "JSON"),
     "JSON of another kind": (Raw(b'{"result": "42"}'), "answer"),
     "a list": (Raw(b"[1, 2]"), "answer"),
+    "a number without end": (Raw(b'{"choices": ' + b"9" * 5_000 + b"}"), "JSON"),
     "null content": (Reply(None), "empty"),
     "empty content": (Reply(""), "empty"),
     "blank content": (Reply(" \n "), "empty"),

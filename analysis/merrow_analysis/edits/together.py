@@ -21,7 +21,7 @@ def fixes_together(diagnostics: Iterable[Diagnostic], least: Applicability) -> t
     codes: list[str] = []
     chosen: set[tuple[TextEdit, ...]] = set()
     for diagnostic in sorted(diagnostics, key=lambda diagnostic: diagnostic.range):
-        fix = next(iter(diagnostic.fixes), None)
+        fix = diagnostic.fixes.best
         if fix is None or fix.applicability < least:
             continue
         # Two findings with one remedy: one application repairs both.
