@@ -63,6 +63,11 @@ class Fixes(Sequence[Fix]):
         self._source = iter(source)
         self._made: list[Fix] = []
 
+    @property
+    def best(self) -> Fix | None:
+        """The first fix, which is as safe as any; None where there is none. No other one is made for it."""
+        return next(iter(self), None)
+
     def _makes_another(self) -> bool:
         fix = next(self._source, None)
         if fix is not None:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merrow_runtime.compiling.compiler import MARK, SOURCE, Form, Program, compile_workflow
+from merrow_runtime.compiling.compiler import MARK, SHARED, SOURCE, Form, Program, compile_workflow
 from merrow_runtime.compiling.writing import in_quotes
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.program.files import reason_of
@@ -91,7 +91,7 @@ def written(output: Path, support: str | None, program: Program) -> list[tuple[P
         files.insert(0, (Path(support), program.support))
     for path, _ in files:
         text = _text_of(path) if path.exists() else None
-        if text is not None and text.strip() and _SOURCE.search(text) is None and "Merrow" not in text[:200]:
+        if text is not None and text.strip() and _SOURCE.search(text) is None and not text.startswith(SHARED):
             raise InputError(f"{path} is there already and was not made by `merrow compile`; it is not written over.")
     return files
 

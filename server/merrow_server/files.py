@@ -167,11 +167,17 @@ def write(path: Path, source: Source) -> None:
     _replace(path, final, _encoded(source), mode)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write the file at ``path`` in one step, whether it is there or not; one that is keeps its mode. Raises `InputError`."""
-    final = Path(os.path.realpath(path))
+def write_bytes(path: Path, data: bytes, *, through_links: bool = True) -> None:
+    """Write the file at ``path`` in one step, whether it is there or not; one that is keeps its mode. Raises `InputError`.
+
+    What the user has named is written where a link leads. What Merrow has named is not (``through_links``): the file takes the
+    place of the link, which somebody else may have laid there.
+    """
+    final = Path(os.path.realpath(path) if through_links else os.path.abspath(path))  # noqa: PTH100 (links stay)
     try:
-        mode = stat.S_IMODE(final.stat().st_mode)
+        mode = stat.S_IMODE(final.lstat().st_mode)
+        if stat.S_ISLNK(final.lstat().st_mode):
+            raise FileNotFoundError
     except FileNotFoundError:
         umask = os.umask(0)
         os.umask(umask)
@@ -186,9 +192,9 @@ def _replace(path: Path, final: Path, data: bytes, mode: int) -> None:
 
     temporary: str | None = None
     try:
-        if final.is_dir():
+        if final.is_dir() and not final.is_symlink():
             raise InputError(f"{path} can't be written: it is a folder.")
-        if final.exists() and not os.access(final, os.W_OK):
+        if not final.is_symlink() and final.exists() and not os.access(final, os.W_OK):
             raise InputError(f"{path} can't be written: it is read-only.")
         handle, temporary = tempfile.mkstemp(prefix=f".{final.name[:64]}.", dir=final.parent)
         with os.fdopen(handle, "wb") as stream:

@@ -31,8 +31,12 @@ def imported(path: Path) -> Imported:
         functions = read_program(text)
     except NotReadError as problem:
         raise InputError(f"{path} can't be imported. {problem}") from None
-    files = file_names({one.name: one.flow.name for one in functions})
-    texts = {one.name: mermaid_text(one, files) for one in functions}
+    try:
+        files = file_names({one.name: one.flow.name for one in functions})
+        texts = {one.name: mermaid_text(one, files) for one in functions}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # Its tables may hold anything: only what `merrow compile` writes there can be written out.
+        raise InputError(f"{path} can't be imported: a table in it is not as `merrow compile` writes it.") from None
     return Imported(texts[functions[0].name], {files[one.name]: texts[one.name] for one in functions[1:]})
 
 

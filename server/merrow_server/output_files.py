@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from merrow_runtime.operators.formats.files import check_folders, files_in
+from merrow_runtime.operators.formats.files import check_folders, files_in, is_reserved
 from merrow_runtime.program.files import reason_of
 from merrow_runtime.values import Value, as_text
 from merrow_server.errors import InputError
 from merrow_server.files import create
+
+_NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
+_LONGEST_NAME = 100
 
 
 def check_folder(folder: Path) -> None:
@@ -24,25 +28,27 @@ def check_folder(folder: Path) -> None:
 
 
 def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
-    """Write the files that the outputs hold in fenced blocks with names; an output without any is a file of its own, by its id.
+    """Write the files that the outputs hold in fenced blocks with names; an output without any is a file of its own, by its id,
+    in which other letters stand where a name of a file can't have those of the id.
 
     Returns what was written. Raises `InputError`; where a name leads outside, occurs twice or is also that of a folder, nothing
     is written.
     """
     check_folder(folder)
     texts: dict[str, str] = {}
+    taken: set[str] = set()
     try:
         named = {name: files_in([value]) if isinstance(value, str) else [] for name, value in outputs.items()}
     except ValueError as problem:
         raise InputError(f"The outputs can't be written. {problem}") from None
     for name, files in named.items():
         value = outputs[name]
-        own = (
-            {f"{name}.md": as_text(value)} if isinstance(value, str) else {f"{name}.json": json.dumps(value, indent=2)}
-        )
-        for path, text in {file.path: file.text for file in files}.items() if files else own.items():
-            if path.casefold() in {known.casefold() for known in texts}:
+        ending, said = (".md", as_text(value)) if isinstance(value, str) else (".json", json.dumps(value, indent=2))
+        given = [(file.path, file.text) for file in files] or [(_file_name(name, ending, taken), said)]
+        for path, text in given:
+            if path.casefold() in taken:
                 raise InputError(f"The outputs can't be written. The file `{path}` is given twice.")
+            taken.add(path.casefold())
             texts[path] = text if text.endswith("\n") else f"{text}\n"
     try:
         check_folders(texts)
@@ -58,3 +64,14 @@ def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
         create(place, text)
         written.append(place)
     return written
+
+
+def _file_name(id_: str, ending: str, taken: Collection[str]) -> str:
+    """A name for the file of an output: an id may have slashes and dots that lead anywhere, or be one that no system takes."""
+    stem = _NOT_IN_NAMES.sub("_", id_)[:_LONGEST_NAME].lstrip(".") or "output"
+    stem = f"{stem}_" if is_reserved(f"{stem}{ending}") else stem
+    name, number = f"{stem}{ending}", 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{stem}_{number}{ending}"
+    return name

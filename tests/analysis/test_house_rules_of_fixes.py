@@ -100,11 +100,23 @@ def test_without_its_fixes_a_message_would_break_its_word() -> None:
     assert not any(keeps_its_word(one._replace(fixes=Fixes([other]))) for _, one in promising)
 
 
+def test_no_fix_is_safer_than_the_first() -> None:
+    """Where a safe one is looked for, none behind the first is made up."""
+    several = 0
+    for name, text, files in examples():
+        for one in found(text, files):
+            safe = [fix.applicability for fix in one.fixes]
+            several += len(safe) > 1
+            assert not safe or max(safe) == safe[0], f"{name}: {one.code}"
+    assert several > 40
+
+
 def test_a_near_name_is_offered_in_broken_files() -> None:
     random, texts = Random(3), [text for _, text, _ in examples()]
     for _ in range(300):
         text = broken(random.choice(texts), random)
         for one in found(text, {}):
+            assert not one.fixes or max(fix.applicability for fix in one.fixes) == one.fixes[0].applicability, one.code
             if "did you mean" in one.message and one.severity is Severity.ERROR:
                 assert keeps_its_word(one) or not one.fixes, f"{one.code}: {one.message}\n{text}"
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from tests.patience import PATIENCE
 
 from merrow_analysis.check import analyse
 
@@ -100,7 +101,7 @@ class BundledServer:
     def __exit__(self, *_: object) -> None:
         self.ask("shutdown", None)
         self.tell("exit", None)
-        self._process.communicate(timeout=30)
+        self._process.communicate(timeout=PATIENCE)
 
     def tell(self, method: str, params: Any, **more: Any) -> None:
         body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()

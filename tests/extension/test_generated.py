@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from merrow_server.lsp.settings import read_editor_settings
 from merrow_server.lsp.start import make_server
@@ -25,7 +26,7 @@ def manifest() -> dict[str, Any]:
 
 def test_the_generated_files_are_up_to_date() -> None:
     command = [sys.executable, REPOSITORY / "scripts" / "generate_extension.py", "--check"]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (checked.returncode, checked.stderr) == (0, "")
 
 

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from referencing import Registry
+from tests.patience import PATIENCE
 
 EXTENSION = Path(__file__).resolve().parents[2] / "vscode-extension"
 
@@ -131,7 +132,7 @@ def test_schemas_are_judged_as_with_the_compiled_package() -> None:
     subprocess.run([sys.executable, EXTENSION / "scripts" / "bundle_python.py"], check=True, timeout=300)
     given_ = [json.dumps(SCHEMAS), json.dumps(VALUES)]
     command = [sys.executable, "-I", "-S", "-c", VALIDATE, str(EXTENSION / "python" / "lib"), *given_]
-    shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    shown = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert shown.stderr == ""
     bundled = [json.loads(line) for line in shown.stdout.splitlines()]
     validators = [Draft202012Validator(schema, registry=Registry()) for schema in SCHEMAS]

@@ -102,6 +102,12 @@ def echo(request: Received) -> Step:
     return Reply(request.body["messages"][-1]["content"])
 
 
+def only(count: int, answer: Callable[[Received], Step]) -> Callable[[Received], Step]:
+    """Answers the first ``count`` requests; all others wait without end, so that what asks can't be done before it is stopped."""
+    left = iter(range(count))
+    return lambda request: answer(request) if next(left, None) is not None else Hang()
+
+
 class OpenAIServer:
     """The server; an async context manager. ``most_at_once`` is the highest number of requests that it ever had open."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.server.program import in_process
 
 HERE = Path(__file__).parent / "third_party"
@@ -79,7 +80,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdPar
     try:
         yield ThirdParty(process, ANSWERS)
     finally:
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 def run(capture: Capture, server: ThirdParty, *arguments: str) -> Any:

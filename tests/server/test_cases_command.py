@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
 from tests.runtime.workflows import CHAIN
 from tests.server.program import Outcome
@@ -123,6 +124,24 @@ async def test_a_recording_answers_without_an_endpoint(folder: Path) -> None:
     assert (folder / "flow.replay.jsonl").read_bytes() == first
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+@pytest.mark.parametrize("there", [True, False])
+async def test_a_recording_takes_the_place_of_a_link(folder: Path, there: bool) -> None:
+    """Whoever wrote the folder may have laid it, to have another file written over, or made."""
+    before = None
+    if there:
+        await recorded()
+        (folder / "flow.replay.jsonl").rename(folder / "mine")
+        before = (folder / "mine").read_bytes()
+        (folder / "flow.mmd").write_text(CHAIN.replace("Shorten the answer.", "Say the number alone."))
+    (folder / "flow.replay.jsonl").symlink_to("mine")
+    assert (await recorded()).code == 0
+    assert (folder / "mine").exists() is there
+    assert not there or (folder / "mine").read_bytes() == before
+    assert not (folder / "flow.replay.jsonl").is_symlink()
+    assert statuses(await merrow("test", "--format", "json")) == {"spider": "passed", "ant": "passed"}
+
+
 async def test_a_change_makes_cases_stale_until_what_is_missing_is_recorded(folder: Path) -> None:
     await recorded()
     (folder / "flow.mmd").write_text(CHAIN.replace("Shorten the answer.", "Say the number alone."))
@@ -189,6 +208,8 @@ async def test_what_is_not_there_or_wrong_exits_with_2(folder: Path) -> None:
     assert fixed.code == 0
     assert (folder / "flow.cases.yaml").read_text() == CASES
     (folder / "flow.replay.jsonl").write_text("nonsense\n")
+    assert "is not a JSON object" in (await merrow("test")).err
+    (folder / "flow.replay.jsonl").write_text('{"a": ' + "9" * 5_000 + "}")
     assert "is not a JSON object" in (await merrow("test")).err
     (folder / "flow.mmd").unlink()
     assert "There is no workflow beside this file" in (await merrow("test")).err
@@ -322,10 +343,10 @@ async def test_ctrl_c_keeps_what_was_recorded(folder: Path) -> None:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not (folder / "flow.replay.jsonl").exists():
                 await asyncio.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        await asyncio.wait_for(process.communicate(), 60)
+        await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 130
     assert statuses(await merrow("test", "flow.mmd::spider", "--format", "json")) == {"spider": "passed"}

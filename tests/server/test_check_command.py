@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.patience import PATIENCE
 from tests.server.program import GOOD, ONE_VOICE, UNLABELLED, Outcome, in_process, markdown, merrow, write
 
 
@@ -319,7 +320,7 @@ def test_the_readers_loss_of_interest_is_silent() -> None:
     program.stdout.read(1)
     program.stdout.close()
     assert program.stderr.read() == b""
-    program.wait(60)
+    program.wait(PATIENCE)
 
 
 WORDS = [

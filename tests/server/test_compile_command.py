@@ -223,11 +223,12 @@ def test_nothing_is_half_written() -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 2
     assert not Path("flow.py").exists()
     write("flow.mmd", GOOD)
-    write("mine.py", "print('mine')\n")
-    refused = merrow("compile", "flow.mmd", "-o", "mine.py")
-    assert refused.code == 2
-    assert "was not made by `merrow compile`" in refused.err
-    assert Path("mine.py").read_text() == "print('mine')\n"
+    for mine in ("print('mine')\n", "# It calls Merrow.\nprint('mine')\n"):
+        write("mine.py", mine)
+        refused = merrow("compile", "flow.mmd", "-o", "mine.py")
+        assert refused.code == 2
+        assert "was not made by `merrow compile`" in refused.err
+        assert Path("mine.py").read_text() == mine
     for wrong in (["--support", "other/shared.py"], ["--support", "not a name.py"], ["--support", "x.py", "--runtime"]):
         assert merrow("compile", "flow.mmd", "-o", "flow.py", *wrong).code == 2
     assert merrow("compile", "--check", "mine.py").code == 2

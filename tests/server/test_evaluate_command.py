@@ -18,7 +18,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
+from tests.patience import PATIENCE
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
 from tests.server.program import Outcome, in_process, merrow, write
 
 from merrow_optimizer.evaluation.data.names import data_file
@@ -335,7 +336,7 @@ def begun(*more: str) -> subprocess.Popen[bytes]:
 
 
 def until(server: OpenAIServer, calls: int) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while len(server.requests) < calls:
         assert time.monotonic() < end
         time.sleep(0.001)
@@ -344,14 +345,16 @@ def until(server: OpenAIServer, calls: int) -> None:
 @posix
 def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
     data(60)
+    server.answer = only(30, answer)
     process = begun("--concurrency", "2")
-    until(server, 30)
+    until(server, 31)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, err
     [one] = merrow("evaluations", "--format", "json").json
     assert one["status"] == "cancelled"
     assert f"merrow resume {one['evaluation']}" in err.decode()
+    server.answer = answer
     resumed = merrow("resume", one["evaluation"])
     assert resumed.code == 0, resumed.err
     asked = Counter(request.prompt for request in server.requests)
@@ -375,7 +378,7 @@ def test_killed_at_random_points_it_comes_to_the_same_and_pays_no_finished_call_
         else:
             command = [sys.executable, "-m", "merrow_server", "resume", identity]
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         wanted = before + chance.randint(1, 2 * count // KILLS)
         while len(server.requests) < wanted and process.poll() is None and time.monotonic() < end:
             time.sleep(0.0005)

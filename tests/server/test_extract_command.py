@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -172,6 +173,14 @@ def test_files_that_no_extraction_wrote_stay(server: OpenAIServer) -> None:
     refused = extract()
     assert refused.code == 2
     assert "no extraction wrote it" in refused.err
+    if os.name == "posix":
+        Path("out/operators.yaml").unlink()
+        Path("elsewhere").mkdir()
+        Path("out/cases").symlink_to("../elsewhere")
+        refused = extract()
+        assert (refused.code, "out/cases is a link to another place" in refused.err) == (2, True), refused.err
+        Path("out/cases").unlink()
+        Path("out/operators.yaml").write_text("operators: {}\n", encoding="utf-8")
     Path("out/operators.yaml").unlink()
     Path("out/cases").mkdir()
     Path("out/cases/mine.mmd").write_text("flowchart TD\n", encoding="utf-8")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.server.program import GOOD, Outcome, in_process, merrow, write
 
 Capture = pytest.CaptureFixture[str]
@@ -71,7 +72,7 @@ def typed(arguments: list[str], *steps: tuple[str, bytes], stdin: int | None = N
             os.write(here, keys)
     os.close(here)
     assert not left, shown
-    return process.wait(60), shown.replace("\r\n", "\n")
+    return process.wait(PATIENCE), shown.replace("\r\n", "\n")
 
 
 def inputs_of_latest() -> dict[str, object]:

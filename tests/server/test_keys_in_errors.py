@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Received, Status, Step, serving
 from tests.server.program import merrow, write
 from tests.server.test_up_command import up
@@ -118,7 +119,7 @@ def test_a_key_in_an_error_is_not_in_an_answer_of_a_service(folder: Path) -> Non
                 "method": "tools/call",
                 "params": {"name": "flow", "arguments": {"PROBLEM": "x"}},
             },
-            timeout=60,
+            timeout=PATIENCE,
         ).text
         service.end()
         for said in (answer.text, events, again):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.server.program import GOOD, ONE_VOICE, in_process, markdown, merrow, write
 
 from merrow_analysis.rules.registry import all_rules
@@ -209,7 +210,7 @@ def test_a_terminal_gets_the_pretty_form(arguments: list[str], words: list[str])
     os.close(reader)
     assert program.stderr is not None
     assert program.stderr.read() == b""
-    assert program.wait(60) == 0
+    assert program.wait(PATIENCE) == 0
     assert b"\x1b[" in shown
     assert [word for word in words if word.encode() not in shown] == []
 
@@ -239,7 +240,7 @@ def test_a_person_who_waits_for_many_files_sees_how_far_it_is_and_the_output_is_
     os.close(reader)
     assert program.stdout is not None
     assert program.stdout.read() == alone.stdout != b""
-    assert program.wait(60) == alone.returncode
+    assert program.wait(PATIENCE) == alone.returncode
     assert (b"100%" in shown) == waits
 
 

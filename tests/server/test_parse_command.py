@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.patience import PATIENCE
 from tests.server.program import in_process, merrow
 
 
@@ -66,7 +67,7 @@ def test_an_answer_comes_before_the_next_question_is_asked() -> None:
         program.stdin.flush()
         assert json.loads(program.stdout.readline())["id"] == number
     program.stdin.close()
-    assert program.wait(30) == 0
+    assert program.wait(PATIENCE) == 0
     program.stdout.close()
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,7 +19,8 @@ from typing import Any
 
 import pytest
 from tests.optimizer.planning.plans import answer, flow_form, merrow_form, plan_of
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
+from tests.patience import PATIENCE
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, merrow
 
 from merrow_analysis.check import analyse
@@ -358,18 +361,17 @@ def test_ctrl_c_ends_it_and_keeps_what_came(server: OpenAIServer, state: Path, j
     def reply(request: Received) -> Step:
         came.append(request)
         waits = held in request.prompt and (judging or len(came) > 1)
-        return Reply(answer(merrow_form([CHAIN, WIDE][len(came) % 2])), delay=60.0 if waits else 0.0)
+        return Hang() if waits else Reply(answer(merrow_form([CHAIN, WIDE][len(came) % 2])))
 
     server.answer = reply
     command = ["plan", TASK, "-n", "2", "-o", "flow.mmd", "--base-url", server.base_url]
     program = [sys.executable, "-m", "merrow_server", *command]
     with subprocess.Popen(program, stderr=subprocess.PIPE, env=os.environ.copy()) as running:
-        deadline = time.monotonic() + 60
-        while len(came) < 2 + judging and time.monotonic() < deadline:
+        deadline = time.monotonic() + PATIENCE
+        while (len(came) < 2 + judging or _kept(state) < 1 + judging) and time.monotonic() < deadline:
             time.sleep(0.05)
-        time.sleep(0.3)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, errors.decode()
     assert b"Traceback" not in errors
     assert b"Stopped: answers that came are kept and not paid again." in errors
@@ -378,6 +380,15 @@ def test_ctrl_c_ends_it_and_keeps_what_came(server: OpenAIServer, state: Path, j
     done = merrow(*command)
     assert done.code == 0, done.err
     assert f"({1 + judging} known already)" in done.err
+
+
+def _kept(state: Path) -> int:
+    """How many answers the journal keeps."""
+    try:
+        with contextlib.closing(sqlite3.connect(state / "runs.sqlite", timeout=PATIENCE)) as journal:
+            return int(journal.execute("SELECT count(*) FROM answers").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0  # It has no tables yet.
 
 
 def _silently(arguments: list[str]) -> None:

@@ -164,6 +164,31 @@ def test_nothing_is_written_outside(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "site").exists()
 
 
+def test_an_output_whose_id_leads_elsewhere_is_a_file_inside(tmp_path: Path) -> None:
+    """An id may have what separates folders."""
+    ids = ["RETURN", "../../out", "/out", "a/b", "a_b", "a\\b", "..", "con", "x" * 300]
+    written = write_outputs(tmp_path / "site", dict.fromkeys(ids, "words") | {"..b": 1})
+    assert {path.parent for path in written} == {tmp_path / "site"}
+    assert len({path.name for path in written}) == len(ids) + 1
+    assert {path.name for path in written} >= {"RETURN.md", "a_b.md", "con_.md", "output.md", "b.json"}
+    assert sorted(tmp_path.rglob("*.*")) == sorted(written)
+
+
+def test_an_id_that_leads_elsewhere_is_written_by_a_run_inside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    text = (
+        'flowchart TD\n    PROBLEM([P]):::Interface --> A@{op: Custom, prompt: "x"}\n'
+        "    A --> RETURN([R]):::Interface\n    A --> ../../out([R]):::Interface\n    classDef Interface fill:#eee\n"
+    )
+    Path("flow.mmd").write_text(text, encoding="utf-8")
+    done = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", "offline", "-o", "a/site")
+    assert done.code == 0, done.err
+    assert sorted(str(path) for path in Path().rglob("*.md")) == ["a/site/RETURN.md", "a/site/_.._out.md"]
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_file_that_is_also_a_folder_of_another_output_is_refused(tmp_path: Path, order: int) -> None:
     outputs = {"A": "```text file=d\nx\n```", "B": "```text D/e.txt\nx\n```"}

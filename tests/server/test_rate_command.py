@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import in_process, write
 from tests.server.test_evaluate_command import FLOW, data
@@ -68,7 +69,7 @@ class Person:
 
     def question(self) -> str:
         """What is shown up to the next question, or to the end."""
-        shown, end = "", time.monotonic() + 60
+        shown, end = "", time.monotonic() + PATIENCE
         while time.monotonic() < end:
             try:
                 piece = os.read(self._here, 65536)
@@ -86,7 +87,7 @@ class Person:
 
     def leave(self) -> int:
         os.close(self._here)
-        return self._process.wait(30)
+        return self._process.wait(PATIENCE)
 
 
 def test_good_and_bad_are_gold_and_are_compared_with_a_metric(

@@ -150,7 +150,7 @@ def test_a_browser_that_never_ends_is_ended_with_its_children(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     slow = tmp_path / "slow"
-    slow.write_text('#!/bin/sh\nsh -c "sleep 60; : $*" &\nsleep 60\n')
+    slow.write_text('#!/bin/sh\nsh -c "sleep 600; : $*" &\nsleep 600\n')
     slow.chmod(0o755)
     monkeypatch.setenv("MERROW_BROWSER", str(slow))
     write("flow.mmd", FLOW)
@@ -158,7 +158,7 @@ def test_a_browser_that_never_ends_is_ended_with_its_children(
     outcome = in_process(capsys, "render", "flow.mmd", "-o", "flow.svg", "--timeout", "1")
     assert outcome.code == 2
     assert outcome.err == "merrow: Drawing took longer than 1 seconds and was ended; --timeout allows more.\n"
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 300
     assert left_behind() == []
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import merrow, write
 
@@ -32,7 +33,7 @@ flowchart TD
 def answer(request: Received) -> Step:
     said = request.body["messages"][0]["content"].split("\n")[0]
     if "second" in said:
-        HELD.wait(30)
+        HELD.wait(PATIENCE)
     return Reply(f"{said}!")
 
 
@@ -65,7 +66,7 @@ def begun() -> subprocess.Popen[str]:
 
 
 def until(server: OpenAIServer, prompt: str) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while prompt not in asked(server):
         assert time.monotonic() < end, prompt
         time.sleep(0.02)
@@ -73,7 +74,7 @@ def until(server: OpenAIServer, prompt: str) -> None:
 
 def events(run: subprocess.Popen[str]) -> list[dict[str, Any]]:
     HELD.set()
-    out, _ = run.communicate(timeout=60)
+    out, _ = run.communicate(timeout=PATIENCE)
     return [json.loads(line) for line in out.splitlines()]
 
 

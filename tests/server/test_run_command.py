@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.runtime.workflows import CHAIN, layers
 from tests.server.program import Outcome, in_process, write
@@ -337,9 +338,9 @@ def test_ctrl_c_stops_the_run_and_keeps_what_is_finished(capsys: Capture) -> Non
     write("flow.mmd", CHAIN)
     with serving(stops := Stops(1)) as server:
         process = begun(server, "--input", "problem=1")
-        assert stops.reached.wait(60)
+        assert stops.reached.wait(PATIENCE)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
         assert b"Stopped" in err
         assert b"Traceback" not in err
@@ -357,13 +358,13 @@ def test_another_process_cancels_the_run(capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
     with serving(stops := Stops(1)) as server:
         process = begun(server, "--input", "problem=1")
-        assert stops.reached.wait(60)
+        assert stops.reached.wait(PATIENCE)
         identity = the_run(capsys)["run"]
         taken = in_process(capsys, "resume", identity)
         assert taken.code != 0
         assert f"process {process.pid}" in taken.err
         assert in_process(capsys, "cancel", identity).code == 0
-        assert process.wait(60) == 1
+        assert process.wait(PATIENCE) == 1
     assert the_run(capsys)["status"] == "cancelled"
     assert in_process(capsys, "cancel", identity).code == 1
 
@@ -391,12 +392,12 @@ def test_a_process_killed_at_any_moment_loses_no_finished_call(capsys: Capture, 
             process = begun(server, "--input", f"problem=number {kill}")
             wanted = chance.randrange(calls)
             with served:
-                assert served.wait_for(lambda least=wanted: sum(asked.values()) >= least, timeout=60)
+                assert served.wait_for(lambda least=wanted: sum(asked.values()) >= least, timeout=PATIENCE)
             try:
                 process.wait(chance.random() * 0.02)
             except subprocess.TimeoutExpired:
                 process.kill()
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
             listed = in_process(capsys, "runs", "--format", "json", "--limit", "1").json
             if not listed or listed[0]["status"] == "finished" or process.returncode != -signal.SIGKILL:
                 continue

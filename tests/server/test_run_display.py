@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from scripts.make_replays import Script, scripts
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Received, Reply, Step, serving
 from tests.server.program import Outcome, in_process, write
 
@@ -120,7 +121,7 @@ def test_on_a_terminal_a_node_runs_as_long_as_one_of_its_items_does() -> None:
             except OSError:  # the terminal is closed with the process
                 break
         os.close(here)
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE) == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
     drawn = re.findall(r"WORK +(\w+)[^\n]*\n(?:[^\n]*\n)*?PARTS +(\d) of 2 items", text)
     assert ("runs", "1") in drawn

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Reply, Status, serving
 from tests.runtime.workflows import CHAIN
 from tests.server.program import in_process, write
@@ -100,7 +101,7 @@ def test_a_slow_reader_of_events_does_not_hold_the_run_up(server: OpenAIServer) 
         "--json",
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not _ended():
             assert time.monotonic() < deadline, "the run waits for its reader"
             time.sleep(0.05)
@@ -121,7 +122,7 @@ def test_text_that_nobody_reads_does_not_hold_the_run_up(server: OpenAIServer) -
     with subprocess.Popen(
         [*command, "--input", "problem=x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
     ) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not _ended():
             assert time.monotonic() < deadline, "the run waits for its reader"
             time.sleep(0.05)

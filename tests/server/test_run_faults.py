@@ -27,6 +27,7 @@ FAULTS: dict[str, tuple[Step, str]] = {
     "broken JSON": (Raw(b'{"choices": [{"message": '), "JSON"),
     "JSON of another kind": (Raw(b'{"result": "42"}'), "answer"),
     "a list": (Raw(b"[1, 2]"), "answer"),
+    "a number without end": (Raw(b'{"choices": ' + b"9" * 5_000 + b"}"), "JSON"),
     "null content": (Reply(None), "empty"),
     "empty content": (Reply(""), "empty"),
     "blank content": (Reply(" \n "), "empty"),
@@ -72,8 +73,8 @@ def side_by_side(faults: list[Step]) -> str:
     lines = ["---", "workflow: {model: test-model}", "---", "flowchart TD"]
     lines += ["    PROBLEM([Problem]):::Interface", "    RETURN([Answer]):::Interface"]
     for number, fault in enumerate(faults):
-        node = name_of(number)
-        lines.append(f'    {node}@{{ op: Custom, prompt: "This is {node}."{limit(fault)}, shape: rect }}')
+        node, more = name_of(number), f"{limit(fault)}, retries: 20" if limit(fault) else ""
+        lines.append(f'    {node}@{{ op: Custom, prompt: "This is {node}."{more}, shape: rect }}')
         lines += [f"    PROBLEM -->|input| {node}", f"    {node} -->|input| JOIN"]
     return "\n".join(
         [*lines, '    JOIN@{ op: Custom, prompt: "Join.", shape: rect }', "    JOIN --> RETURN",
@@ -100,7 +101,8 @@ def test_a_run_recovers_from_faults_that_pass(capsys: Capture, arguments: tuple[
         )
     assert outcome.code == 0, outcome.err
     assert f"all {len(faults)}" in outcome.out
-    assert set(asked.values()) == {2}
+    # On a busy machine an answer may take longer than the short time limit.
+    assert [count for node, count in asked.items() if count != 2 and not (count > 2 and limit(faults[node]))] == []
     if not arguments:
         assert all(f"{name_of(node)} tries again" in outcome.err for node in asked)
 

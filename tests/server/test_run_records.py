@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import flowchart
 from tests.runtime.openai_server import Received, Reply, Status, Step, serving
 from tests.runtime.workflows import CHAIN
@@ -39,9 +40,9 @@ def test_a_signal_ends_the_run_so_that_it_can_be_resumed(capsys: Capture, number
     write("flow.mmd", CHAIN)
     with serving(stops := Stops(1)) as server:
         process = begun(server, "--input", "problem=1")
-        assert stops.reached.wait(60)
+        assert stops.reached.wait(PATIENCE)
         process.send_signal(getattr(signal, number))
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, b"Traceback" in err) == (130, False)
         assert the_run(capsys)["status"] == "cancelled"
         show = ("show", the_run(capsys)["run"])
@@ -62,13 +63,13 @@ def test_a_signal_ends_a_process_whose_run_is_over_and_whose_reader_does_not_rea
     command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", "offline", "--json"]
     process = subprocess.Popen([*command, "--input", f"problem=@{write('problem.txt', text)}"], stdout=subprocess.PIPE)
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not (runs := in_process(capsys, "runs", "--format", "json").json) or runs[0]["status"] == "running":
             assert time.monotonic() < end
         time.sleep(0.5)
         assert process.poll() is None
         process.send_signal(getattr(signal, number))
-        assert process.wait(20) != 0
+        assert process.wait(PATIENCE) != 0
     finally:
         process.kill()
         process.communicate()
@@ -83,12 +84,12 @@ def test_a_run_under_nohup_goes_on_when_its_terminal_is_closed(capsys: Capture) 
         process = subprocess.Popen(
             ["sh", "-c", shell, "sh", *command, "--input", "problem=1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-        assert stops.reached.wait(60)
+        assert stops.reached.wait(PATIENCE)
         process.send_signal(signal.SIGHUP)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.0)
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     assert the_run(capsys)["status"] == "cancelled"
 
 
@@ -97,10 +98,10 @@ def test_what_a_killed_process_paid_is_counted(capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
     with serving(stops := Stops(1)) as server:
         process = begun(server, "--input", "problem=1")
-        assert stops.reached.wait(60)
+        assert stops.reached.wait(PATIENCE)
         going_on = the_run(capsys)
         process.kill()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     dead = the_run(capsys)
     assert (going_on["status"], dead["status"]) == ("running", "failed")
     assert going_on["usage"] == dead["usage"]
@@ -249,7 +250,7 @@ def on_a_terminal(answer: bytes, *arguments: str) -> tuple[int, str]:
             typed = True
             os.write(here, answer)
     os.close(here)
-    return process.wait(60), shown.decode()
+    return process.wait(PATIENCE), shown.decode()
 
 
 @POSIX

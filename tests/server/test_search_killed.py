@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, serving
 from tests.server.program import merrow
 from tests.server.searching import LIMITED, answer, begun, newest, optimize, place, record, server
@@ -49,7 +50,7 @@ def test_killed_anywhere_it_comes_to_the_same(
         else:
             command = [sys.executable, "-m", "merrow_server", "resume", identity]
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         stop = before + chance.randint(1, max(2, len(calls) // KILLS))
         while len(server.requests) < stop and process.poll() is None and time.monotonic() < end:
             time.sleep(0.0005)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.server.lsp.wire import Wire, message
 from tests.server.program import merrow, write
 
@@ -56,7 +57,7 @@ def test_the_exit_code_says_whether_the_client_asked_for_the_end() -> None:
             [sys.executable, "-m", "merrow_server", "serve", "--stdio"],
             input=b"".join([begin, *end, message("exit")]),
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         assert (done.returncode, done.stderr) == (code, b"")

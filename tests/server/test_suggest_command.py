@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, is_judging, prompt, said, setting
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.patience import PATIENCE
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import GOOD, ONE_VOICE, merrow, write
 
 IMPOSSIBLE = candidate({"apply": "nonsense"}, title="Impossible")
@@ -243,14 +244,14 @@ def test_a_block_of_markdown_is_changed_in_its_place(model: Model) -> None:
 def test_ctrl_c_ends_it_and_keeps_what_came(model: Model) -> None:
     server: OpenAIServer = model.server  # type: ignore[attr-defined]
     before = server.answer
-    server.answer = lambda request: Reply("", delay=60.0) if is_judging(request) else before(request)
+    server.answer = lambda request: Hang() if is_judging(request) else before(request)
     command = [sys.executable, "-m", "merrow_server", "suggest", "flow.mmd", "--yes"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=os.environ.copy()) as running:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not any(map(is_judging, server.requests)) and time.monotonic() < deadline:
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=60)
+        _, errors = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, errors.decode()
     assert b"Traceback" not in errors
     assert f"\n{len(server.requests)} calls, ".encode() in errors, "the judge's calls are counted, too"
@@ -272,7 +273,7 @@ def test_ctrl_c_at_the_question_of_the_cost_ends_it(model: Model) -> None:
         while b"Go on? [y/N]:" not in shown:
             shown += os.read(terminal, 4096)
         running.send_signal(signal.SIGINT)
-        assert running.wait(timeout=60) == 130
+        assert running.wait(timeout=PATIENCE) == 130
     with contextlib.suppress(OSError):  # The other end is closed.
         shown += os.read(terminal, 65536)
     os.close(terminal)

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from tests.examples import examples
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import merrow, write
 
@@ -83,7 +84,7 @@ class Service:
         self.url = found[0]
         made = re.search(r"Token: (\S+)", self.told)
         self.headers = {"Authorization": f"Bearer {made[1] if made else token}"}
-        self.client = httpx2.Client(base_url=self.url, headers=self.headers, timeout=60)
+        self.client = httpx2.Client(base_url=self.url, headers=self.headers, timeout=PATIENCE)
 
     @property
     def told(self) -> str:
@@ -102,7 +103,7 @@ class Service:
     def ended(self) -> int:
         assert self.process.stdout is not None
         self.said += self.process.stdout.read().splitlines()
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE)
 
     def close(self) -> None:
         self.client.close()
@@ -303,7 +304,7 @@ def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None
 async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url) as service:
         async with (
-            httpx2.AsyncClient(headers=service.headers, timeout=60) as http,
+            httpx2.AsyncClient(headers=service.headers, timeout=PATIENCE) as http,
             Client(streamable_http_client(f"{service.url}/mcp", http_client=http)) as client,
         ):
             (tool,) = (await client.list_tools()).tools

@@ -14,14 +14,15 @@ _SUBGRAPH = "subgraph "
 def fixes_together(diagnostics: Iterable[Diagnostic], least: Applicability) -> tuple[list[TextEdit], list[str]]:
     """The edits of as many fixes as can be applied at once, in the order of the findings, and the codes repaired.
 
-    A finding gets its first fix of at least applicability ``least``.
+    A finding gets its first fix, where that is of at least applicability ``least``: none behind it is safer, and to make it up
+    may take as long as the text is.
     """
     taken = _Taken()
     codes: list[str] = []
     chosen: set[tuple[TextEdit, ...]] = set()
     for diagnostic in sorted(diagnostics, key=lambda diagnostic: diagnostic.range):
-        fix = next((fix for fix in diagnostic.fixes if fix.applicability >= least), None)
-        if fix is None:
+        fix = diagnostic.fixes.best
+        if fix is None or fix.applicability < least:
             continue
         # Two findings with one remedy: one application repairs both.
         if fix.edits in chosen or taken.add(fix):

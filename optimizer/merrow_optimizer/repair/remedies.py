@@ -41,13 +41,14 @@ def remedies(
     finding: Diagnostic,
     limit: float = TIME_LIMIT,
     opener: Callable[[str], Analyser] = Analyser,
-    clock: Callable[[], float] = monotonic,
+    clock: Callable[[], float] | None = None,
 ) -> list[Remedy]:
     """Up to `MOST_OFFERED` remedies for a finding of ``text``, the lightest first; none where a fix of its rule is one, or
     where ``limit`` seconds are too short.
     """
     if len(text) > LARGEST_SEARCHED:
         return []
+    clock = clock or monotonic
     deadline = clock() + limit
     reader = Reader(text, opener)
     before = reader.first

@@ -99,7 +99,7 @@ def repair(
     text: str,
     limit: float = TIME_LIMIT,
     opener: Callable[[str], Analyser] = Analyser,
-    clock: Callable[[], float] = monotonic,
+    clock: Callable[[], float] | None = None,
 ) -> Repair:
     """The lightest repair of ``text`` that is found within ``limit`` seconds after the text was read once.
 
@@ -120,10 +120,11 @@ class Search:
         text: str,
         limit: float = TIME_LIMIT,
         opener: Callable[[str], Analyser] = Analyser,
-        clock: Callable[[], float] = monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._reader = Reader(text, opener)
-        self._deadline, self._clock = clock() + limit, clock
+        self._clock = clock or monotonic
+        self._deadline = self._clock() + limit
         self._read, self._most_read = 0, round(limit * READ_EACH_SECOND)
         self._slowest = 0.0
         self._number = count()

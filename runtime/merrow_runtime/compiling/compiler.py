@@ -18,6 +18,7 @@ from merrow_runtime.workflow import Workflow
 MARK = "# ---- Below this line is Merrow's own code, cut out of its source. What the workflow does is above it. ----"
 """The line between what a person reads and the code that carries it out."""
 SOURCE = "# Source: "
+SHARED = '"""The code that programs made by `merrow compile --support` share: Merrow\'s own."""'
 """How the line begins that has the hash of the workflow's files."""
 
 _HERE = "merrow_runtime.compiling"
@@ -99,7 +100,7 @@ def compile_workflow(
         wanted = sorted({"run_program", "Flow", "Result", *words})
         imported = f"from {support} import {', '.join(wanted)}"
         everything = _code([*sorted(BUILT_IN), "*"], _WORDS, (), validates=True, with_guests=True)
-        text = f'"""The code that programs made by `merrow compile --support` share: Merrow\'s own."""\n\n{everything}'
+        text = f"{SHARED}\n\n{everything}"
         return Program("\n".join([*lines, imported, *_END]) + "\n", text)
     code = _code(operators, words, own, validates=validates, with_guests=runs_code(workflow))
     return Program("\n".join([*lines, code.rstrip("\n"), *_END]) + "\n")

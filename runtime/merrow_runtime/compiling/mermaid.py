@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -24,11 +25,16 @@ def mermaid_text(function: ReadFunction, files: Mapping[str, str]) -> str:
     return _Writer(function, files).text()
 
 
+_OF_A_WORKFLOW = re.compile(r"\w[\w.@+ -]*\.(?:mmd|mermaid|md)", re.IGNORECASE)
+"""The name of a file that a workflow may be written to, whoever wrote the program that gives it."""
+
+
 def file_names(functions: Mapping[str, str]) -> dict[str, str]:
     """By function the file that it is written to: named as the one that it was made of, whose path is given, or, where two
-    would have one name, as the function.
+    would have one name, or that is none of a workflow, as the function.
     """
-    names = {name: path.rpartition("/")[2] for name, path in functions.items()}
+    said = {name: path.rpartition("/")[2] for name, path in functions.items()}
+    names = {name: file if _OF_A_WORKFLOW.fullmatch(file) else f"{name}.mmd" for name, file in said.items()}
     shared = Counter(name.casefold() for name in names.values())
     return {name: f"{name}.mmd" if shared[file.casefold()] > 1 else file for name, file in names.items()}
 

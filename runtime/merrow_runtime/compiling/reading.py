@@ -49,7 +49,7 @@ def parse(text: str) -> ast.Module:
     except SyntaxError as problem:
         raise NotReadError(problem.lineno or 1, f"it is not Python ({problem.msg}).") from None
     except (ValueError, RecursionError, MemoryError) as problem:
-        raise NotReadError(1, f"it can't be parsed as Python ({problem}).") from None
+        raise NotReadError(1, f"it can't be parsed as Python ({str(problem) or 'it is nested too deeply'}).") from None
 
 
 def is_compiled(tree: ast.Module) -> bool:
@@ -68,7 +68,7 @@ def is_compiled(tree: ast.Module) -> bool:
 def read_program(text: str) -> list[ReadFunction]:
     """The workflows of a compiled program, that of ``workflow`` first. Raises `NotReadError`."""
     tree = parse(text)
-    constants: dict[str, Any] = {}
+    constants = _Constants()
     functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
     for statement in tree.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -79,7 +79,9 @@ def read_program(text: str) -> list[ReadFunction]:
             (target,) = statement.targets[:1]
             if not isinstance(target, ast.Name) or len(statement.targets) > 1:
                 raise NotReadError(statement.lineno, "a constant has one name.")
+            before = constants.left
             constants[target.id] = _constant(statement.value, constants)
+            constants.sizes[target.id] = before - constants.left
         elif not _says_nothing(statement):
             raise NotReadError(statement.lineno, "only constants and functions make a workflow here.")
     if "workflow" not in functions:
@@ -94,31 +96,59 @@ def _says_nothing(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def _constant(node: ast.expr, known: Mapping[str, Any]) -> Any:
-    """The value of a literal, in which names of constants may stand."""
-    if isinstance(node, ast.Name):
-        if node.id not in known:
+class _Constants(dict[str, Any]):
+    """What names stand for. Each use is written out, so a short program may mean a text without end: ``left`` is what there may
+    still be of it, in characters of texts and other values.
+    """
+
+    def __init__(self) -> None:
+        self.left = 5 * _MOST
+        self.sizes: dict[str, int] = {}
+
+    def use(self, node: ast.Name, *, within: bool) -> Any:
+        """What a name stands for; ``within`` another constant that is a text. Raises `NotReadError`."""
+        if node.id not in self:
             raise NotReadError(node.lineno, f"there is no constant `{node.id}` above.")
-        return known[node.id]
+        if within and not isinstance(self[node.id], str):
+            raise NotReadError(node.lineno, f"`{node.id}` is not a text, and only a text is named in a value.")
+        self.count(node, self.sizes[node.id])
+        return self[node.id]
+
+    def count(self, node: ast.expr, size: int) -> None:
+        """Count what is written out. Raises `NotReadError` where it is too much."""
+        self.left -= size
+        if self.left < 0:
+            raise NotReadError(node.lineno, "what it means is too large to be written out.")
+
+
+def _constant(node: ast.expr, known: _Constants) -> Any:
+    """The value of a literal, in which names of texts may stand."""
+    if isinstance(node, ast.Name):
+        return known.use(node, within=True)
     if isinstance(node, ast.Dict):
+        if not all(isinstance(key, ast.Constant) for key in node.keys):
+            raise NotReadError(node.lineno, "a key must be written as it is.")
         return {
-            _constant(key, known) if key is not None else None: _constant(value, known)
+            ast.literal_eval(key): _constant(value, known)
             for key, value in zip(node.keys, node.values, strict=True)
+            if key is not None
         }
     if isinstance(node, (ast.List, ast.Tuple)):
         values = [_constant(one, known) for one in node.elts]
         return values if isinstance(node, ast.List) else tuple(values)
     try:
-        return ast.literal_eval(node)
+        value = ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError):
         raise NotReadError(node.lineno, "a value must be written as it is, not calculated.") from None
+    known.count(node, len(value) if isinstance(value, str) else 1)
+    return value
 
 
 class _Function:
     """Reads one function."""
 
     def __init__(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, constants: Mapping[str, Any], functions: set[str]
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, constants: _Constants, functions: set[str]
     ) -> None:
         self._node, self._constants, self._functions = node, constants, functions
         self._values: dict[str, Any] = {}
@@ -175,7 +205,7 @@ class _Function:
                 return self._values[node.id]
             if node.id in self._functions:
                 return _named(node.id)
-            return _constant(node, self._constants)
+            return self._constants.use(node, within=False)
         if isinstance(node, ast.Subscript):
             handle, key = self._value(node.value), _constant(node.slice, self._constants)
             if not isinstance(handle, Handle) or not isinstance(key, str):
@@ -195,7 +225,9 @@ class _Function:
                 named[keyword.arg] = self._value(keyword.value)
             elif isinstance(keyword.value, ast.Dict):
                 for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
-                    named[str(_constant(key, {}))] = self._value(value)  # type: ignore[arg-type]
+                    if not isinstance(key, ast.Constant):
+                        raise NotReadError(keyword.value.lineno, "ports are given by name.")
+                    named[str(key.value)] = self._value(value)
             else:
                 raise NotReadError(node.lineno, "ports are given by name.")
         function = node.func

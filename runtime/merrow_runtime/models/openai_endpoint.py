@@ -155,7 +155,7 @@ class OpenAIEndpoint:
             raise self._failures.of_connection(problem, seconds) from None
         except openai.APIError as problem:
             raise _RefusedError.told({"error": problem.body}) from None
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        except (ValueError, RecursionError):  # also a number of more digits than Python reads
             raise self._failures.unusable("answered with broken JSON; try again later") from None
 
     async def _streamed(self, chunks: Any, shown: ThinkingFilter, on_text: OnText | None) -> Answer:

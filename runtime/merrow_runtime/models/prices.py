@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -116,6 +116,6 @@ def _optional(figures: Mapping[str, Any], key: str) -> float | None:
 
 def _dollars(figures: Mapping[str, Any], key: str) -> float:
     value = figures[key]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
         raise ValueError(f"`{key}` is not a number of US dollars, 0 or more")
     return float(value)

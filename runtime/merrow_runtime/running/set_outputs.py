@@ -181,7 +181,7 @@ def _by_output(graph: TypedGraph, node: TypedNode, value: Value) -> dict[str, Va
     if isinstance(value, str) and value.lstrip().startswith("{"):
         try:
             read = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             read = value
     type_ = types[first]
     whole = type_ is not None and is_of(read, shape_of(type_, *meanings_of([type_], graph.types)))  # type: ignore[arg-type]

@@ -136,7 +136,7 @@ def remember(results: Iterable[tuple[Suite, CaseResult]]) -> None:
     kept = {path: ids for path, ids in failed.items() if ids}
     with suppress(InputError, OSError):  # It is a convenience: a folder that can't be written fails no test.
         state_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_bytes(state_folder() / FAILED, json.dumps(kept, indent=1).encode())
+        write_bytes(state_folder() / FAILED, json.dumps(kept, indent=1).encode(), through_links=False)
 
 
 def _key(path: Path) -> str:

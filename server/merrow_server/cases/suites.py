@@ -143,7 +143,7 @@ async def _each(
 def keep(suite: Suite, recording: CaseRecording) -> None:
     """Write the recording: the takes of the cases that the file has now, in their order. Raises `InputError`."""
     text = recording.text(case.id for case in suite.file.cases)
-    write_bytes(recording.path, text.encode())
+    write_bytes(recording.path, text.encode(), through_links=False)
 
 
 def _reader(provider: Provider) -> Callable[[str], str]:

@@ -37,6 +37,8 @@ def check_place(library: Path) -> None:
         raise InputError(f"{library} is there already, and no extraction wrote it; name another file with -o.")
     for name in (CASES, START):
         folder = library.with_name(name)
+        if folder.is_symlink():
+            raise InputError(f"{folder} is a link to another place; name a library in another folder with -o.")
         if folder.exists() and (not folder.is_dir() or any(not _is_ours(file) for file in folder.iterdir())):
             raise InputError(f"{folder} has files that no extraction wrote; name a library in another folder with -o.")
 

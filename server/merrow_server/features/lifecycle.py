@@ -70,7 +70,7 @@ async def did_change_workspace_folders(server: MerrowServer, _: types.DidChangeW
 
 
 async def read_settings(server: MerrowServer) -> None:
-    """Ask the client for its settings, for each folder; without an answer those of its start hold, or the defaults."""
+    """Ask the client for its settings, for each folder; until it answers those of its start hold, or the defaults."""
     surroundings = server.surroundings
     if not server.supports.configuration:
         surroundings.use_settings({None: server.initial_settings})
@@ -79,17 +79,26 @@ async def read_settings(server: MerrowServer) -> None:
     items = [types.ConfigurationItem(scope_uri=folder.as_uri(), section=SECTION) for folder in folders if folder]
     items.append(types.ConfigurationItem(section=SECTION))
     folders.append(None)
-    question = server.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items))
+    question = asyncio.ensure_future(
+        server.protocol.send_request_async(types.WORKSPACE_CONFIGURATION, types.ConfigurationParams(items))
+    )
+    surroundings.asked_for_settings = question
     try:
-        values = await asyncio.wait_for(question, _PATIENCE)
+        done, _ = await asyncio.wait([question], timeout=_PATIENCE)
+        if not done:
+            log.warning("The client has not answered the question for its settings; the defaults hold until it does.")
+            if surroundings.asked_for_settings is question:
+                surroundings.use_settings({})
+        values = await question
     except asyncio.CancelledError:
         return  # the client shut the server down meanwhile
-    except TimeoutError:
-        log.warning("The client did not answer the question for its settings; the defaults hold.")
-        values = []
     except Exception:
         log.exception("The client could not answer the question for its settings; the defaults hold.")
         values = []
+    finally:
+        question.cancel()
+    if surroundings.asked_for_settings is not question:
+        return  # it was asked again meanwhile: this answer may be older than the other one
     given = dict(zip(folders, values if isinstance(values, (list, tuple)) else [], strict=False))
     surroundings.use_settings({folder: plain(value) for folder, value in given.items()})
 

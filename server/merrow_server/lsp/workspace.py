@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -33,7 +34,9 @@ class Workspace:
         self._refresh: asyncio.TimerHandle | None = None
         self.contexts = Contexts(self._buffer, self._settings_of)
         self.waits_for_settings = False
-        """Whether the client was asked for its settings and has not answered yet; nothing is shown until then."""
+        """Whether the client was asked for its settings and has not answered yet; nothing is shown until then, or for long."""
+        self.asked_for_settings: asyncio.Future[Any] | None = None
+        """The last question for them: only its answer counts."""
         for document in server.documents.values():
             self._remember(document)
 

@@ -47,7 +47,7 @@ class Report:
     def repairable(self, least: Applicability) -> int:
         """How many findings have a fix of at least this applicability."""
         return sum(
-            any(fix.applicability >= least for fix in diagnostic.fixes)
+            (best := diagnostic.fixes.best) is not None and best.applicability >= least
             for file in self.files
             for diagnostic in file.diagnostics
         )

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.optimizer.evaluation.data_files import lines_of, problems_in, written
 from tests.optimizer.evaluation.scoring import item
+from tests.patience import PATIENCE
 from tests.runtime.sandbox.test_forged_verdicts import FORGERIES
 
 from merrow_optimizer.evaluation.data import DataError, read_items
@@ -218,6 +219,7 @@ async def test_a_python_file_scores(tmp_path: Path) -> None:
     [
         ("return 2", "scoring.py: score() must return a number from 0 to 1, not 2"),
         ("return float('nan')", "must return a number from 0 to 1"),
+        ("return 10**400", "must return a number from 0 to 1"),
         ("return 'yes'", "must return a number from 0 to 1, not yes"),
         ("return None", "must return a number from 0 to 1"),
         ("return object()", "TypeError"),
@@ -229,8 +231,9 @@ async def test_a_python_file_scores(tmp_path: Path) -> None:
     ],
 )
 async def test_a_file_that_fails_makes_the_item_invalid(tmp_path: Path, body: str, reason: str) -> None:
+    limits = Limits(wall_s=3) if reason == "time limit" else Limits(wall_s=PATIENCE)
     with pytest.raises(InvalidItemError) as raised:
-        await scored_by_file(tmp_path, f"def score(i, g, o):\n    {body}", sandbox=Sandbox(limits=Limits(wall_s=3)))
+        await scored_by_file(tmp_path, f"def score(i, g, o):\n    {body}", sandbox=Sandbox(limits=limits))
     assert reason in str(raised.value)
 
 

@@ -26,6 +26,7 @@ from tests.optimizer.suggestions.scripted import (
     verdicts,
     whole,
 )
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, Received, Reply, Status, Step
 
 from merrow_optimizer.suggestions.asking import Asker
@@ -290,7 +291,7 @@ async def test_cancelling_ends_the_call() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(one.server.abandoned.wait(), 30)
+        await asyncio.wait_for(one.server.abandoned.wait(), PATIENCE)
 
 
 async def test_the_same_question_is_not_paid_twice() -> None:

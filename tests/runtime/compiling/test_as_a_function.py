@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 
 from merrow_analysis.check import analyse
 from merrow_runtime import check_workflow
@@ -64,7 +65,7 @@ class Held:
             self._all.set()
         if asked.startswith("then"):
             self._then.set()
-        await asyncio.wait_for((self._then if asked.startswith("slow") else self._all).wait(), 20)
+        await asyncio.wait_for((self._then if asked.startswith("slow") else self._all).wait(), PATIENCE)
         return self._program.ModelReply(f"{asked[:5]}!")
 
     async def close(self) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.composites.loops import asks, box, custom, data, flow, ran, says
 from tests.runtime.engine.fakes import FakeEndpoint
 from tests.runtime.engine.test_killed import KILLS
@@ -122,7 +123,7 @@ def test_a_run_that_is_killed_in_nested_frames_goes_on_where_it_was(tmp_path: Pa
         reached = forks.Event()
         process = forks.Process(target=_work, args=(path, log, chance.randint(1, 18), reached))
         process.start()
-        assert reached.wait(60)
+        assert reached.wait(PATIENCE)
         process.join(chance.uniform(0.0, 0.003))
         process.kill()
         process.join()

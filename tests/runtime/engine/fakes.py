@@ -7,6 +7,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from tests.patience import PATIENCE
+
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.run import Run
@@ -64,7 +66,7 @@ class FakeEndpoint:
     async def until_asked(self, count: int) -> None:
         """Wait until so many questions have come in."""
         async with self.asked:
-            await asyncio.wait_for(self.asked.wait_for(lambda: len(self.seen) >= count), 10)
+            await asyncio.wait_for(self.asked.wait_for(lambda: len(self.seen) >= count), PATIENCE)
 
     @property
     def prompts(self) -> list[str]:

@@ -12,6 +12,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import Answer, FakeEndpoint, flowchart, last_line
 
 import merrow_runtime
@@ -285,7 +286,7 @@ def test_a_run_that_is_killed_inside_a_called_file_makes_no_call_again(tmp_path:
         journal, reached = tmp_path / f"{calls}.sqlite", forks.Event()
         process = forks.Process(target=_work, args=(path, journal, calls, reached))
         process.start()
-        assert reached.wait(60)
+        assert reached.wait(PATIENCE)
         process.join(random.uniform(0.0, 0.003))
         process.kill()
         process.join()

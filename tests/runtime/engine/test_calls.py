@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 import merrow_runtime
@@ -87,7 +88,7 @@ async def test_a_follower_takes_over_when_the_call_it_waits_for_is_cancelled() -
     first.cancel()
     assert (await first.result()).status == "cancelled"
     endpoint.gate.set()
-    result = await asyncio.wait_for(second.result(), 10)
+    result = await asyncio.wait_for(second.result(), PATIENCE)
     assert result.outputs == {"RETURN": "ok"}
     assert len(endpoint.seen) == 2
 
@@ -167,14 +168,19 @@ async def test_nothing_starts_once_a_budget_is_used_up() -> None:
 
 
 async def test_a_budget_of_time_ends_the_run() -> None:
-    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN", front="{budget: {seconds: 1}}")
-    endpoint = FakeEndpoint()
-    endpoint.gate = asyncio.Event()
-    result = await asyncio.wait_for(
-        merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore()), 10
-    )
-    assert result.status == "failed"
-    assert "budget" in (result.error or "")
+    for seconds in (0.5, 30):  # A machine that stood still before the call was made is given longer.
+        flow = workflow(
+            'A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN", front=f"{{budget: {{seconds: {seconds}}}}}"
+        )
+        endpoint = FakeEndpoint()
+        endpoint.gate = asyncio.Event()
+        result = await asyncio.wait_for(
+            merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore()), PATIENCE
+        )
+        assert result.status == "failed"
+        assert "budget" in (result.error or "")
+        if endpoint.seen:
+            break
     assert result.usage.estimated
 
 
@@ -292,19 +298,32 @@ async def test_a_node_is_asked_with_its_own_parameters_and_the_workflows() -> No
     assert second.messages[0].content == "Careful checker."
 
 
-class OpensSlowly(FakeEndpoint):
-    """An endpoint that needs longer to be made ready than a node may wait for an answer."""
+class OpensFirst(FakeEndpoint):
+    """An endpoint that is made ready before the first call; ``limits`` are the time limits that began."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: "done")
+        self.opened, self.limits = False, list[float]()
 
     async def open(self) -> None:
-        await asyncio.sleep(0.6)
+        assert not self.limits, "the time of the node runs already"
+        await asyncio.sleep(0)
+        self.opened = True
 
 
-async def test_the_time_of_a_node_is_not_spent_on_making_its_endpoint_ready() -> None:
-    flow = workflow('S@{op: Custom, prompt: "think", timeout: 0.5, retries: 0}', "PROBLEM --> S --> RETURN")
-    result = await merrow_runtime.run(
-        flow, {"problem": "x"}, endpoint=OpensSlowly(lambda _: "done"), store=MemoryStore()
-    )
+async def test_the_time_of_a_node_is_not_spent_on_making_its_endpoint_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow = workflow('S@{op: Custom, prompt: "think", timeout: 77, retries: 0}', "PROBLEM --> S --> RETURN")
+    endpoint, timeout = OpensFirst(), asyncio.timeout
+
+    def noted(seconds: float | None) -> asyncio.Timeout:
+        if seconds == 77:
+            endpoint.limits.append(seconds)
+        return timeout(seconds)
+
+    monkeypatch.setattr(asyncio, "timeout", noted)
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
     assert result.outputs == {"RETURN": "done"}, result.error
+    assert (endpoint.opened, endpoint.limits) == (True, [77])
 
 
 async def test_what_a_try_without_a_result_has_used_is_counted_and_kept() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, flowchart, names_of, workflow
 
 import merrow_runtime
@@ -15,6 +16,7 @@ from merrow_runtime import RunOptions, UsageFailure
 from merrow_runtime.errors import EndpointFailure, StoreFailure
 from merrow_runtime.operators.custom import Custom
 from merrow_runtime.requests import ModelRequest
+from merrow_runtime.store import writer
 from merrow_runtime.store.contract import RunRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
@@ -287,7 +289,10 @@ async def test_no_other_endpoint_goes_on_with_a_run_unasked(tmp_path: Path, monk
         merrow_runtime.resume(missed.run, store=store)
 
 
-async def test_a_journal_that_another_program_holds_is_waited_for_while_all_else_goes_on(tmp_path: Path) -> None:
+async def test_a_journal_that_another_program_holds_is_waited_for_while_all_else_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "PATIENCE", PATIENCE)
     path = tmp_path / "runs.sqlite"
     store = Store.open(path)
     endpoint = FakeEndpoint()
@@ -301,7 +306,7 @@ async def test_a_journal_that_another_program_holds_is_waited_for_while_all_else
         await asyncio.sleep(0.01)
     assert len(endpoint.seen) == 1
     other.execute("ROLLBACK")
-    result = await asyncio.wait_for(run.result(), 30)
+    result = await asyncio.wait_for(run.result(), PATIENCE)
     assert result.status == "finished", result.error
     assert len(store.calls(run.id)) == 3
     assert store.run(run.id).status == "finished"

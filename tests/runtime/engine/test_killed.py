@@ -16,6 +16,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 import merrow_runtime
@@ -85,7 +86,7 @@ def test_a_run_that_is_killed_at_any_point_goes_on_where_it_was(tmp_path: Path) 
         reached = forks.Event()
         process = forks.Process(target=_work, args=(path, log, chance.randint(1, 2 * LENGTH), reached))
         process.start()
-        assert reached.wait(60)
+        assert reached.wait(PATIENCE)
         process.join(chance.uniform(0.0, 0.003))
         process.kill()
         process.join()

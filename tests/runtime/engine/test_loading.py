@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, flowchart
 
 import merrow_runtime
@@ -81,5 +82,5 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "late = 'openai', 'aiohttp', 'sqlite3', 'asyncio', 'merrow_runtime.running.api'; "
         "print([m for m in late if m in sys.modules])"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert shown.stdout.strip() == "[]"

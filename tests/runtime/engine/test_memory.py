@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
 
 import merrow_runtime
@@ -48,7 +49,7 @@ async def test_a_parallel_branch_is_neither_seen_nor_waited_for() -> None:
 
     flow = workflow(*CHAIN, "PROBLEM --> A & B", "A --> C", "C & B --> D --> RETURN", front="{memory: all}")
     result = await asyncio.wait_for(
-        merrow_runtime.run(flow, {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore()), 10
+        merrow_runtime.run(flow, {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore()), PATIENCE
     )
     assert [entry["node"] for entry in result.nodes["C"].memory] == ["PROBLEM"]
     assert [entry["node"] for entry in result.nodes["D"].memory] == ["PROBLEM", "A"]

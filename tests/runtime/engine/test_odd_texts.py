@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, flowchart, workflow
 from tests.runtime.openai_server import OpenAIServer, Reply
 
 import merrow_runtime
 from merrow_runtime import RunOptions
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.memory import MemoryStore
 
 TWO = workflow(
     'A@{ op: Custom, prompt: "First" }',
@@ -34,7 +37,8 @@ def test_half_characters_pass_through_a_run_its_journal_and_its_cache(problem: s
         store = _STORE[0]
         for _ in range(2):  # the second time from the cache
             result = await asyncio.wait_for(
-                merrow_runtime.run(TWO, {"problem": problem}, endpoint=FakeEndpoint(lambda _: answer), store=store), 20
+                merrow_runtime.run(TWO, {"problem": problem}, endpoint=FakeEndpoint(lambda _: answer), store=store),
+                PATIENCE,
             )
             assert result.status == "finished", result.error
             assert store.run(result.run).outputs == result.outputs
@@ -89,3 +93,15 @@ async def test_numbers_that_json_does_not_have_are_asked_for_anew(said: str) -> 
         flow, {"problem": "p"}, options=RunOptions(no_store=True), endpoint=FakeEndpoint(lambda _: next(answers))
     )
     assert result.outputs == {"RETURN": {"a": 1}}, result.error
+
+
+async def test_a_number_of_more_digits_than_can_be_worked_with_is_none() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM@{type: Number}", "PROBLEM --> A --> RETURN")
+    with pytest.raises(UsageFailure, match="The input PROBLEM must be of type Number"):
+        merrow_runtime.start(flow, {"problem": 10**400}, endpoint=FakeEndpoint(), store=MemoryStore())
+    flow = workflow('A@{op: Custom, prompt: "p", returns: Number}', "PROBLEM --> A --> RETURN")
+    for digits in (30, 400):
+        endpoint = FakeEndpoint(lambda _, digits=digits: f'{{"response": 1{"0" * digits}}}')  # type: ignore[misc]
+        result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+        assert result.status == ("finished" if digits == 30 else "failed"), result.error
+        assert "internal error" not in (result.error or "")

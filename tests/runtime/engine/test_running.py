@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, names_of, workflow
 
 import merrow_runtime
@@ -75,7 +76,7 @@ async def test_a_node_starts_when_its_own_inputs_are_there_and_not_a_level_later
             released.set()
         return "x"
 
-    assert (await asyncio.wait_for(finished(flow, FakeEndpoint(answer)), 10)).status == "finished"
+    assert (await asyncio.wait_for(finished(flow, FakeEndpoint(answer)), PATIENCE)).status == "finished"
 
 
 @pytest.mark.parametrize(("word", "taken", "skipped"), [("math", "M", "C"), (" Code.", "C", "M"), ("verse", "C", "M")])
@@ -226,7 +227,7 @@ async def test_a_run_cancelled_before_it_took_a_step_ends_as_any_other() -> None
     flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
     run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
     run.cancel()
-    result = await asyncio.wait_for(run.result(), 10)
+    result = await asyncio.wait_for(run.result(), PATIENCE)
     assert result.status == "cancelled"
     assert (await names_of(run))[-1] == ("run_cancelled", None)
     assert store.run(run.id).status == "cancelled"
@@ -255,7 +256,7 @@ async def test_nothing_follows_an_answer_that_comes_as_the_run_is_cancelled() ->
     run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
     await endpoint.until_asked(1)
     run.cancel()
-    result = await asyncio.wait_for(run.result(), 10)
+    result = await asyncio.wait_for(run.result(), PATIENCE)
     assert result.status == "cancelled"
     assert len(endpoint.seen) == 1
     assert [node for event, node in await names_of(run) if event == "node_started" and node != "N0"] == []
@@ -280,7 +281,7 @@ async def test_another_process_can_ask_for_the_end() -> None:
     run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
     await endpoint.until_asked(1)
     assert store.request_cancel(run.id)
-    assert (await asyncio.wait_for(run.result(), 20)).status == "cancelled"
+    assert (await asyncio.wait_for(run.result(), PATIENCE)).status == "cancelled"
 
 
 async def test_a_fatal_failure_stops_all_calls_to_the_endpoint_at_once() -> None:
@@ -294,7 +295,7 @@ async def test_a_fatal_failure_stops_all_calls_to_the_endpoint_at_once() -> None
         return EndpointFailure("The key is not accepted.", fatal=True)
 
     endpoint = FakeEndpoint(answer)
-    result = await asyncio.wait_for(finished(flow, endpoint), 10)
+    result = await asyncio.wait_for(finished(flow, endpoint), PATIENCE)
     assert result.status == "failed"
     assert result.error == "Node BAD: The key is not accepted."
     assert len(endpoint.seen) == 6
@@ -329,7 +330,7 @@ async def test_a_call_that_takes_longer_than_its_timeout_is_given_up() -> None:
     flow = workflow('A@{op: Custom, prompt: "p", timeout: 0.01, retries: 1}', "PROBLEM --> A --> RETURN")
     endpoint = FakeEndpoint()
     endpoint.gate = asyncio.Event()
-    result = await asyncio.wait_for(finished(flow, endpoint), 10)
+    result = await asyncio.wait_for(finished(flow, endpoint), PATIENCE)
     assert result.status == "failed"
     assert "within 0.01 seconds" in (result.error or "")
     assert len(endpoint.seen) == 2

@@ -351,3 +351,10 @@ class TestCalledFiles:
         assert calls() == 4
         assert calls(**{"TWO/A": "mine"}) == 3
         assert calls(**{"TWO/IN": "mine", "ONE/IN/B": "mine"}) == 2
+
+
+async def test_a_text_that_begins_like_json_is_a_text(store: MemoryStore) -> None:
+    for text in ("{not JSON", '{"a": ' * 100_000, '{"a": ' + "9" * 5_000 + "}"):
+        result = await run(CHAIN, endpoint(), store, set_outputs={"B": text})
+        assert result.status == "finished", result.error
+        assert result.nodes["B"].outputs == {"response": text}

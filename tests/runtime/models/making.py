@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.patience import PATIENCE
+
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
@@ -25,7 +27,7 @@ SCHEMA = AnswerSchema(
 def asking(text: str = "What is 6 times 7?", **changes: Any) -> ModelRequest:
     system = changes.pop("system", None)
     messages = (*((Message("system", system),) if system else ()), Message("user", text))
-    return ModelRequest(**{"model": "gpt-test", "messages": messages, "timeout": 20.0, **changes})
+    return ModelRequest(**{"model": "gpt-test", "messages": messages, "timeout": PATIENCE, **changes})
 
 
 def unseen(piece: str) -> None:

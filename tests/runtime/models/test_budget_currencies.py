@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE
 
 from merrow_runtime.errors import BudgetFailure
 from merrow_runtime.models.budget import Budget
@@ -112,7 +113,7 @@ def test_reservations_stay_within_the_budget_in_both_currencies(
         await asyncio.sleep(0)
         for number in given_up & set(range(len(tasks))):
             tasks[number].cancel()
-        _, pending = await asyncio.wait(tasks, timeout=10) if tasks else (set(), set())
+        _, pending = await asyncio.wait(tasks, timeout=PATIENCE) if tasks else (set(), set())
         for task in tasks:
             if not task.cancelled() and isinstance(task.exception(), AssertionError):
                 raise task.exception()  # type: ignore[misc]
@@ -141,11 +142,11 @@ async def test_a_call_that_fits_exactly_goes_and_one_more_waits(currency: str, s
 
     budget = Budget(tokens=128, spent=cost(settled)) if currency == "tokens" else Budget(usd=2.0, spent=cost(settled))
     async with budget.reserve(cost(64 - settled)):
-        async with asyncio.timeout(10), budget.reserve(cost(64)):
+        async with asyncio.timeout(PATIENCE), budget.reserve(cost(64)):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.01), budget.reserve(cost(1)):
                     raise AssertionError("one more than there is was let in")
-        async with asyncio.timeout(10), budget.reserve(cost(63)), budget.reserve(cost(1)):
+        async with asyncio.timeout(PATIENCE), budget.reserve(cost(63)), budget.reserve(cost(1)):
             pass
 
 
@@ -156,7 +157,7 @@ async def test_dollars_held_by_several_calls_add_up() -> None:
         for _ in range(5):
             await asyncio.sleep(0)
         assert not third.done()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         await third
 
 
@@ -164,7 +165,7 @@ async def test_what_was_settled_twice_is_counted_twice_and_held_no_more() -> Non
     budget = Budget(tokens=100, usd=1.0)
     async with budget.reserve(usage(90, 60)) as reservation:
         reservation.settle(usage(10, 8))
-        async with asyncio.timeout(10), budget.reserve(usage(90, 56)):
+        async with asyncio.timeout(PATIENCE), budget.reserve(usage(90, 56)):
             pass
         reservation.settle(usage(5, 4))
     assert (budget.settled.tokens, budget.settled.cost_usd, budget.settled.calls) == (15, 12 * CENT, 2)

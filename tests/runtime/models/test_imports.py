@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE
+
 import merrow_runtime.models
 
 HEAVY = ("openai", "aiohttp", "httpx2", "pydantic")
@@ -18,7 +20,9 @@ MODULES = sorted(
 
 def loaded_after(code: str) -> set[str]:
     program = f"import sys\n{code}\nprint([name for name in {HEAVY!r} if name in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     return set(eval(result.stdout))  # noqa: S307 (our own output)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import brotli
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.models.making import asking, endpoint_at, unseen
 from tests.runtime.openai_server import OpenAIServer, Raw
 
@@ -103,7 +104,7 @@ async def test_an_answer_without_end_is_read_to_its_limit_and_not_asked_for_agai
 
         with pytest.raises(EndpointFailure, match=r"sent more than 0\.19\d* MB") as caught:
             await RetryPolicy(first_wait=0.0, jitter=0.0).call(attempt)
-        await asyncio.wait_for(server.gone.wait(), 20)
+        await asyncio.wait_for(server.gone.wait(), PATIENCE)
     assert caught.value.paid
     assert str(caught.value).endswith(".")
     assert server.requests == 1
@@ -114,7 +115,7 @@ async def test_an_answer_without_end_is_read_to_its_limit_and_not_asked_for_agai
 async def test_doctor_reads_no_further_either(kind: str) -> None:
     async with endless(*ENDLESS[kind]) as server:
         reached = await reach(Connection(server.base_url))
-        await asyncio.wait_for(server.gone.wait(), 20)
+        await asyncio.wait_for(server.gone.wait(), PATIENCE)
     assert reached.ok is False
     assert "sent more than" in reached.sentence
     assert server.sent < LIMIT + IN_TRANSIT

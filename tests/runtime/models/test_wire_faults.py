@@ -10,6 +10,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.models.making import KEY, asking, endpoint_at, unseen
 from tests.runtime.openai_server import Cut, Hang, OpenAIServer, Raw, Reply, Status, Step
 
@@ -134,7 +135,10 @@ async def test_what_a_useless_answer_has_used_is_told(streamed: bool) -> None:
         failure = await failing(step, streamed=streamed)
         assert failure.usage == Usage(7, 900, 1, None)
     assert (await failing(Cut("body"), streamed=streamed)).paid
-    assert (await failing(Hang(), streamed=streamed, timeout=1.0)).paid
+    # What was given up before it was sent has used nothing: a machine that stood still meanwhile is given longer.
+    assert (await failing(Hang(), streamed=streamed, timeout=1.0)).paid or (
+        await failing(Hang(), streamed=streamed, timeout=PATIENCE / 2)
+    ).paid
     for step in (Status(500), HTML, Cut("answer")):
         failure = await failing(step, streamed=streamed)
         assert failure.usage is None
@@ -202,7 +206,7 @@ async def test_cancelling_cuts_the_call_in_flight(streamed: bool) -> None:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await asyncio.wait_for(server.abandoned.wait(), 10)
+        await asyncio.wait_for(server.abandoned.wait(), PATIENCE)
         assert (await endpoint.complete(asking("still there"))).text == "still there"
 
 

@@ -10,6 +10,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, flowchart
 from tests.runtime.planned.planning import DIAMOND, ONCE, PLAN, REFINES, planning, prompts, run
 
@@ -257,7 +258,7 @@ def test_a_run_that_is_killed_inside_a_plan_makes_no_call_again(tmp_path: Path) 
         journal, reached = tmp_path / f"{calls}.sqlite", forks.Event()
         process = forks.Process(target=_work, args=(journal, calls, reached))
         process.start()
-        assert reached.wait(60)
+        assert reached.wait(PATIENCE)
         process.join(random.uniform(0.0, 0.003))
         process.kill()
         process.join()

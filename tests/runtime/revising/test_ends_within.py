@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.revising.test_revisers import CHAIN, World, changes, custom
 
@@ -130,12 +131,14 @@ def test_a_full_disk_within_a_revision_is_said_and_the_run_continues_once_there_
     by: str, commit: int, tmp_path: Path
 ) -> None:
     world = World(EDIT, EDIT, EDIT)
-    plain = world.answer
+    plain, has_asked = world.answer, asyncio.Event()
+    if by == "model":
+        has_asked.set()
 
     async def answer(request: ModelRequest) -> str:
         asked = request.messages[0].content
-        # Whoever reads the events asks before the last node has ended.
-        await asyncio.sleep(0.1 if asked.startswith(("do C", "do it well")) else 0)
+        if asked.startswith(("do C", "do it well")):
+            await has_asked.wait()  # Whoever reads the events asks before the last node has ended.
         return f"{plain(request)}{LONG if asked.startswith('do') else ''}"
 
     world.endpoint = FakeEndpoint(answer)
@@ -150,8 +153,12 @@ def test_a_full_disk_within_a_revision_is_said_and_the_run_continues_once_there_
         if by == "person":
             async for event in run.events():
                 if event.event == "node_finished" and event.node == "B":
-                    told = (await asyncio.gather(run.revise(person), return_exceptions=True))[0]
+                    revision = asyncio.ensure_future(run.revise(person))
+                    await asyncio.sleep(0)
+                    has_asked.set()
+                    told = (await asyncio.gather(revision, return_exceptions=True))[0]
                     assert not isinstance(told, BaseException) or "disk" in str(told)
+        has_asked.set()
         return await run.result()
 
     path = tmp_path / "runs.sqlite"
@@ -187,7 +194,7 @@ def test_a_workflow_that_comes_as_the_run_ends_is_told_so(node: str, tmp_path: P
         async for event in run.events():
             if event.event == "node_finished" and event.node == node:
                 try:
-                    record = await asyncio.wait_for(run.revise(person), 20)
+                    record = await asyncio.wait_for(run.revise(person), PATIENCE)
                     said = f"{record.state}: {record.reason}"
                 except UsageFailure as over:
                     said = str(over)

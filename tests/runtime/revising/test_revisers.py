@@ -294,7 +294,8 @@ def test_overlap_lets_the_run_go_on_and_wait_does_not() -> None:
         async def answer(request: ModelRequest) -> Any:
             if request.messages[0].content.startswith("You look"):
                 world.during = len(world.asked)  # type: ignore[attr-defined]
-                await asyncio.sleep(0.2)
+                for _ in range(500):
+                    await asyncio.sleep(0)
                 world.during = len(world.asked) - world.during  # type: ignore[attr-defined]
             return before(request)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.sandbox.attacks import CONTROLLED, SYSTEM_CALLS, code
 from tests.runtime.sandbox.conftest import run
 
@@ -98,7 +99,7 @@ def test_the_attack_would_succeed_without_a_sandbox(name: str, target: Target, t
     source = code(CONTROLLED[name], target.places) + "\nprint(solve())\n"
 
     done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path, check=False
     )
 
     assert "BREACH" in done.stdout, done.stderr
@@ -132,13 +133,17 @@ def test_the_other_calling_convention_kills(means: str) -> None:
 
 
 def test_an_endless_loop_ends(means: str) -> None:
-    result = evaluate(means, "def solve():\n    print('begun')\n    while True: pass", Limits(wall_s=3))
+    source = "def solve():\n    print('begun')\n    while True: pass"
+    for seconds in (2, 60):  # A machine too busy to begin it is given longer.
+        result = evaluate(means, source, Limits(wall_s=seconds, cpu_s=600))
+        if result.stdout:
+            break
 
     assert (result.outcome, result.stdout, result.error) == ("timeout", "begun\n", "The time limit was reached.")
 
 
 def test_processor_time_ends_before_wall_time(default_means: str) -> None:
-    result = evaluate(default_means, "def solve():\n    while True: pass", Limits(wall_s=60, cpu_s=1))
+    result = evaluate(default_means, "def solve():\n    while True: pass", Limits(wall_s=600, cpu_s=1))
 
     assert (result.outcome, result.error) == ("timeout", "The limit on processor time was reached.")
 
@@ -222,12 +227,12 @@ def solve():
     threading.stack_size(65536)
     for _ in range(1000):
         try:
-            threading.Thread(target=time.sleep, args=(20,), daemon=True).start()
+            threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
         except RuntimeError:  # the memory limit came first
             break
-    time.sleep(20)
+    time.sleep(1000)
 """
-    result = evaluate(default_means, source)
+    result = evaluate(default_means, source, Limits(wall_s=PATIENCE))
 
     assert (result.outcome, result.error) == ("crashed", "The limit on threads was reached.")
 
@@ -300,7 +305,7 @@ def test_the_guest_dies_with_a_killed_host(means: str, tmp_path: Path) -> None:
     source = f"""
 import asyncio
 from merrow_runtime.sandbox import Sandbox, Limits
-asyncio.run(Sandbox({means!r}, Limits(wall_s=60)).evaluate("def solve():\\n    while True: pass"))
+asyncio.run(Sandbox({means!r}, Limits(wall_s=600)).evaluate("def solve():\\n    while True: pass"))
 """
     host = subprocess.Popen([sys.executable, "-c", source], env={**os.environ, "TMPDIR": str(tmp_path)})
     try:
@@ -312,9 +317,9 @@ asyncio.run(Sandbox({means!r}, Limits(wall_s=60)).evaluate("def solve():\\n    w
     assert _until(lambda: not any(Path(f"/proc/{pid}").exists() and _state(pid) != "Z" for pid in guests))
 
 
-def _until(ask: object, seconds: float = 20) -> list[int]:
+def _until(ask: object) -> list[int]:
     assert callable(ask)
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         found = ask()
         if found:

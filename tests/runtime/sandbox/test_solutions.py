@@ -387,21 +387,28 @@ def test_one_death_does_not_fail_the_tests_around_it(default_means: str) -> None
 
 
 def test_the_time_limit_names_the_one_who_used_it_up(default_means: str) -> None:
-    limits = Limits(wall_s=4)
-    slow = judge(
-        "def f(x):\n    while x: pass\n    return x",
-        "assert f(0) == 0",
-        "assert f(1)",
-        "assert f(0) == 0",
-        limits=limits,
-    )
-    test = judge("def f(x):\n    return x", "f(1)\nwhile True: pass", limits=limits)
+    for seconds in (2, 60):  # A machine too busy to come to the call that never ends is given longer.
+        limits = Limits(wall_s=seconds, cpu_s=600)
+        slow = judge(
+            "def f(x):\n    while x: pass\n    return x",
+            "assert f(0) == 0",
+            "assert f(1)",
+            "assert f(0) == 0",
+            limits=limits,
+        )
+        test = judge("def f(x):\n    return x", "f(1)\nwhile True: pass", limits=limits)
+        said = [(failure.test, failure.error) for failure in (*slow.failures, *test.failures[:1])]
+        if said == (
+            wanted := [
+                ("assert f(1)", f"the solution did not end within {seconds} s"),
+                ("assert f(0) == 0", "not run: the time limit was reached before"),
+                ("f(1)\nwhile True: pass", f"the test did not end within {seconds} s"),
+            ]
+        ):
+            break
 
-    assert [(failure.test, failure.error) for failure in slow.failures] == [
-        ("assert f(1)", "the solution did not end within 4 s"),
-        ("assert f(0) == 0", "not run: the time limit was reached before"),
-    ]
-    assert (slow.outcome, test.failures[0].error) == ("timeout", "the test did not end within 4 s")
+    assert said == wanted
+    assert slow.outcome == "timeout"
 
 
 def test_memory_and_output_limits_hold_for_solutions(default_means: str) -> None:

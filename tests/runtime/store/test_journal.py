@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.patience import PATIENCE
 from tests.runtime.store.making import PAID, call, node, run
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
@@ -142,7 +143,7 @@ async def test_two_processes_cannot_work_on_one_run(path: Path) -> None:
     assert f"process {os.getpid()}" in taken
     assert "still going on" in deleted
     assert asked == "True"
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         await journal.recall(call().key, "x")  # A run that works beats; with a beat it hears.
         while not journal.cancel_requested():
             await asyncio.sleep(0.05)

@@ -8,12 +8,15 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.store.making import PAID, call, node, run
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.requests import CallKey
+from merrow_runtime.store import lease
 from merrow_runtime.store.database import Store
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the birth of a process is read from /proc")
@@ -31,7 +34,7 @@ async def test_a_process_that_lost_its_run_writes_nothing_of_any_kind(path: Path
     with sqlite3.connect(path) as database:
         database.execute("UPDATE holders SET beat = 0")
     _, taken = other.take("run-1")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         with pytest.raises(StoreFailure, match="taken over"):  # noqa: PT012
             while True:
                 await journal.record_call(call(number=7))
@@ -95,13 +98,14 @@ async def test_a_zombie_holds_nothing(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("age", "held"), [(29.0, True), (31.0, False)])
-async def test_a_holder_elsewhere_is_known_by_its_heartbeat_alone(path: Path, age: float, held: bool) -> None:
+async def test_a_holder_elsewhere_is_known_by_its_heartbeat_alone(
+    path: Path, age: float, held: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store.open(path)
     journal = store.begin(run())
     with sqlite3.connect(path) as database:
-        database.execute(
-            "UPDATE holders SET host = 'elsewhere', pid = 2147483646, beat = strftime('%s', 'now') - ?", (age,)
-        )
+        database.execute("UPDATE holders SET host = 'elsewhere', pid = 2147483646, beat = ?", (1_000_000.0 - age,))
+    monkeypatch.setattr(lease, "time", SimpleNamespace(time=lambda: 1_000_000.0))
     assert (store.run("run-1").status == "running") is held
     await journal.close()
     store.close()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.making import call, run
 from tests.server.program import in_process
@@ -271,7 +272,7 @@ def test_several_processes_may_open_it_at_once(path: Path) -> None:
     ready = forks.Barrier(4)
 
     def work() -> None:
-        ready.wait(30)
+        ready.wait(PATIENCE)
         with closing(Store.open(path)) as store:
             assert len(store.runs()) == 5
 
@@ -279,7 +280,7 @@ def test_several_processes_may_open_it_at_once(path: Path) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join(60)
+        process.join(PATIENCE)
     assert [process.exitcode for process in processes] == [0] * 4
     assert rows(path) == before
 
@@ -332,7 +333,8 @@ def test_while_an_older_process_works_on_a_run_it_is_left_alone(path: Path, monk
 
 
 @with_leases
-def test_when_the_older_process_has_ended_it_is_carried_over(path: Path) -> None:
+def test_when_the_older_process_has_ended_it_is_carried_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "PATIENCE", PATIENCE)
     held(path)
 
     def end() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.store.making import call, run
 
 from merrow_runtime.errors import StoreFailure
@@ -54,7 +55,7 @@ async def test_what_a_busy_journal_refused_is_written_when_it_is_free(
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreFailure, match="locked by another program"):
-        await asyncio.wait_for(journal.record_call(call(number=0)), 60)
+        await asyncio.wait_for(journal.record_call(call(number=0)), PATIENCE)
     other.execute("ROLLBACK")
     await journal.record_call(call(number=1))
     assert [made.key.step for made in store.calls("run-1")] == ["answer 0", "answer 1"]

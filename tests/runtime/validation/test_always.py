@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.validation.judged import verdict
 
@@ -160,7 +161,7 @@ def test_a_run_killed_between_attempts_and_verdicts_makes_no_call_twice(tmp_path
         reached = forks.Event()
         process = forks.Process(target=_work, args=(path, log, chance.randint(1, len(asked) - 1), reached))
         process.start()
-        assert reached.wait(60)
+        assert reached.wait(PATIENCE)
         process.join(chance.uniform(0.0, 0.003))
         process.kill()
         process.join()

@@ -12,6 +12,7 @@ from typing import Any
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
+from tests.patience import PATIENCE
 
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 from merrow_server.lsp.start import make_server
@@ -213,7 +214,7 @@ class Editor:
             while identifier not in self.answers:
                 await asyncio.sleep(0)
 
-        self.loop.run_until_complete(asyncio.wait_for(wait(), 30))
+        self.loop.run_until_complete(asyncio.wait_for(wait(), PATIENCE))
         answer = self.answers.pop(identifier)
         if "error" in answer:
             raise ServerError(answer["error"]["code"], answer["error"]["message"])
@@ -270,7 +271,7 @@ class Editor:
     def published(self, uri: str) -> list[Json]:
         """The diagnostics last pushed for a document, once the server is idle."""
         self.run(0.02)
-        self.loop.run_until_complete(asyncio.wait_for(self._all_checked(), 30))
+        self.loop.run_until_complete(asyncio.wait_for(self._all_checked(), PATIENCE))
         for message in reversed(self.notifications):
             if message["method"] == "textDocument/publishDiagnostics" and message["params"]["uri"] == uri:
                 return list(message["params"]["diagnostics"])

@@ -14,12 +14,13 @@ from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pytest_lsp import LanguageClient
 from pytest_lsp.client import register_lsp_features
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.forked_servers import forked_server
 
 Json = dict[str, Any]
-WAIT = 120.0
+WAIT = PATIENCE
 """Seconds after which something that doesn't come counts as missing."""
 RUNS: Json = MODERN | {"experimental": {"merrowInput": True, "merrowRuns": True}}
 """A client that shows runs and asks for inputs."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Reply
 from tests.runtime.workflows import CHAIN
 from tests.server.lsp.editor import PULLING, Editor
@@ -202,7 +203,7 @@ async def test_a_test_is_cancelled_by_its_progress(tmp_path: Path) -> None:
             await asyncio.sleep(0.05)
         token = list(editor.client.progress_reports)[-1]
         editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
-        result = await asyncio.wait_for(task, 30)
+        result = await asyncio.wait_for(task, PATIENCE)
         assert (result["cancelled"], result["ok"], result["results"]) == (True, False, [])
 
 

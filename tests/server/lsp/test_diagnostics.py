@@ -98,7 +98,7 @@ def test_a_burst_is_checked_once(editor: Editor) -> None:
         params = {"textDocument": {"uri": uri, "version": number + 2}, "contentChanges": [change]}
         bodies.append(json.dumps({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params}).encode())
     editor.send_bytes(*bodies)
-    editor.run(0.1)
+    editor.published(uri)
     published = editor.messages("textDocument/publishDiagnostics")[before:]
     assert len(published) == 1
     assert published[0]["version"] == 31

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 from pytest_lsp import LanguageClient
+from tests.patience import PATIENCE
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor
 from tests.server.lsp.test_sync import BROKEN, GOOD
 from tests.server.lsp.wire import message
@@ -64,7 +65,7 @@ def imported(*after: bytes) -> set[str]:
     )
     start = message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1)
     done = subprocess.run(
-        [sys.executable, "-c", program], input=b"".join([start, *after]), capture_output=True, timeout=60
+        [sys.executable, "-c", program], input=b"".join([start, *after]), capture_output=True, timeout=PATIENCE
     )
     return set(json.loads(done.stderr))
 

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Reply
 from tests.runtime.workflows import CHAIN
 from tests.server.lsp.running import RunningEditor, editor_on
 from tests.server.lsp.test_run_end import QUESTION, in_the_middle, resumed
 
-WAIT = 120.0
+WAIT = PATIENCE
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")

@@ -10,6 +10,7 @@ import pytest
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor
 from tests.server.lsp.test_sync import BROKEN
 
+from merrow_server.features import lifecycle
 from merrow_server.lsp.settings import ALL_SETTINGS, SERVER_SETTINGS, EditorSettings, read_editor_settings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,6 +38,28 @@ def test_settings_change_while_files_are_open(open_editor: Callable[..., Editor]
         editor.run(0.02)
         assert ("MW006" in editor.codes(uri)) is there
     assert told(editor) == []
+
+
+def test_the_answer_to_the_last_question_counts_however_late_it_comes(
+    open_editor: Callable[..., Editor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = open_editor()
+    uri = editor.open(BROKEN)
+    assert "MW006" in editor.codes(uri)
+    questions: list[dict[str, Any]] = []
+    monkeypatch.setattr(lifecycle, "_PATIENCE", 0.0)
+    with monkeypatch.context() as silent:
+        silent.setattr(editor, "_answer", questions.append)
+        for _ in range(2):
+            editor.notify("workspace/didChangeConfiguration", {"settings": None})
+            editor.run()
+    first, last = questions
+    editor.settings = {"enable": False}
+    editor._answer(last)
+    assert editor.codes(uri) == []
+    editor.settings = {}
+    editor._answer(first)
+    assert editor.codes(uri) == []
 
 
 def test_settings_at_the_start(open_editor: Callable[..., Editor]) -> None:

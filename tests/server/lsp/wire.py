@@ -10,8 +10,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE
+
 Json = dict[str, Any]
-WAIT = 30.0
+WAIT = PATIENCE
 """Seconds after which a server that says nothing counts as hanging."""
 
 

@@ -49,7 +49,7 @@ class Conditions:
     def chosen(self, decision: int, case: int) -> Condition:
         """That this Decision chooses this case; whether it runs at all is another condition."""
         size = self._sizes[decision]
-        return self._node(decision, tuple(ALWAYS if index == case else NEVER for index in range(size)))
+        return self._node(decision, (NEVER,) * case + (ALWAYS,) + (NEVER,) * (size - case - 1))
 
     def both(self, first: Condition, second: Condition) -> Condition:
         """``first`` and ``second`` hold. Raises `TooManyCombinationsError`."""
@@ -152,6 +152,7 @@ class Conditions:
             return answer
         stack = [(first, second)]
         levels, branches, results = self._levels, self._branches, self._results
+        neutral, absorbing = (ALWAYS, NEVER) if conjunction else (NEVER, ALWAYS)
         while stack:
             a, b = stack[-1]
             if a > b:
@@ -166,7 +167,16 @@ class Conditions:
             parts: list[Condition] = []
             waiting = len(stack)
             for x, y in zip(left, right, strict=True):
-                part = self._simple(conjunction, x, y)
+                # `_simple`, written out: a Decision may have very many cases.
+                part: Condition | None
+                if x == y or y == neutral:
+                    part = x
+                elif x == neutral:
+                    part = y
+                elif absorbing in (x, y):
+                    part = absorbing
+                else:
+                    part = results.get((conjunction, x, y) if x < y else (conjunction, y, x))
                 if part is None:
                     stack.append((x, y))
                 else:

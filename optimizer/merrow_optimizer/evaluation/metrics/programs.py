@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +121,7 @@ class PythonFile(_InSandbox):
         value, reason = said if isinstance(said, list) and len(said) == 2 else (said, "")
         if isinstance(value, bool):
             value = float(value)
-        if not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+        if not isinstance(value, int | float) or not 0 <= value <= 1:  # what is no number at all is not within, either
             raise InvalidItemError(
                 f"{self._file.name}: score() must return a number from 0 to 1, not {str(said)[:100]}"
             )

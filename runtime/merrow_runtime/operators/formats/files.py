@@ -69,6 +69,11 @@ def check_folders(paths: Iterable[str]) -> None:
             at = folded.find("/", at + 1)
 
 
+def is_reserved(name: str) -> bool:
+    """Whether a name is one of Windows' devices, with whatever ending."""
+    return _RESERVED.fullmatch(name) is not None
+
+
 def text_of_files(files: Iterable[NamedFile]) -> str:
     """The files as one text, from which `files_in` reads them again."""
     return "\n\n".join(framed(file.text, f'{file.language or "text"} file="{file.path}"') for file in files)
@@ -98,7 +103,7 @@ def _checked(name: str) -> str:
     wrong = (
         not parts or name.startswith(("/", "~")) or ".." in parts or any(map(_forbidden, name)) or len(name) > _LONGEST
     )
-    if wrong or any(_RESERVED.fullmatch(part) or part.endswith((" ", ".")) for part in parts):
+    if wrong or any(is_reserved(part) or part.endswith((" ", ".")) for part in parts):
         harmless = "".join("?" if _forbidden(character) else character for character in shown)
         raise ValueError(f"The file name `{harmless}` leads outside, or no system takes it.")
     return "/".join(parts)

@@ -214,7 +214,7 @@ def is_of(value: Value, shape: Shape) -> bool:
     if shape.kind == "bool":
         return isinstance(value, bool)
     if shape.kind == "number":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and _is_finite(value)
     if shape.kind == "workflow":
         return isinstance(value, str) and problem_of(value) is None
     return isinstance(value, str) and (shape.kind != "words" or value in shape.words)
@@ -400,6 +400,14 @@ def _bool(value: Value, shape: Shape) -> bool:
     raise _unfit(value, shape)
 
 
+def _is_finite(number: float) -> bool:
+    """Whether a number can be worked with: an integer may have more digits than there are numbers with a point for."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
 def _number(value: Value, shape: Shape) -> int | float:
     if isinstance(value, str):
         said = value.strip().strip("`*").strip()
@@ -407,6 +415,6 @@ def _number(value: Value, shape: Shape) -> int | float:
             raise _unfit(value, shape)
         plain = said.replace(",", "")
         value = int(plain) if plain.lstrip("+-").isdigit() else float(plain)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
         raise _unfit(value, shape)
     return value

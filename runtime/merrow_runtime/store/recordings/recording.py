@@ -193,7 +193,7 @@ def object_of(path: Path, number: int, line: str) -> dict[str, Any]:
     """The object of a line. Raises `UsageFailure` where it is none."""
     try:
         content = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
         raise UsageFailure(f"Line {number} of the recording {path} is not a JSON object: {line[:_SHOWN]!r}.")

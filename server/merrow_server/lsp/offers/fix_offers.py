@@ -208,7 +208,8 @@ def _is_repairable(diagram: OpenDiagram) -> bool:
         looked[diagnostic.code] += 1
         if looked[diagnostic.code] > _MOST_LOOKED_AT:
             continue
-        if any(fix.applicability >= Applicability.SAFE for fix in diagnostic.fixes):
+        best = diagnostic.fixes.best
+        if best is not None and best.applicability >= Applicability.SAFE:
             return True
     return False
 

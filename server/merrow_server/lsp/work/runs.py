@@ -39,8 +39,10 @@ Json = dict[str, Any]
 RUN_EVENT = "merrow/runEvent"
 RUN_FROM, RESUME = "merrow.runFrom", "merrow.resume"
 """Commands that continue a run."""
-_PATIENCE = 2.0
-"""Seconds that runs have to come to their end in the journal when the server ends; clients kill one that takes longer."""
+_PATIENCE = 10.0
+"""Seconds that runs have to come to their end in the journal when the server ends: far more than it takes, for a machine that is
+busy. Some clients wait less long and kill it.
+"""
 
 
 @dataclass(slots=True)

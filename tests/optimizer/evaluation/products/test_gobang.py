@@ -223,6 +223,6 @@ HARM = {
 @pytest.mark.parametrize("name", HARM)
 def test_what_does_harm_is_ended_and_missed(name: str) -> None:
     old, new, criteria = HARM[name]
-    patient = Sandbox(limits=Limits(wall_s=30, cpu_s=3))
+    patient = Sandbox(limits=Limits(wall_s=600, cpu_s=3))
     found = missed(verdicts(GOLD, answer(gobang_py=GAME.replace(old, new, 1)), patient))
     assert set(found) == criteria, found

@@ -177,7 +177,7 @@ def test_endless_typesetting_is_ended() -> None:
     started = time.monotonic()
     found = asyncio.run(Slides(limits).judge({"slides.tex": NamedFile("slides.tex", text)}, SETTINGS))
     assert (found[0].met, "did not end within" in found[0].evidence) == (False, True)
-    assert time.monotonic() - started < 60
+    assert time.monotonic() - started < 300
 
 
 def test_without_pdflatex_its_criteria_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
