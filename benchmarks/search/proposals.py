@@ -10,17 +10,15 @@ import json
 from dataclasses import replace
 from functools import cache
 from random import Random
-from zlib import crc32
 
 from benchmarks.search.shapes import OPTIONS, shape_of
 from benchmarks.search.world import INVALID, START, WORDED, World
 from merrow_optimizer.search.candidates import Draft
 from merrow_optimizer.search.children import Moves
-from merrow_optimizer.search.features import PROMPTS, STRUCTURE
+from merrow_optimizer.search.features import PromptUse
 from merrow_runtime.workflow import check_workflow
 
 _SLOTS = 256
-_FIRST_PROMPT = 1 + STRUCTURE
 
 
 class Woods:
@@ -120,11 +118,11 @@ def _worded(draft: Draft, wordings: dict[str, int]) -> Draft:
     if not used:
         return draft
     said = json.dumps(used)
-    features = list(draft.features[:_FIRST_PROMPT]) + [0.0] * PROMPTS
-    for prompt in prompts:
-        worded = f"{prompt} {used.get(prompt, '')}"
-        features[_FIRST_PROMPT + crc32(worded.encode()) % PROMPTS] += 1 / len(prompts)
-    return replace(draft, text=draft.text + WORDED + said, key=f"{draft.key} {said}", features=tuple(features))
+    worded = {
+        PromptUse(f"{use.text} {used[use.text]}", use.is_first) if use.text in used else use: share
+        for use, share in draft.prompts.items()
+    }
+    return replace(draft, text=draft.text + WORDED + said, key=f"{draft.key} {said}", prompts=worded)
 
 
 class JudgedProposals(Proposals):
@@ -157,12 +155,13 @@ class Blind(Changed):
 
     def __init__(self, world: World, *, sees_structure: bool) -> None:
         super().__init__(world)
-        self._seen = _FIRST_PROMPT if sees_structure else 1
+        self._sees_structure = sees_structure
 
     def changed(self, draft: Draft | None, luck: float) -> Draft | None:  # noqa: ARG002 (it is the same each time)
         """A draft without these features."""
-        kept = () if draft is None else draft.features[: self._seen]
-        return draft and replace(draft, features=kept + (0.0,) * (len(draft.features) - len(kept)))
+        if draft is None or self._sees_structure:
+            return draft and replace(draft, prompts={})
+        return replace(draft, features=draft.features[:1] + (0.0,) * (len(draft.features) - 1), prompts={})
 
 
 class Unchecked(Changed):

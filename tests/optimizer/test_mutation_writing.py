@@ -7,6 +7,7 @@ import difflib
 import pytest
 
 from merrow_analysis.check import analyse
+from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.moves import moves
 
@@ -217,3 +218,48 @@ def test_an_edge_from_a_node_to_itself_goes_with_it() -> None:
     lines = [line for line in text.splitlines() if "B[" not in line and "B --> B" not in line]
     lines[lines.index("    PROBLEM --> B --> C")] = "    PROBLEM --> C"
     assert found["Remove B"].apply(text).splitlines() == lines
+
+
+ROLES = """\
+---
+workflow:
+  prompts:
+    quick: Answer at once.
+    slow: Answer step by step.
+    "odd: one": Answer as you like.
+    critic: Say what is wrong.
+---
+""" + workflow(
+    'A["Custom<br/>(role: quick)"]:::CustomOp',
+    'B@{op: Custom, role: "quick"}',
+    "R@{op: Review, role: critic}",
+    'C@{op: Custom, role: quick, prompt: "Its own."}',
+    "PROBLEM --> A -->|solution| R",
+    "PROBLEM -->|problem| R",
+    "R --> B --> C --> RETURN",
+)
+
+
+def roles_given(text: str) -> list[str]:
+    return sorted(move.title for move in moves(analyse(text)) if move.title.startswith("Give "))
+
+
+def test_a_node_gets_another_role_that_the_file_has() -> None:
+    """One that no node has, or others with its operator. No name that can't be written anywhere; no node with its own prompt."""
+    assert roles_given(ROLES) == ["Give A the role slow", "Give B the role slow", "Give R the role slow"]
+    assert change(ROLES, "Give A the role slow") == [
+        '-A["Custom<br/>(role: quick)"]:::CustomOp',
+        '+A["Custom<br/>(role: slow)"]:::CustomOp',
+    ]
+    assert change(ROLES, "Give B the role slow") == ['-B@{op: Custom, role: "quick"}', '+B@{op: Custom, role: "slow"}']
+    found = move(ROLES, "Give A the role slow")
+    assert found.operator == "substitution"
+    assert apply_edits(found.apply(ROLES), found.reverse) == ROLES
+
+
+def test_a_prompt_goes_with_the_last_node_that_had_its_role() -> None:
+    text = ROLES.replace('B@{op: Custom, role: "quick"}', "B@{op: Custom, role: slow}")
+    text = text.replace(', prompt: "Its own."', "").replace("C@{op: Custom, role: quick}", "C@{op: Custom, role: slow}")
+    assert roles_given(text) == ["Give A the role slow", "Give B the role quick", "Give C the role quick"]
+    assert change(text, "Give A the role slow")[0] == "-quick: Answer at once."
+    assert change(text, "Give C the role quick") == ["-C@{op: Custom, role: slow}", "+C@{op: Custom, role: quick}"]

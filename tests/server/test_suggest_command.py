@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, is_judging, prompt, said, setting
 from tests.patience import PATIENCE
-from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import GOOD, ONE_VOICE, merrow, write
 
 IMPOSSIBLE = candidate({"apply": "nonsense"}, title="Impossible")
@@ -168,6 +168,17 @@ def test_what_cannot_be_suggested_for_says_why(model: Model) -> None:
         assert says in done.err
         assert "Traceback" not in done.err
     assert model.requests == []
+
+
+def test_a_model_of_no_use_is_not_a_mistake_of_the_user(model: Model) -> None:
+    """The exit code is that of a command that failed, not of one that was asked for wrongly, and what was paid is reported."""
+    model.first, model.repairs = "I think you should try harder.", ["I think you should try harder."]
+    done = merrow("suggest", "flow.mmd", "--yes")
+    assert (done.code, done.out) == (1, "")
+    assert "The model suggested nothing that can be read: The answer is not JSON." in done.err
+    assert "3 calls" in done.err
+    model.server.script(*[Status(401)] * 4)  # type: ignore[attr-defined]
+    assert merrow("suggest", "flow.mmd", "--yes", "--fresh").code == 1
 
 
 def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:

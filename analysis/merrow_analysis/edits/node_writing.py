@@ -12,6 +12,7 @@ from merrow_analysis.edits.replacements import CannotWriteError, Replacement
 from merrow_analysis.edits.workflow_text import WorkflowText, Written
 from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.flow import FlowNode
+from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.places.node_places import label_range, metadata_key_range, metadata_value_range
 from merrow_analysis.syntax.tree import Chain, ClassAssign, Click, Name, Style
 from merrow_analysis.text import Range
@@ -231,11 +232,29 @@ def _cut(
 
 
 def write_substituted(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
-    """Name the new operator wherever a node named its old one, and take out parameters that it hasn't."""
+    """Name the new operator wherever a node named its old one, and take out parameters that it hasn't; of a node that keeps its
+    operator, name the new role.
+    """
     found: list[Replacement] = []
     for name, new in change.substituted.items():
-        found += _substitute(workflow_text, workflow_text.flow.nodes[name], new)
+        write_node = _substitute if workflow_text.graph.by_id[name].spec is not new.spec else _give_role
+        found += write_node(workflow_text, workflow_text.flow.nodes[name], new)
     return found
+
+
+def _give_role(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:
+    typed = workflow_text.graph.by_id[node.id]
+    said = role_of(typed)
+    if said is None or new.role is None:
+        raise CannotWriteError(f"{node.id} names no role that another could replace.")
+    key, before = said
+    parameter, parts = typed.resolution.parameters[key], typed.resolution.label_parts
+    if parameter.block is not None:
+        metadata, block = node.metadata[parameter.block]
+        return [_replace(workflow_text, metadata_value_range(metadata, block, key), new.role, before)]
+    if parts is None or node.label is None or parts.repeated or key not in parts.parameters:
+        raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
+    return [_replace(workflow_text, label_range(node, parts.parameters[key].value_span), new.role, before)]
 
 
 def _substitute(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:

@@ -62,6 +62,10 @@ class Child:
     text: str
 
 
+Names = tuple[str, str]
+_NAMES = ("A", "B")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Plan:
     """A child before it is written; ``is_exact`` says that no type in it differs from what it was in its parent."""
@@ -102,6 +106,15 @@ def crossover(first: Analysis, second: Analysis, seed: int = 0, *, together: boo
     The same parents and seed give the same children everywhere. There may be one child only, where the other one would
     be a parent again. ``together`` as in `children`. Raises `CrossoverRefusedError` where there is none at all.
     """
+    return tuple(drawn_children(first, second, seed, together=together))
+
+
+def drawn_children(
+    first: Analysis, second: Analysis, seed: int = 0, *, together: bool = True, names: Names = _NAMES
+) -> Iterator[Child]:
+    """The children of `crossover`, each made when it is asked for. ``names`` is what titles call the two workflows. Raises
+    `CrossoverRefusedError` with the first.
+    """
     parents = _parents(first, second)
     both = (first, second)
     plans = [plan for plan in _plans(parents) if together or not _takes_call(plan)]
@@ -111,13 +124,15 @@ def crossover(first: Analysis, second: Analysis, seed: int = 0, *, together: boo
     for group in groups:
         for plan in chance.sample(group, len(group)):
             twin = _twin(plan, plans)
-            found: dict[str, Child] = {}
+            is_found = False
             for one in (plan, twin):
-                child = _child(one, both) if one is not None else None
+                child = _child(one, both, names) if one is not None else None
                 if child is not None and child.text not in known:
-                    found.setdefault(child.text, child)
-            if found:
-                return tuple(found.values())
+                    known.add(child.text)
+                    is_found = True
+                    yield child
+            if is_found:
+                return
     raise CrossoverRefusedError(
         "The two workflows have no child: no place in one gives a type that a place in the other takes."
     )
@@ -220,7 +235,7 @@ def _twin(plan: _Plan, plans: Sequence[_Plan]) -> _Plan | None:
     return None
 
 
-def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
+def _child(plan: _Plan, parents: tuple[Analysis, Analysis], names: Names = _NAMES) -> Child | None:
     """The child, or None where the two texts can't be put together."""
     try:
         text = join(parents[plan.host], parents[1 - plan.host], plan.joint)
@@ -234,7 +249,7 @@ def _child(plan: _Plan, parents: tuple[Analysis, Analysis]) -> Child | None:
     places = (_places(plan.joint.host_from, plan.joint.host_to), _places(plan.joint.donor_from, plan.joint.donor_to))
     return Child(
         move_id(CROSSOVER, text),
-        _title(plan),
+        _title(plan, names),
         plan.host,
         1 - plan.host,
         places if plan.host == 0 else (places[1], places[0]),
@@ -292,9 +307,8 @@ def _places(*found: Cut | None) -> tuple[CutPlace, ...]:
     return tuple(places)
 
 
-def _title(plan: _Plan) -> str:
+def _title(plan: _Plan, names: Names) -> str:
     joint = plan.joint
-    names = ("A", "B")
     host, donor = names[plan.host], names[1 - plan.host]
     if joint.host_to is None or joint.donor_to is None:
         return f"{host} up to its cut {joint.host_from.title}, then {donor} from its cut {joint.donor_from.title}"

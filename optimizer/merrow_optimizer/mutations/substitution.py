@@ -1,11 +1,14 @@
-"""Node substitution: another operator for a node, its edges led to the ports that stand for the old ones."""
+"""Node substitution: another operator for a node, its edges led to the ports that stand for the old ones; or another role."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.edits.change import Link, NewNode, as_it_is
+from merrow_analysis.edits.yaml_write import word
+from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import read_label
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
@@ -25,9 +28,13 @@ from merrow_optimizer.mutations.wiring import (
     source_of,
 )
 
+_PLAIN = re.compile(r"[^\W\d][\w-]*")
+
 
 def proposals(original: Original) -> Sequence[Proposal]:
-    """Every other operator for each node that has one; those that ask no model take nobody's place."""
+    """Every other operator for each node that has one, and every other role that the file has for it; operators that ask no
+    model take nobody's place.
+    """
     table = original.typed.operators.specs.values()
     specs = [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
     nodes = [node for node in original.typed.nodes if node.kind == "operator" and node.id not in original.closed]
@@ -38,6 +45,50 @@ def proposals(original: Original) -> Sequence[Proposal]:
     return Joined(
         Grid(substitute, original, known, specs, [number[node.spec] for node in known if node.spec is not None]),
         Grid(substitute, original, others, specs),
+        *_roles(original, nodes),
+    )
+
+
+def _roles(original: Original, nodes: Sequence[TypedNode]) -> Iterator[Sequence[Proposal]]:
+    """For the nodes of each operator that name a role, every other one that they may have: no node has it, or one with the same
+    operator. The prompts are those that the file has already, so that whoever writes several has them all tried.
+    """
+    book = original.analysis.prompts
+    users: dict[str, set[str | None]] = {}
+    named: dict[str | None, list[tuple[TypedNode, str]]] = {}
+    for node in nodes:
+        said = role_of(node)
+        if said is None:
+            continue
+        role = said[1].casefold()
+        users.setdefault(role, set()).add(node.operator)
+        if role in book.prompts and "prompt" not in node.resolution.parameters:
+            named.setdefault(node.operator, []).append((node, role))
+    writable = [name for name, prompt in sorted(book.prompts.items()) if _is_plain(prompt.name)]
+    for operator, having in named.items():
+        roles = [name for name in writable if operator in users.get(name, {operator})]
+        number = {name: index for index, name in enumerate(roles)}
+        rows = [(node, role) for node, role in having if role in number]
+        names = [book.prompts[name].name for name in roles]
+        if rows:
+            yield Grid(give_role, original, [node for node, _ in rows], names, own=[number[role] for _, role in rows])
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name can be written in a label and in metadata, with and without quotes."""
+    return _PLAIN.fullmatch(name) is not None and word(name) == name
+
+
+def give_role(original: Original, node: TypedNode, role: str) -> Mutation:
+    """Give a node another of the file's prompts. A prompt of the front matter that only this node had goes."""
+    assert node.spec is not None  # noqa: S101 (it names a role)
+    return Mutation(
+        original,
+        SUBSTITUTION,
+        f"Give {node.id} the role {role}",
+        node.flow.range,
+        substituted={node.id: NewNode(node.id, node.spec, node.id, role)},
+        content=(node.id, "role", role),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_optimizer.optimization.record import SearchRecord
 from merrow_optimizer.search.candidates import Draft, Draw, Place
-from merrow_optimizer.search.features import SIZE, features_of, keys_of, place_of_key, place_of_prompt
+from merrow_optimizer.search.features import SIZE, PromptUse, features_of, keys_of, place_of_key, prompts_of
 from merrow_optimizer.search.history import History
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
@@ -39,15 +39,23 @@ def effects_of(found: SearchRecord) -> list[Effect]:
     if len(scored) < 2:
         return []
     history, names = _history(found)
-    weights = Posterior(history).weights
+    posterior = Posterior(history)
+    drafts = [history.drafts[number] for number in scored]
+    parts = [
+        (sorted(words), place, sum(1 for one in drafts if one.features[place]))
+        for place, words in sorted(names.items())
+    ]
+    judged = sum(1 for one in drafts if one.judged is not None)
+    if any(one.judged is not None for one in history.drafts):
+        parts.append((["the best marks of the judge"], SIZE, judged))
+    for use, place in posterior.prompts.items():
+        parts.append(([_told(use)], place, sum(1 for one in drafts if use in one.prompts)))
     effects = []
-    for place, words in sorted(names.items()):
-        drafts = [history.drafts[number] for number in scored]
-        having = sum(1 for one in drafts if (one.judged is not None if place == SIZE else one.features[place]))
+    for words, place, having in parts:
         if having < len(scored):  # What all of them have is told by none.
-            mean, deviation = weights[place]
+            mean, deviation = posterior.weights[place]
             interval = (mean - _CERTAIN * deviation, mean + _CERTAIN * deviation)
-            effects.append(Effect(sorted(words), mean, interval, having))
+            effects.append(Effect(words, mean, interval, having))
     effects.sort(key=lambda one: (-abs(one.mean) / (one.interval[1] - one.interval[0]), list(one.what)))
     return effects
 
@@ -62,16 +70,12 @@ def _history(found: SearchRecord) -> tuple[History, dict[int, set[str]]]:
     for one in found.candidates:
         workflow = restore({**snapshot, "text": one.text})
         steps = make_steps(workflow, RunOptions(default_model="m"))
-        prompts = [step.definition.prompt for step in steps.values() if step.definition.prompt is not None]
-        features = features_of(workflow.graph, prompts)
+        told = {node: step.definition.prompt for node, step in steps.items() if step.definition.prompt is not None}
+        features, prompts = features_of(workflow.graph), prompts_of(workflow.graph, told)
         said = (one.text, tuple(one.parents), one.operator, one.title, one.key)
-        history.add(Draft(*said, features, one.calls, one.nodes, one.judged))
-        if one.judged is not None:
-            names[SIZE] = {"the best marks of the judge"}
+        history.add(Draft(*said, features, one.calls, one.nodes, one.judged, prompts))
         for key in keys_of(workflow.graph):
             names.setdefault(place_of_key(key), set()).add(_said(key))
-        for prompt in prompts:
-            names.setdefault(place_of_prompt(prompt), set()).add(f"prompt: {' '.join(prompt.split())}")
     for draw in found.draws:
         if draw.outcome is None:
             continue
@@ -81,6 +85,11 @@ def _history(found: SearchRecord) -> tuple[History, dict[int, set[str]]]:
         history.apply(again, draw.outcome)
         history.applied += 1
     return history, names
+
+
+def _told(use: PromptUse) -> str:
+    """A prompt in words."""
+    return f"{'prompt' if use.is_first else 'prompt of a later node'}: {' '.join(use.text.split())}"
 
 
 def _said(key: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from merrow_optimizer.search.features import PromptUse
 
 START = 0
 """The number of the workflow that a search begins with."""
@@ -17,9 +20,9 @@ class Draft:
 
     ``parents`` are the numbers of the candidates that it was made of, ``operator`` names the mutation that made it and ``title``
     describes the change; all are empty for the workflow that a search begins with. ``key`` is equal for workflows that do the
-    same, up to the names of their nodes. ``features`` are those of `features.features_of`; ``calls`` is how many model calls or
-    programs its nodes have for one item, without the turns of Loops. ``judged`` is the mean of what a judge gave it, from 1 to
-    10; None where none did.
+    same, up to the names of their nodes. ``features`` are those of `features.features_of`, ``prompts`` those of
+    `features.prompts_of`; ``calls`` is how many model calls or programs its nodes have for one item, without the turns of Loops.
+    ``judged`` is the mean of what a judge gave it, from 1 to 10; None where none did.
     """
 
     text: str
@@ -31,6 +34,7 @@ class Draft:
     calls: int
     nodes: int
     judged: float | None = None
+    prompts: Mapping[PromptUse, float] = field(default_factory=dict)
 
 
 class Place(NamedTuple):

@@ -9,13 +9,13 @@ from random import Random
 from typing import Protocol
 
 from merrow_analysis.check import Analyser, Analysis
-from merrow_optimizer.crossover.children import CrossoverRefusedError, crossover
+from merrow_optimizer.crossover.children import CrossoverRefusedError, drawn_children
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from, moves
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.search.candidates import START, Draft
-from merrow_optimizer.search.features import features_of
+from merrow_optimizer.search.features import features_of, prompts_of
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
@@ -150,7 +150,9 @@ class Moves:
         """A child of two workflows cut at a random pair of matching places; None where there is none."""
         first, second = self._parent(parent.text).original.analysis, self._parent(other.text).original.analysis
         try:
-            child = crossover(first, second, chance.getrandbits(32))[0]
+            # Nodes may be called A and B, too.
+            names = f"round {number}", f"round {other_number}"
+            child = next(drawn_children(first, second, chance.getrandbits(32), names=names))
         except CrossoverRefusedError:
             return None
         analysis = self._files.open(child.text).analysis()
@@ -176,9 +178,19 @@ class Moves:
         workflow = replace(start, text=text, analysis=analysis, graph=graph, called=dict(called), steps={})
         steps = make_steps(workflow, self._options)
         key = semantic_hash(workflow, steps)
-        prompts = [step.definition.prompt for step in steps.values() if step.definition.prompt is not None]
+        told = {node: step.definition.prompt for node, step in steps.items() if step.definition.prompt is not None}
         calls = sum(step.samples or 1 for step in steps.values())
-        return Draft(text, parents, operator, title, key, features_of(graph, prompts), calls, len(graph.nodes))
+        return Draft(
+            text,
+            parents,
+            operator,
+            title,
+            key,
+            features_of(graph),
+            calls,
+            len(graph.nodes),
+            prompts=prompts_of(graph, told),
+        )
 
     def _parent(self, text: str) -> _Parent:
         known = self._read.pop(text, None) or _Parent(self._files.open(text))

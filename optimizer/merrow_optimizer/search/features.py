@@ -1,46 +1,62 @@
-"""A workflow as numbers for the linear model: which operators it has, who reads whom, how wide it joins, what it prompts."""
+"""A workflow as numbers for the linear model: which operators it has, who reads whom, how wide it joins, whom it tells what."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 from zlib import crc32
 
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
 STRUCTURE = 64
-PROMPTS = 24
-SIZE = 1 + STRUCTURE + PROMPTS
-"""How many features there are: the intercept, then hashed counts, then shares of prompts."""
+SIZE = 1 + STRUCTURE
+"""How many features there are beside prompts: the intercept, then hashed counts."""
 
 _WIDEST = 7
 
 
-def features_of(graph: TypedGraph, prompts: Sequence[str]) -> tuple[float, ...]:
-    """The features of a graph whose prompted nodes have these ``prompts``, one text for each node; `SIZE` numbers.
+class PromptUse(NamedTuple):
+    """A prompt and where it is: ``is_first`` at nodes that read the workflow's inputs alone, so that no earlier answer makes up
+    for it, else at nodes that read other nodes.
+    """
+
+    text: str
+    is_first: bool
+
+
+def features_of(graph: TypedGraph) -> tuple[float, ...]:
+    """The features of a graph; `SIZE` numbers.
 
     Each key with count v adds 1 to one bucket and .5 ln v to another, so that the model sees both that something is there and
-    how often. A prompt has its share of all prompted nodes.
+    how often.
     """
     found = [0.0] * SIZE
     found[0] = 1.0
     for key, count in sorted(keys_of(graph).items()):
         found[place_of_key(key)] += 1.0
         found[1 + (crc32(key.encode()) >> 8) % STRUCTURE] += 0.5 * math.log(count)
-    for prompt in prompts:
-        found[place_of_prompt(prompt)] += 1 / len(prompts)
     return tuple(found)
+
+
+def prompts_of(graph: TypedGraph, prompts: Mapping[int, str]) -> dict[PromptUse, float]:
+    """What nodes are told, ``prompts`` by the nodes' handles: each one's share of those in the same place, first or later.
+
+    Each prompt is a feature of its own: hashed into a few places, some would be one to the model.
+    """
+    uses = [
+        PromptUse(prompts[node.index], all(edge.source.kind == "input" for edge in node.incoming))
+        for node in graph.nodes
+        if node.index in prompts
+    ]
+    total = Counter(use.is_first for use in uses)
+    return {use: count / total[use.is_first] for use, count in Counter(uses).items()}
 
 
 def place_of_key(key: str) -> int:
     """Which feature says that something is there."""
     return 1 + crc32(key.encode()) % STRUCTURE
-
-
-def place_of_prompt(prompt: str) -> int:
-    """Which feature is the share of a prompt."""
-    return 1 + STRUCTURE + crc32(prompt.encode("utf-8", "surrogatepass")) % PROMPTS
 
 
 def keys_of(graph: TypedGraph) -> Counter[str]:

@@ -37,10 +37,13 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
     yield f"{len(split.searched):,} items of {visible(dataset)} (part {part}) to search with, {held}."
     item = plan.forecast
     calls = _range(item.calls, "{:,.0f}")
-    yield (
-        f"One item costs the start {calls} call{'' if calls == '1' else 's'} and {_money(item.cost_usd)}. A candidate is"
-        f" asked for {plan.block:,} answers or more, which is about {_money(item.cost_usd, plan.block)} if it is like the start."
-    )
+    said = f"One item costs the start {calls} call{'' if calls == '1' else 's'}"
+    asked = f"A candidate is asked for {plan.block:,} answers or more"
+    if item.cost_usd.most is None:
+        yield f"{said}; what that costs is not known, since the model has no price. {asked}."
+    else:
+        costs = _money(item.cost_usd, plan.block)
+        yield f"{said} and {_money(item.cost_usd)}. {asked}, which cost about {costs} if it is like the start."
     if plan.proposing is not None:
         models = plan.proposing.models
         yield (
@@ -73,9 +76,8 @@ def _range(bounds: Bounds, form: str) -> str:
 
 
 def _money(bounds: Bounds, times: int = 1) -> str:
-    if bounds.most is None:
-        return "an unknown sum"
-    return "$0" if bounds.most == 0 else f"${bounds.least * times:.4f} to ${bounds.most * times:.4f}"
+    least, most = bounds.least * times, (bounds.most or 0) * times
+    return "$0" if most == 0 else f"${most:.4f}" if least == most else f"${least:.4f} to ${most:.4f}"
 
 
 def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> Iterator[str]:
@@ -190,7 +192,10 @@ def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
         said += f", {p_text(result.p)} ({result.test}): better."
     else:
         said += f", {p_text(result.p)} ({result.test}): no difference is shown."
-        said += f" So many items show one of {result.showable:.3f} with probability .8."
+        if result.showable < 1:
+            said += f" With so few items, a true difference of {result.showable:.3f} is found with probability .8."
+        else:
+            said += " So few items show no difference with probability .8, however large it is."
     if result.left_out:
         said += f" {_many(result.left_out, 'item')} could not be scored for both."
     return said

@@ -127,12 +127,14 @@ def _curve(found: SearchRecord) -> str:
     result = found.held_out
     if result is not None:
         at = answers + 2 * result.items
-        lower, upper = (result.start + end for end in result.interval)
+        # A score is between 0 and 1, whatever the interval of the difference allows for.
+        lower, upper = (min(1.0, max(0.0, result.start + end)) for end in result.interval)
         points += [
             Point(at, result.start, "start", f"start on held-out items: {result.start:.3f}"),
             Point(at, result.crown, "held", plain(held_out_text(result)), (lower, upper)),
         ]
-    name = "Score against answers: the estimate of the best (line), means of candidates, at the end held-out items"
+    name = "Score against answers. Line: estimate of the best; blue: means of candidates; orange: the start"
+    name += "; at the end, held-out items: the best in green with its interval" if result is not None else ""
     return plane_chart(name, "answers", "score", points, [Line(line, "told", is_step=True)] if line else [])
 
 
@@ -146,7 +148,13 @@ def _front(found: SearchRecord) -> str:
     points = [Point(*point(one), styles.get(one.number, "scored"), f"{_name(one)}: {one.told:.3f}") for one in scored]
     across = "US dollars for an item" if found.is_priced else "calls for an item"
     lines = [Line([point(one) for one in found.front()], "front")]
-    return plane_chart("Estimated score and cost; no candidate beats those on the line", across, "score", points, lines)
+    return plane_chart(
+        "Estimated score and cost. Green: the best; orange: the start; no candidate beats those on the line",
+        across,
+        "score",
+        points,
+        lines,
+    )
 
 
 def _judged(found: SearchRecord) -> Iterator[str]:

@@ -48,6 +48,7 @@ def test_every_child_is_valid_and_does_something_else(path: Path, seed: int) -> 
             continue
         assert child.parents == wanted
         assert child.title
+        assert all(f"round {one}" in child.title for one in wanted) or len(wanted) == 1
         analysis = analyse(child.text)
         assert analysis.is_valid, child.text
         assert analysis.typed is not None

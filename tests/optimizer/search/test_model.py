@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.optimizer.search.searching import Words, draft
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.search.candidates import Draw
-from merrow_optimizer.search.features import PROMPTS, SIZE, STRUCTURE, features_of
+from merrow_optimizer.search.candidates import Draft, Draw
+from merrow_optimizer.search.features import SIZE, PromptUse, features_of, prompts_of
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.linear import Posterior
 from merrow_optimizer.search.strategies import guided
@@ -35,7 +35,7 @@ VOTE = """flowchart TD
 """
 
 
-def test_features_are_hashed_counts_with_their_logarithms_and_shares_of_prompts() -> None:
+def test_features_are_hashed_counts_with_their_logarithms() -> None:
     graph = analyse(VOTE).typed
     assert graph is not None
     counts = {
@@ -51,17 +51,66 @@ def test_features_are_hashed_counts_with_their_logarithms_and_shares_of_prompts(
     for key, count in counts.items():
         wanted[1 + crc32(key.encode()) % 64] += 1
         wanted[1 + (crc32(key.encode()) >> 8) % 64] += 0.5 * math.log(count)
-    for prompt in ("one", "two"):
-        wanted[65 + crc32(prompt.encode()) % 24] += 0.5
-    assert features_of(graph, ["one", "two"]) == pytest.approx(wanted)
-    assert (STRUCTURE, PROMPTS, SIZE) == (64, 24, 89)
+    assert features_of(graph) == pytest.approx(wanted)
+    assert SIZE == 65
+
+
+def test_each_prompt_has_its_share_of_the_nodes_in_its_place() -> None:
+    graph = analyse(
+        VOTE.replace("A & B --> V --> RETURN", "A & B --> V --> C@{op: Custom, prompt: x} --> RETURN")
+    ).typed
+    assert graph is not None
+    told = {graph.by_id[name].index: text for name, text in {"A": "one", "B": "two", "C": "one"}.items()}
+    first = {PromptUse("one", is_first=True): 0.5, PromptUse("two", is_first=True): 0.5}
+    assert prompts_of(graph, told) == {**first, PromptUse("one", is_first=False): 1.0}
+    told[graph.by_id["B"].index] = "one"
+    assert prompts_of(graph, told) == {PromptUse("one", is_first=True): 1.0, PromptUse("one", is_first=False): 1.0}
+
+
+def test_no_two_prompts_are_one_to_the_model() -> None:
+    """Of forty prompts one is good. What is believed of another workflow that has it is better than of one with any other."""
+    history = History(60, 1, 0)
+    uses = [PromptUse(f"Do it in way {number}.", is_first=True) for number in range(40)]
+    for number, use in enumerate(uses):
+        candidate = history.add(prompted(f"{number}", {use: 1.0}))
+        draw = Draw(number + 1, candidate, history.next_places(candidate, 60))
+        history.ask(draw)
+        history.apply(draw, [float(place.item < (50 if number == 7 else 20)) for place in draw.places])
+        history.applied += 1
+    posterior = Posterior(history)
+    effects = {use: posterior.weights[place][0] for use, place in posterior.prompts.items()}
+    assert list(effects) == uses
+    assert max(uses, key=effects.__getitem__) is uses[7]
+    assert effects[uses[7]] > 0.1 > 3 * max(abs(effects[use]) for use in uses if use is not uses[7])
+
+
+def test_a_prompt_that_no_candidate_has_had_is_drawn_from_the_prior_the_same_for_all_that_have_it() -> None:
+    posterior = Posterior(scored(5, 4, 20))
+    strange = {PromptUse("never seen", is_first=True): 1.0}
+    known, first, second = prompted("a", {}), prompted("a", strange), prompted("b", strange)
+    chance, gains = Random(3), []
+    for _ in range(3_000):
+        bare, one, other = posterior.draw([known, first, second], chance)[0]
+        assert one == other
+        gains.append(one - bare)
+    scale = math.sqrt(scored(5, 4, 20).noise / 0.16)
+    assert np.std(gains) == pytest.approx(0.12 * scale, rel=0.06)
+    assert np.mean(gains) == pytest.approx(0, abs=0.01)
+
+
+def prompted(key: str, prompts: dict[PromptUse, float]) -> Draft:
+    return replace(draft(key), features=(1.0,) + (0.0,) * (SIZE - 1), prompts=prompts)
+
+
+USES = [PromptUse(text, is_first) for text in ("one", "two", "three") for is_first in (True, False)]
 
 
 def scored(seed: int, candidates: int, items: int) -> History:
     chance = Random(seed)
     history = History(items, 1, seed)
     for number in range(candidates):
-        history.add(draft("".join(chance.choices("abc", k=number + 1)) + str(number)))
+        one = draft("".join(chance.choices("abc", k=number + 1)) + str(number))
+        history.add(replace(one, prompts={use: chance.random() for use in chance.sample(USES, 2)}))
         places = history.next_places(number, chance.randint(1, items))
         draw = Draw(number + 1, number, places)
         history.ask(draw)
@@ -77,8 +126,9 @@ def test_the_posterior_is_that_of_the_joint_normal_distribution(seed: int, candi
     history = scored(seed, candidates, items)
     posterior = Posterior(history)
     scale = history.noise / 0.16
-    weights = np.array([1.0] + [0.06**2 * scale] * STRUCTURE + [0.12**2 * scale] * PROMPTS)
-    rows = np.array([one.features for one in history.drafts])
+    first = [0.12**2 * scale if use.is_first else 0.06**2 * scale for use in USES]
+    weights = np.array([1.0] + [0.06**2 * scale] * (SIZE - 1) + first)
+    rows = np.array([[*one.features, *(one.prompts.get(use, 0.0) for use in USES)] for one in history.drafts])
     counts = np.array(history.counts)
     prior = (rows * weights) @ rows.T + np.eye(candidates) * 0.03**2 * scale
     seen = prior + np.diag(history.noise / counts)

@@ -78,7 +78,7 @@ def _print(found: list[dict[str, Any]]) -> None:
             one["search"],
             one["status"],
             ago(one["started"]),
-            f"{one['candidates']:,} candidates",
+            f"{one['candidates']:,} candidate{'' if one['candidates'] == 1 else 's'}",
             _best(one),
             cost_text(one["usage"]),
             visible(workflow_text(one["dataset"])) + f" ({one['part']})",

@@ -79,11 +79,15 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     The exit code is 1 where no suggestion passed.
     """
+    from merrow_runtime.errors import AnswerFailure, EndpointFailure
     from merrow_runtime.store.database import Store
 
     with closing(Store.open()) as user:
         try:
             ctx.exit(asyncio.run(_suggest(user, file, given)))
+        except (AnswerFailure, EndpointFailure) as failure:
+            complain(str(failure))
+            ctx.exit(NOT_WELL)
         except (asyncio.CancelledError, KeyboardInterrupt):
             echo(f"{style('Stopped', fg='yellow')}: answers that came are kept and not paid again.", err=True)
             ctx.exit(INTERRUPTED)
