@@ -26,6 +26,7 @@ from merrow_runtime.running.run_failures import ends_run
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.recordings.recording import REVISER
+from merrow_runtime.store.revisions import LATE
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.values import Value
 from merrow_runtime.visit import Visit
@@ -193,7 +194,7 @@ class Revisions:
                 _give_up(one, failure if isinstance(failure, StoreFailure) else late)
                 continue
             try:
-                refused = await self._refuse(one.record, "The run had finished before its workflow could change.")
+                refused = await self._refuse(one.record, LATE)
             except StoreFailure as problem:
                 _give_up(one, problem)
             else:
