@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 _LOOK_S = 0.2
-_MOST_WAITED_S = 600.0
+_MOST_WAITED_S = 3600.0
 """However busy the machine is, no more than this is added to a limit."""
 
 
