@@ -32,7 +32,7 @@ flowchart TD
 def answer(request: Received) -> Step:
     said = request.body["messages"][0]["content"].split("\n")[0]
     if "second" in said:
-        HELD.wait(30)
+        HELD.wait(600)
     return Reply(f"{said}!")
 
 
@@ -65,7 +65,7 @@ def begun() -> subprocess.Popen[str]:
 
 
 def until(server: OpenAIServer, prompt: str) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 600
     while prompt not in asked(server):
         assert time.monotonic() < end, prompt
         time.sleep(0.02)
@@ -73,7 +73,7 @@ def until(server: OpenAIServer, prompt: str) -> None:
 
 def events(run: subprocess.Popen[str]) -> list[dict[str, Any]]:
     HELD.set()
-    out, _ = run.communicate(timeout=60)
+    out, _ = run.communicate(timeout=600)
     return [json.loads(line) for line in out.splitlines()]
 
 
