@@ -1,6 +1,8 @@
-"""``python -m benchmarks.revising_peers``: a plan that is changed while it is carried out, by Merrow and by two published rules.
+"""``python -m benchmarks.revising_peers``: a plan that is changed while it is carried out, by Merrow, by LangGraph's example of
+plan-and-execute, and by the rule of Flow's scheduler, all with the same scripted plan, tasks and change.
 
-The rules are written here, after their descriptions, on the same scripted plan, tasks and change; no other program is run.
+LangGraph is run in an environment of its own, where it is installed. Flow's program can't be installed, so its rule is written
+here after its description.
 """
 
 from __future__ import annotations
@@ -8,12 +10,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from statistics import median
 from typing import Any
 
+from benchmarks.peer_process import INSTALL, PeerProcess, langgraph_installed
 from benchmarks.revising import Scripted, plans
 from merrow_optimizer.revising.answers import Change
 from merrow_runtime import RunOptions, start
@@ -111,35 +115,51 @@ async def flow(workflow: Workflow, *, same: bool) -> int:
     return calls
 
 
-async def plan_and_execute(workflow: Workflow, *, same: bool) -> int:
-    """The rule of plan-and-execute agents: one task after the other, and a look at the plan after each; what is finished stays,
-    so that the changed task comes once more as a step of its own.
+def plan_and_execute(peer: PeerProcess, workflow: Workflow) -> tuple[int, float]:
+    """LangGraph's example: one task after the other, and a look at the plan after each; what is finished stays, so that the
+    changed task comes once more as a step of its own. Its calls, and its seconds.
     """
-    del same
-    calls = 0
-    for _ in range(len(parents_of(workflow)) + 1):
-        await asyncio.sleep(TASK)
-        await asyncio.sleep(THOUGHT)
-        calls += 2
-    return calls
+    told = peer.ask(
+        {
+            "tasks": [
+                workflow.graph.node(each).id
+                for each in workflow.graph.order
+                if workflow.graph.node(each).kind == "operator"
+            ],
+            "changed": EDITED,
+            "look_after": look_after(workflow),
+            "task_s": TASK,
+            "thought_s": THOUGHT,
+        }
+    )
+    return int(told["calls"]), told["wall"]
 
 
-def measured(name: str, workflow: Workflow, *, same: bool, rounds: int) -> list[dict[str, Any]]:
+def timed(contender: Callable[..., Coroutine[Any, Any, int]], workflow: Workflow, *, same: bool) -> tuple[int, float]:
+    """The calls and the seconds of a contender that runs in this process."""
+    began = time.perf_counter()
+    calls = asyncio.run(contender(workflow, same=same))
+    return calls, time.perf_counter() - began
+
+
+def measured(
+    name: str, workflow: Workflow, *, same: bool, rounds: int, peer: PeerProcess | None
+) -> list[dict[str, Any]]:
     """The calls and the seconds of each contender, also as multiples of those of Merrow where it waits for the look."""
     rows: list[dict[str, Any]] = []
-    contenders = {
-        "merrow, wait": merrow,
-        "merrow, overlap": partial(merrow, strategy="overlap"),
-        "flow": flow,
-        "plan and execute": plan_and_execute,
+    contenders: dict[str, Callable[[], tuple[int, float]]] = {
+        "merrow, wait": lambda: timed(merrow, workflow, same=same),
+        "merrow, overlap": lambda: timed(partial(merrow, strategy="overlap"), workflow, same=same),
+        "flow's rule": lambda: timed(flow, workflow, same=same),
     }
+    if peer is not None:
+        contenders[f"langgraph {peer.version}, plan and execute"] = lambda: plan_and_execute(peer, workflow)
     for who, contender in contenders.items():
         times: list[float] = []
         calls = 0
         for _ in range(rounds):
-            began = time.perf_counter()
-            calls = asyncio.run(contender(workflow, same=same))
-            times.append(time.perf_counter() - began)
+            calls, seconds = contender()
+            times.append(seconds)
         rows.append({"plan": name, "result": "same" if same else "other", "who": who, "calls": calls})
         rows[-1]["seconds"] = round(median(times), 2)
     for row in rows:
@@ -154,10 +174,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
     known = plans()
+    peer = PeerProcess("plan_and_execute_peer.py") if langgraph_installed() else None
+    if peer is None:
+        print(f"LangGraph is not installed and left out; this installs it: {INSTALL}", file=sys.stderr)
     for name in PLANS:
         for same in (True, False):
-            for row in measured(name, known[name], same=same, rounds=rounds):
+            for row in measured(name, known[name], same=same, rounds=rounds, peer=peer):
                 print(json.dumps(row), flush=True)
+    if peer is not None:
+        peer.close()
 
 
 if __name__ == "__main__":

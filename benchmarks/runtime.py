@@ -16,8 +16,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
+from benchmarks.peer_process import INSTALL
 from benchmarks.runtime_calls import SECONDS, Rate, measure_calls
-from benchmarks.runtime_schedulers import INSTALL, LangGraph, Merrow, Scheduler, Time, schedulers
+from benchmarks.runtime_schedulers import LangGraph, Merrow, Scheduler, Time, schedulers
 from benchmarks.runtime_shapes import SHAPES, Shape
 from benchmarks.runtime_start import measure_start
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import itertools
-import json
-import platform
-import subprocess
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import merrow_runtime
+from benchmarks.peer_process import PeerProcess, langgraph_installed
 from benchmarks.runtime_floors import Before, Work, run_by_levels, run_eagerly
 from benchmarks.runtime_shapes import Shape
 from merrow_runtime.models.endpoint import OnText
@@ -23,9 +21,6 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
 from merrow_runtime.workflow import Workflow, check_workflow
 
-PEERS = Path(__file__).parent / "peers"
-INSTALL = "python -m venv benchmarks/peers/.venv && benchmarks/peers/.venv/bin/pip install -r benchmarks/peers/requirements.txt"
-_PYTHON = PEERS / ".venv" / ("Scripts/python.exe" if platform.system() == "Windows" else "bin/python")
 _USAGE = Usage(20, 10, 1, 0.0)
 
 
@@ -145,40 +140,25 @@ class Merrow:
 
 
 class LangGraph:
-    """LangGraph in a process and an environment of its own, with or without its SQLite checkpointer."""
+    """LangGraph, with or without its SQLite checkpointer."""
 
     def __init__(self, checkpointer: bool) -> None:
         self.name = "langgraph, sqlite" if checkpointer else "langgraph"
         self._checkpointer = checkpointer
-        self._process = subprocess.Popen(
-            [str(_PYTHON), str(PEERS / "langgraph_peer.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.version: str = self._read()["version"]
+        self._process = PeerProcess("langgraph_peer.py")
+        self.version = self._process.version
 
     def run(self, shape: Shape, seconds: float) -> Time:
         asked = {"before": shape.before, "seconds": seconds, "checkpointer": self._checkpointer}
-        stdin = self._process.stdin
-        if stdin is None:
-            raise SystemExit("The process with LangGraph has no pipe.")
-        stdin.write(json.dumps(asked) + "\n")
-        stdin.flush()
-        return Time(**self._read())
-
-    def _read(self) -> dict[str, Any]:
-        line = "" if self._process.stdout is None else self._process.stdout.readline()
-        if not line:
-            raise SystemExit("The process with LangGraph ended.")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        return Time(**self._process.ask(asked))
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
+        self._process.close()
 
 
 def schedulers(folder: Path) -> list[Scheduler]:
     """All of them; those of LangGraph only where it is installed."""
     found: list[Scheduler] = [Floor("asyncio", run_eagerly), Floor("by levels", run_by_levels), Merrow(folder)]
-    if _PYTHON.exists():
+    if langgraph_installed():
         found += [LangGraph(checkpointer=False), LangGraph(checkpointer=True)]
     return found

@@ -53,6 +53,18 @@ def test_a_good_game_is_right_and_its_criteria_are_shown(server: OpenAIServer) -
     assert len(server.requests) == 1
 
 
+def test_the_set_is_named_and_a_dry_run_says_what_repeats_are_worth(server: OpenAIServer) -> None:
+    done = merrow("evaluate", "flow.mmd", "--dataset", "flow-tasks", "--repeat", "5", "--dry-run")
+    assert done.code == 0, done.err
+    assert done.out.startswith("7 items of flow-tasks (part all), each 5 times: 7 calls")
+    assert "Note: At temperature 0 nothing is asked again" in done.err
+    write("flow.mmd", FLOW.replace("op: Custom,", "op: Custom, temperature: 1,"))
+    varied = merrow("evaluate", "flow.mmd", "--dataset", "flow-tasks", "--repeat", "5", "--dry-run")
+    assert varied.out.startswith("7 items of flow-tasks (part all), each 5 times: 35 calls")
+    assert "At temperature 0" not in varied.err
+    assert server.requests == []
+
+
 def test_what_can_not_be_judged_is_said_with_its_remedy(server: OpenAIServer) -> None:
     del server
     lacking = {"PATH": "/nowhere", "MERROW_BROWSER": "/nowhere/browser"}

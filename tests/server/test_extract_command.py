@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,7 +116,8 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
 def test_what_a_budget_does_not_cover_is_refused_before_the_first_call(server: OpenAIServer) -> None:
     refused = extract("--budget-tokens", "100")
     assert refused.code == 2
-    assert "does not cover stage 1, a question about each of 12 cases" in refused.err
+    assert "The budget of 100 tokens does not cover stage 1, a question about each of 12 cases, which" in refused.err
+    assert re.search(r"uses at least \d\d,\d{3} \(--budget-tokens\)", refused.err), refused.err
     unpriced = extract("--budget-usd", "1")
     assert unpriced.code == 2
     assert server.requests == []

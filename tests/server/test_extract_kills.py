@@ -83,10 +83,11 @@ def test_killed_anywhere_it_comes_to_the_same(
         answering.most = chance.randrange(1, len(calls))
         is_at_rest = number % 2 == 0
         command = [sys.executable, "-m", "merrow_server", *ASKED, "-o", f"out{number}/operators.yaml"]
-        _killed(command, answering, is_at_rest=is_at_rest)
+        said = _killed(command, answering, is_at_rest=is_at_rest)
         answering.most = None
-        begun = merrow("runs", "--kind", "extraction", "--format", "json").json[0]
-        resumed = merrow("resume", begun["extraction"])
+        begun = merrow("runs", "--kind", "extraction", "--format", "json").json
+        assert len(begun) == 1, f"kill {number}: {said}"
+        resumed = merrow("resume", begun[0]["extraction"])
         assert resumed.code == 0, resumed.err
         assert written(f"out{number}") == wanted
         assert set(answering.answered) == set(calls)
@@ -94,9 +95,12 @@ def test_killed_anywhere_it_comes_to_the_same(
         assert len(again) <= (0 if is_at_rest else 2 * AT_ONCE), again
 
 
-def _killed(command: list[str], answering: Answering, *, is_at_rest: bool) -> None:
-    """Start it, and kill it once so many requests are answered and, if it shall be ``is_at_rest``, it waits for others."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+def _killed(command: list[str], answering: Answering, *, is_at_rest: bool) -> str:
+    """Start it, and kill it once so many requests are answered and, if it shall be ``is_at_rest``, it waits for others; what it
+    said until then.
+    """
+    said = Path("said.txt")
+    with said.open("w", encoding="utf-8") as into, subprocess.Popen(command, stdout=into, stderr=into) as process:
         while process.poll() is None and len(answering.answered) < (answering.most or 0):
             time.sleep(0.002)
         idle = 0
@@ -104,6 +108,7 @@ def _killed(command: list[str], answering: Answering, *, is_at_rest: bool) -> No
             idle = idle + 1 if _is_idle(process.pid) else 0
             time.sleep(0.03)
         process.kill()
+    return said.read_text("utf-8")
 
 
 def _is_idle(process: int) -> bool:

@@ -94,14 +94,14 @@ class ExtractionPlan:
 def check(plan: ExtractionPlan) -> None:
     """Raise `UsageFailure` where the budget does not cover stage 1."""
     limits, first = plan.base.limits, plan.forecast[0]
-    for limit, bounds, unit, option in (
-        (limits.usd, first.cost_usd, "US dollars", "--budget-usd"),
-        (limits.tokens, first.tokens, "tokens", "--budget-tokens"),
+    for limit, bounds, form, unit, option in (
+        (limits.usd, first.cost_usd, ".4g", "US dollars", "--budget-usd"),
+        (limits.tokens, first.tokens, ",.0f", "tokens", "--budget-tokens"),
     ):
         if limit is not None and limit < bounds.least:
             raise UsageFailure(
-                f"The budget of {limit:g} {unit} does not cover stage 1, a question about each of {len(plan.split.all):,}"
-                f" cases, which uses about {bounds.least:,.4g} at least ({option})."
+                f"The budget of {limit:{form}} {unit} does not cover stage 1, a question about each of"
+                f" {len(plan.split.all):,} cases, which uses at least {bounds.least:{form}} ({option})."
             )
 
 

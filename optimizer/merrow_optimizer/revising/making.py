@@ -139,6 +139,8 @@ class _Making:
         )
         if count > self.most:
             raise CannotReviseError(f"The workflow would have {count} nodes; {self.most} are allowed.")
+        if not count:
+            raise CannotReviseError("No node would be left that does anything: keep one, or add one.")
         for name in self.locked:
             own = [link for link in before if link.target == name]
             if name in self.gone or [link for link in self.links if link.target == name] != own:

@@ -65,6 +65,10 @@ class Account:
             account = self.nodes[visit] = NodeAccount(self, visit)
         return account
 
+    def used_by(self, node: str) -> Usage:
+        """What all visits of a node have used."""
+        return sum((account.used for visit, account in self.nodes.items() if visit.node == node), NOTHING)
+
     def gather(self, call: Visit) -> None:
         """Note at a node that called a file who answered the nodes in there."""
         account, path = self.of(call), str(call)

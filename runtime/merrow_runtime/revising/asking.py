@@ -14,6 +14,7 @@ from merrow_runtime.program.loading import load
 from merrow_runtime.revising.difference import Difference, difference
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.database import Store, damaged_run
+from merrow_runtime.store.revisions import has_finished
 from merrow_runtime.workflow import Workflow, restore
 
 
@@ -36,10 +37,7 @@ def ask_for(store: Store, run: str, source: str | Path | Workflow | Callable[[],
     """
     record = store.run(run)
     if record.status == "finished":
-        raise UsageFailure(
-            f"Run {record.id} has finished, so nothing of it is left to change; run the other workflow with what still holds:"
-            f" merrow run FILE --run {record.id}"
-        )
+        raise UsageFailure(has_finished(record.id))
     under_way = store.is_worked_on(record.id)
     made = RevisionRecord(0, "asked", "person", at=time.time())
     try:

@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from merrow_analysis.collector import collection_paused
@@ -24,9 +24,11 @@ from merrow_runtime.running.retelling import retell
 from merrow_runtime.running.revisions import called_before
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.running.set_outputs import inherited
-from merrow_runtime.store.contract import NodeRecord, RunRecord
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.store.names import check_name, new_id
+from merrow_runtime.store.recordings.recording import REVISER
+from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow, restore
 
@@ -176,7 +178,11 @@ def resume(
         left_open = next((one for one in by_model if one.state in ("open", "waiting", "agreed", "declined")), None)
         last = revisions[-1].at if revisions else 0.0
         counted = frozenset(node.visit.name for node in own_nodes if node.ended <= last)
-        revised = Revised(0 if applied is None else applied.number, moved, renamed, len(by_model), left_open, counted)
+        # What is known of the one that is left open is counted when it is found again.
+        settled = {one.number for one in by_model} - ({left_open.number} if left_open is not None else set())
+        used = _used_by_reviser(resources.store.calls(record.id) if settled else (), settled)
+        number = 0 if applied is None else applied.number
+        revised = Revised(number, moved, renamed, len(by_model), left_open, counted, used)
         elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
@@ -188,6 +194,12 @@ def resume(
         meter = resources.meter(record.workflow)
         record, journal = resources.store.take(record.id)
         return job.begin(record, journal, meter, elapsed)
+
+
+def _used_by_reviser(calls: Iterable[CallRecord], revisions: Collection[int]) -> Usage:
+    """What a reviser's calls for some revisions have used."""
+    paid = (one for one in calls if one.key.node == REVISER and one.key.redo in revisions and one.origin == "endpoint")
+    return sum((one.usage for one in paid), NOTHING)
 
 
 _KEPT = (

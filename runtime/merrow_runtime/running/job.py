@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_analysis.definitions.settings import Budget as Limits
+from merrow_analysis.definitions.settings import Refine
 from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.calls.account import Account
@@ -31,7 +32,7 @@ from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.masking import mask_notice, mask_of
 from merrow_runtime.running.node_recorder import NodeRecorder, NodeRecords
 from merrow_runtime.running.resources import Resources
-from merrow_runtime.running.revisions import Revisions
+from merrow_runtime.running.revisions import Revisions, model_of_reviser
 from merrow_runtime.running.run import Execution, Run, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
@@ -41,6 +42,7 @@ from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunJournal
 from merrow_runtime.store.recordings.recording import Recorder, Replay
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.telling import Telling
+from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
 from merrow_runtime.visit import segment
 from merrow_runtime.workflow import Workflow
@@ -72,6 +74,8 @@ class Revised:
     """What it had not answered."""
     counted: frozenset[str] = frozenset()
     """The visits that had ended when the last one was made, by name."""
+    used: Usage = NOTHING
+    """What the reviser has used for what is not left open."""
 
 
 NOT_REVISED = Revised()
@@ -136,6 +140,7 @@ class Job:
         self.limits = limits_of(workflow, options)
         self.loop_budgets = _all_loop_budgets(workflow)
         self._check_prices(self.by_place, self.loop_budgets)
+        self._check_price_of_reviser()
         if isinstance(options.record, Path):
             resources.recorder = Recorder(options.record, {"workflow": workflow.name, "seed": options.seed})
         elif options.record is not None:
@@ -167,6 +172,22 @@ class Job:
         for model in (model for step in asked for model in sorted(step.models)):
             if price_at(endpoint, model) is None:
                 raise UsageFailure(str(unpriced_failure(model, endpoint.origin)))
+
+    def _refine(self) -> Refine | None:
+        """When and how a model revises the run; None where none does."""
+        return refining(self.workflow.analysis.settings.refine, self.options.refine) if self.reviser else None
+
+    def _check_price_of_reviser(self) -> None:
+        refine, endpoint = self._refine(), self.chosen.endpoint
+        if refine is None or refine.usd is None or not self.asks:
+            return
+        model = model_of_reviser(self.workflow, self.options, refine)
+        models = (
+            {model} if model else {one for step in self.by_place[self.workflow.place].values() for one in step.models}
+        )
+        for each in sorted(models):
+            if price_at(endpoint, each) is None:
+                raise UsageFailure(str(unpriced_failure(each, endpoint.origin)))
 
     @property
     def endpoint(self) -> str:
@@ -236,7 +257,7 @@ class Job:
         seconds = None if budget is None else budget.remaining_seconds
         execution = Execution(run, scheduler, recorder, effects, telling, self.resources, seconds, self.revised.last)
         if only is None:
-            refine = refining(self.workflow.analysis.settings.refine, self.options.refine) if self.reviser else None
+            refine = self._refine()
             revisions = Revisions(
                 self,
                 scheduler,
@@ -249,6 +270,7 @@ class Job:
                 self.revised.left_open,
                 self.inputs,
                 cache(self._most),
+                self.revised.used,
                 set(self.revised.counted),
             )
             scheduler.overseer = execution.revisions = revisions

@@ -6,19 +6,22 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from merrow_analysis.definitions.settings import Refine
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import InvalidFailure, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.frontier import Chose, Failed, Frontier, Gave, Outcome, Revision
+from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, definitions_of
+from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.revising.difference import Difference, difference
 from merrow_runtime.revising.redo import Redo
-from merrow_runtime.revising.reviser import CannotReviseError, Changes, Reviser
+from merrow_runtime.revising.reviser import Asker, CannotReviseError, Changes, Reviser
 from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.run import Execution, with_members
@@ -26,11 +29,14 @@ from merrow_runtime.running.run_failures import ends_run
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.recordings.recording import REVISER
+from merrow_runtime.store.revisions import LATE
 from merrow_runtime.store.rows import text_of
+from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow, restore
 
+T = TypeVar("T")
 MOST_TIMES = 4
 """How many times the calls that a run may make at most, its nodes may be carried out with revisions of a model."""
 
@@ -51,6 +57,28 @@ class _Waiting:
     """A person's, where this process has it already."""
 
 
+@dataclass(frozen=True, slots=True)
+class _WithinBudget:
+    """Asks a reviser's model as long as it has not used up what it may: `merrow_runtime.revising.reviser.Asker`."""
+
+    asker: Asker
+    used_up: Callable[[], str]
+
+    async def ask(
+        self,
+        step: str,
+        messages: Sequence[Message],
+        read: Callable[[str], T],
+        *,
+        schema: AnswerSchema | None = None,
+        temperature: float | None = None,
+    ) -> T:
+        said = self.used_up()
+        if said:
+            raise CannotReviseError(f"The model that revises has used up its {said}.")
+        return await self.asker.ask(step, messages, read, schema=schema, temperature=temperature)
+
+
 class Program(Protocol):
     """What a run needs of a workflow beside the workflow; a `merrow_runtime.running.job.Job`."""
 
@@ -66,7 +94,8 @@ class Revisions:
     They are tried one after the other, those of people first. Nothing of a new graph is used before the journal has it.
     ``reviser`` thinks about the graph as ``refine`` says, both None where nobody does. ``opened`` counts how often it was
     asked, in earlier processes, too, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was
-    asked when the last one ended. ``most`` is how many nodes the run may carry out in all.
+    asked when the last one ended. ``most`` is how many nodes the run may carry out in all, and ``used_before`` what the
+    reviser used in earlier processes, for what is not open any more.
     """
 
     job: Program
@@ -80,6 +109,7 @@ class Revisions:
     left_open: RevisionRecord | None = None
     inputs: Mapping[str, Value] = field(default_factory=dict)
     most: Callable[[], float | None] = _unknown
+    used_before: Usage = NOTHING
     counted: set[str] = field(default_factory=set)
     _asked: list[_Waiting] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
@@ -193,7 +223,7 @@ class Revisions:
                 _give_up(one, failure if isinstance(failure, StoreFailure) else late)
                 continue
             try:
-                refused = await self._refuse(one.record, "The run had finished before its workflow could change.")
+                refused = await self._refuse(one.record, LATE)
             except StoreFailure as problem:
                 _give_up(one, problem)
             else:
@@ -206,11 +236,7 @@ class Revisions:
         """Have the reviser look, as far as it may."""
         refine = self.refine
         assert refine is not None and self.reviser is not None  # noqa: S101, PT018 (whoever calls this has looked)
-        used = self.execution.effects.account.of(Visit(REVISER)).used
-        spent = (refine.tokens is not None and used.tokens >= refine.tokens) or (
-            refine.usd is not None and (used.cost_usd is None or used.cost_usd >= refine.usd)
-        )
-        if self.opened >= refine.max or spent:
+        if self.opened >= refine.max or self._used_up(refine):
             return
         most = self.most()
         if most is not None and self._executed >= MOST_TIMES * most:
@@ -225,6 +251,15 @@ class Revisions:
             return
         self._new = []
         self._think(record)
+
+    def _used_up(self, refine: Refine) -> str:
+        """What the reviser has used up of its own budget, in words; empty where something is left."""
+        used = self.execution.effects.account.used_by(REVISER) + self.used_before
+        if refine.tokens is not None and used.tokens >= refine.tokens:
+            return f"{refine.tokens:,} tokens (`tokens` of refine)"
+        if refine.usd is not None and (used.cost_usd is None or used.cost_usd >= refine.usd):
+            return f"{refine.usd:g} US dollars (`usd` of refine)"
+        return ""
 
     def _view(self, trigger: str) -> dict[str, Any]:
         engine = self.engine
@@ -250,9 +285,8 @@ class Revisions:
         assert refine is not None and reviser is not None  # noqa: S101, PT018 (see `_open`)
         problem, changes = "", None
         try:
-            changes = await reviser.revise(
-                json.loads(record.view), engine.workflow, refine, asker_of(engine, refine, record)
-            )
+            asker = _WithinBudget(asker_of(engine, refine, record), partial(self._used_up, refine))
+            changes = await reviser.revise(json.loads(record.view), engine.workflow, refine, asker)
         except CannotReviseError as cannot:
             problem = str(cannot)
         except RunFailure as failure:
@@ -437,7 +471,7 @@ def _give_up(waiting: _Waiting, failure: RunFailure) -> None:
 def asker_of(engine: Engine, refine: Refine, record: RevisionRecord) -> NodeTools:
     """What a reviser asks its model through: the calls are those of a visit of its own."""
     step = next(iter(engine.steps.values()))
-    model = refine.model or engine.effects.options.model or engine.workflow.analysis.settings.model
+    model = model_of_reviser(engine.workflow, engine.effects.options, refine)
     definition = replace(
         step.definition,
         id=REVISER,
@@ -449,6 +483,11 @@ def asker_of(engine: Engine, refine: Refine, record: RevisionRecord) -> NodeTool
     own = replace(step, definition=definition, timeout=None, retries=None, samples=None, agent=None, aims=None)
     visit = Visit(REVISER, "", record.number)
     return NodeTools(engine.effects, own, engine.effects.account.of(visit), 0, REVISER)
+
+
+def model_of_reviser(workflow: Workflow, options: RunOptions, refine: Refine) -> str | None:
+    """The model that revises, where anything names one; else it is that of the workflow's first node."""
+    return refine.model or options.model or workflow.analysis.settings.model
 
 
 def called_before(known: Mapping[str, str], renamed: Mapping[str, str], workflow: Workflow) -> dict[str, str]:

@@ -134,6 +134,11 @@ class Guest:
         self._tasks.append(asyncio.create_task(self._read_raw_output()))
         return self
 
+    @property
+    def pid(self) -> int:
+        """The id of the process that was started; where that is a program of the sandbox's, the guest is a child of it."""
+        return self._process.pid
+
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()

@@ -117,11 +117,11 @@ class Program:
                 if not self._ended and code in {
                     sign for one in (signal.SIGXCPU, signal.SIGKILL) for sign in (-one, 128 + one)
                 }:
-                    raise self._too_long()
+                    raise ProgramEndedError(f"it needed more than {self._limits.cpu_s} s of processor time")
                 return code
             if time.monotonic() > deadline:
                 self.end()
-                raise self._too_long()
+                raise ProgramEndedError(f"it did not end within {self._limits.wall_s:g} s")
             self._measure()
 
     def piped(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -192,9 +192,6 @@ class Program:
         if total > self._limits.folder_mb * 1024 * 1024:
             self.end()
             raise ProgramEndedError("it wrote too much")
-
-    def _too_long(self) -> ProgramEndedError:
-        return ProgramEndedError(f"it did not end within {self._limits.wall_s:g} s")
 
     def _kill(self) -> None:
         process = self._process

@@ -22,7 +22,8 @@ class Limits:
     """What generated code may use.
 
     Attributes:
-        wall_s: seconds from start to end, of one evaluation or of all tests of a solution together.
+        wall_s: seconds from start to end, of one evaluation or of all tests of a solution together. On Linux, those
+            in which they had to wait for a processor don't count.
         cpu_s: seconds of processor time, of each process.
         memory_mb: address space of each process in MiB; numpy and sympy need 512.
         output_kb: text printed and value returned (as JSON), together, in KiB of UTF-8.

@@ -12,6 +12,7 @@ from merrow_runtime.sandbox.backends import Backend, choose_soon
 from merrow_runtime.sandbox.process import Guest, GuestEndedError
 from merrow_runtime.sandbox.results import PROTOCOL, BackendStatus, Limits, SandboxJob, SandboxResult, TestResult
 from merrow_runtime.sandbox.testing import test_solution
+from merrow_runtime.sandbox.time_limit import time_limit
 
 
 class Sandbox:
@@ -67,7 +68,7 @@ class Sandbox:
             guest = Guest(backend, self.limits, _work(job))
             async with guest:
                 try:
-                    async with asyncio.timeout(job.timeout_s or self.limits.wall_s):
+                    async with time_limit(job.timeout_s or self.limits.wall_s, lambda: (guest.pid,)):
                         await guest.begin()
                         answer = await guest.receive_value()
                     return _result(guest, answer)

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack
 from merrow_runtime.sandbox.backends import Backend
 from merrow_runtime.sandbox.process import Guest, GuestEndedError, parsed_report
 from merrow_runtime.sandbox.results import Limits, TestFailure, TestOutcome, TestResult
+from merrow_runtime.sandbox.time_limit import time_limit
 
 _NOT_RUN = "not run: the time limit was reached before"
 #: Characters of an error or traceback.
@@ -42,6 +43,10 @@ class _Trial:
     async def run(self, stack: AsyncExitStack, number: int, test: str) -> tuple[TestOutcome, TestFailure | None]:
         """One test; its failure, if it failed."""
         return await self._judged(*await self._guests(stack), number, test)
+
+    def processes(self) -> tuple[int, ...]:
+        """The ids of the processes that are in use now."""
+        return tuple(guest.pid for guest in (self._solution, self._judge) if guest is not None)
 
     async def _guests(self, stack: AsyncExitStack) -> tuple[Guest, Guest]:
         """The tests' process and the solution's, loaded: those that are there, or new ones, started side by side."""
@@ -153,7 +158,7 @@ async def test_solution(
     done = 0
     async with AsyncExitStack() as stack:
         try:
-            async with asyncio.timeout(limits.wall_s):
+            async with time_limit(limits.wall_s, trial.processes):
                 for number, test in enumerate(tests, 1):
                     outcome, failure = await trial.run(stack, number, test)
                     done = number

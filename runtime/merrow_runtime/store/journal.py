@@ -176,12 +176,15 @@ class SqliteJournal:
         sources: Sequence[Source] = (),
         failure: RunFailed | None = None,
     ) -> None:
-        """Keep how the run ended, after ``seconds`` of work by this process, and why it failed; with that it is released.
+        """Keep how the run ended, after ``seconds`` of work by this process, and why it failed; with that it is released, and
+        what somebody has asked for in the last moment is refused if it has finished.
 
         Raises `StoreFailure`.
         """
         self._check()
         self._writer.write_later(self._release)
+        if status == "finished":
+            self._writer.write_later(revisions.too_late(self._number))
         await self._writer.write(
             (
                 "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ?, seconds = coalesce(seconds, 0) + ?,"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from merrow_runtime.errors import StoreFailure
+from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.store import rows
 from merrow_runtime.store.contract import RevisionRecord, RevisionState
 from merrow_runtime.store.writer import Statement, explained
@@ -18,6 +18,16 @@ _WRITE = (
     f"INSERT INTO revisions (run, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, number) DO UPDATE SET"  # noqa: S608
     " state = excluded.state, reason = excluded.reason, at = excluded.at, adopted = excluded.adopted, text = excluded.text"
 )
+
+LATE = "The run had finished before its workflow could change."
+
+
+def has_finished(run: str) -> str:
+    """That a run has finished, and what to do instead of revising it: a sentence."""
+    return (
+        f"Run {run} has finished, so nothing of it is left to change; run the other workflow with what still holds:"
+        f" merrow run FILE --run {run}"
+    )
 
 
 def write(run: int, revision: RevisionRecord) -> Statement:
@@ -60,14 +70,27 @@ def _record(row: Any) -> RevisionRecord:
 
 
 def add(database: sqlite3.Connection, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
-    """Put a new revision into the journal, inside a transaction: ``made`` gives it for the next number of the run."""
-    row = database.execute("SELECT number FROM runs WHERE id = ?", (run,)).fetchone()
+    """Put a new revision into the journal, inside a transaction: ``made`` gives it for the next number of the run. Raises
+    `UsageFailure` where the run has finished by now.
+    """
+    row = database.execute("SELECT number, status FROM runs WHERE id = ?", (run,)).fetchone()
     if row is None:
         raise StoreFailure(f"Run {run} was deleted from the journal.")
-    last: int = database.execute("SELECT coalesce(max(number), 0) FROM revisions WHERE run = ?", row).fetchone()[0]
+    number, status = row
+    if status == "finished":
+        raise UsageFailure(has_finished(run))
+    sql = "SELECT coalesce(max(number), 0) FROM revisions WHERE run = ?"
+    last: int = database.execute(sql, (number,)).fetchone()[0]
     revision = made(last + 1)
-    database.execute(*write(row[0], revision))
+    database.execute(*write(number, revision))
     return revision
+
+
+def too_late(run: int) -> Statement:
+    """What refuses the revisions that nobody has looked at, for the commit with which a run finishes."""
+    told = rows.text_of({"refused": [LATE]})
+    sql = "UPDATE revisions SET state = 'refused', reason = ?, adopted = ?, at = ? WHERE run = ? AND state = 'asked'"
+    return sql, (LATE, told, time.time(), run)
 
 
 def decide(database: sqlite3.Connection, run: str, number: int, state: RevisionState) -> bool:

@@ -61,14 +61,15 @@ def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str
     else:
         yield "No operator answers a case as well as the steps whose place it takes."
     for name, said in report["coverage"].items():
-        where = "the cases that it was drawn from" if name == "extraction" else "the probe"
+        extracted = name == "extraction"
         if said["share"] is None:
-            yield f"No case of {where} has steps to rewrite."
+            yield f"No case {'that operators were drawn from' if extracted else 'of the probe'} has steps to rewrite."
             continue
         low, high = said["interval"]
+        cases = _many(said["cases"], "case" if extracted else "probe case")
         yield (
-            f"The set covers {said['covered']:,} of {said['cases']:,} of {where}: {said['share']:.3f} (95 % interval {low:.3f} to"
-            f" {high:.3f})."
+            f"The set covers {said['covered']:,} of the {cases}{' that it was drawn from' if extracted else ''}:"
+            f" {said['share']:.3f} (95 % interval {low:.3f} to {high:.3f})."
         )
     choice = report["choice"]
     if choice is not None and not choice["is_exact"]:
@@ -85,7 +86,7 @@ def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str
     yield _compression(report["compression"])
     for stage, said in report["answers"].items():
         yield (
-            f"Stage {stage}: {_many(said['questions'], 'question')}, {said['valid_first']:,} answers valid at first,"
+            f"Stage {stage}: {_many(said['questions'], 'question')}, {_many(said['valid_first'], 'answer')} valid at first,"
             f" {said['valid_after_repair']:,} when sent back, {said['never_valid']:,} never."
         )
     if report["leaks_refused"]:

@@ -125,9 +125,11 @@ async def _settled(store: Store, run: str, number: int) -> RevisionRecord:
     """
     end = time.monotonic() + _PATIENCE
     while True:
+        # In this order: a process that ends may settle it with its last commit.
+        worked_on = store.is_worked_on(run)
         record = next((one for one in store.revisions(run) if one.number == number), None)
         if record is None:
             raise UsageFailure(f"Run {run} has no revision {number}.")
-        if record.state not in _OPEN or not store.is_worked_on(run) or time.monotonic() > end:
+        if record.state not in _OPEN or not worked_on or time.monotonic() > end:
             return record
         await asyncio.sleep(_LOOK)

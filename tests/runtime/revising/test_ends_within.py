@@ -20,11 +20,14 @@ from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime import RunOptions, resume, start
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.revising.asking import ask_for
+from merrow_runtime.running.revisions import Revisions
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.writer import Writer
 from merrow_runtime.usage import Usage
+from merrow_runtime.workflow import Workflow
 
 EDIT = changes({"do": "edit", "id": "C", "objective": "do it well"})
 
@@ -205,3 +208,41 @@ def test_a_workflow_that_comes_as_the_run_ends_is_told_so(node: str, tmp_path: P
         said = asyncio.run(work(store))
         assert [one.state for one in store.revisions("r")] in ([], ["applied"], ["refused"])
     assert said.startswith("applied") or "had finished before" in said or "is over" in said
+
+
+def test_a_workflow_asked_for_in_the_very_last_moment_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it comes just before the commit with which the run finishes, or just after."""
+    path, person = tmp_path / "runs.sqlite", workflow(*(line.replace("do C", "do it well") for line in CHAIN))
+    close = Revisions.close
+
+    async def closed(self: Revisions, failure: BaseException | None, *, done: bool) -> None:
+        await close(self, failure, done=done)
+        with closing(Store.open(path)) as other:
+            assert ask_for(other, "r", person).is_under_way
+
+    monkeypatch.setattr(Revisions, "close", closed)
+
+    def finished() -> Workflow:
+        async def whole() -> RunResult:
+            with closing(Store.open(path)) as store:
+                return await resume("r", endpoint=World().endpoint, store=store).result()
+
+        assert asyncio.run(whole()).status == "finished"
+        return person
+
+    async def stopped() -> None:
+        with closing(Store.open(path)) as store:
+            run = start(workflow(*CHAIN), {"problem": "x"}, endpoint=World().endpoint, store=store, run_id="r")
+            run.cancel()
+            await run.result()
+
+    with monkeypatch.context() as before:
+        before.setattr(Revisions, "close", close)
+        asyncio.run(stopped())
+    with closing(Store.open(path)) as store:
+        with pytest.raises(UsageFailure, match="has finished, so nothing of it is left to change"):
+            ask_for(store, "r", finished)
+        told = [(one.state, one.reason) for one in store.revisions("r")]
+    assert told == [("refused", "The run had finished before its workflow could change.")]

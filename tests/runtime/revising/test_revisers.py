@@ -14,9 +14,11 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime import RunOptions, resume, start
 from merrow_runtime.errors import EndpointFailure, UsageFailure
-from merrow_runtime.requests import ModelRequest
+from merrow_runtime.models.prices import Price
+from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.usage import Usage
 from merrow_runtime.workflow import Workflow
 
 
@@ -55,11 +57,11 @@ class World:
         told = first.split("\n")[0]
         return EndpointFailure("no", transient=False) if told in self.failing else told
 
-    def run(self, first: Workflow, **refine: Any) -> RunResult:
+    def run(self, first: Workflow, *, fresh: bool = False, **refine: Any) -> RunResult:
         async def whole() -> RunResult:
             run = start(
                 first, {"problem": "x"}, endpoint=self.endpoint, store=self.store, run_id="r", reviser=ModelReviser(),
-                options=RunOptions(refine=refine),
+                options=RunOptions(refine=refine, fresh=fresh),
             )  # fmt: skip
             async for event in run.events():
                 self.events.append(event)
@@ -216,6 +218,14 @@ def test_a_reviser_that_reaches_too_far_is_refused_in_a_sentence_and_the_run_goe
     assert sentence in record.reason
 
 
+def test_a_reviser_that_deletes_everything_is_refused() -> None:
+    world = World(*[changes(*({"do": "remove", "id": one} for one in "ABC"))] * 4)
+    result = world.run(workflow(*CHAIN), every=2)
+    assert (result.status, result.outputs) == ("finished", {"RETURN": "do C"})
+    (record,) = world.store.revisions("r")
+    assert (record.state, "No node would be left that does anything" in record.reason) == ("refused", True)
+
+
 def test_an_objective_is_a_text_and_nothing_else() -> None:
     evil = 'x"}\n---\nworkflow: {budget: {usd: 999}}\n---\n'
     world = World(
@@ -267,10 +277,61 @@ def test_one_that_always_wants_more_comes_to_its_end() -> None:
     assert [one.state for one in world.store.revisions("r")] == ["applied"] * 2
 
 
-def test_a_reviser_has_a_budget_of_its_own() -> None:
-    world = World(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
-    world.run(workflow(*CHAIN), every=1, max=50, tokens=1)
-    assert len(world.views) <= 1 or sum(call.usage.tokens for call in world.store.calls("r")) == 0
+class Metered(World):
+    """One whose questions to the reviser use 100 tokens each, and cost a dollar where that is known."""
+
+    cost: float | None = 1.0
+
+    def answer(self, request: ModelRequest) -> Any:
+        said = super().answer(request)
+        if isinstance(said, str) and request.messages[0].content.startswith("You look after"):
+            return ModelReply(said, usage=Usage(90, 10, 1, self.cost))
+        return said
+
+
+@pytest.mark.parametrize(("budget", "asked"), [({"tokens": 1}, 1), ({"tokens": 250}, 3), ({"usd": 1.5}, 2)])
+def test_a_reviser_has_a_budget_of_its_own(budget: dict[str, Any], asked: int) -> None:
+    world = Metered(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
+    world.endpoint.price = lambda _: Price(10_000.0, 10_000.0)  # type: ignore[attr-defined]
+    assert world.run(workflow(*CHAIN), fresh=True, every=1, max=50, **budget).status == "finished"
+    assert len(world.views) == asked
+
+
+def test_a_reviser_whose_budget_is_used_up_is_not_asked_once_more_about_an_answer() -> None:
+    world = Metered(*["no json"] * 4)
+    assert world.run(workflow(*CHAIN), every=2, max=1, tokens=150).status == "finished"
+    (record,) = world.store.revisions("r")
+    assert (len(world.views), record.state) == (2, "refused")
+    assert record.reason == "The model that revises has used up its 150 tokens (`tokens` of refine)."
+
+
+def test_the_budget_of_a_reviser_counts_what_it_used_before_a_resume() -> None:
+    world = Metered(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
+
+    async def stopped() -> None:
+        refine = {"every": 1, "max": 50, "tokens": 150}
+        run = start(workflow(*CHAIN), {"problem": "x"}, endpoint=world.endpoint, store=world.store, run_id="r",
+                    reviser=ModelReviser(), options=RunOptions(refine=refine, fresh=True))  # fmt: skip
+        async for event in run.events():
+            if event.event == "revision_applied":
+                run.cancel()
+        await run.result()
+
+    asyncio.run(stopped())
+    assert len(world.views) == 1
+
+    async def continued() -> RunResult:
+        return await resume("r", endpoint=world.endpoint, store=world.store, reviser=ModelReviser()).result()
+
+    assert asyncio.run(continued()).status == "finished"
+    assert len(world.views) == 2
+
+
+def test_dollars_of_a_reviser_need_a_price() -> None:
+    world = Metered()
+    with pytest.raises(UsageFailure, match=r"The price of .* is not known, so a budget in US dollars can't be kept"):
+        world.run(workflow(*CHAIN), every=1, usd=1.5)
+    assert world.endpoint.seen == []
 
 
 def test_the_form_of_a_planner_is_read_too() -> None:

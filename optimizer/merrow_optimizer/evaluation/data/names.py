@@ -20,3 +20,8 @@ def is_shipped(named: str) -> bool:
 def data_file(named: str) -> Path:
     """The file of data that are named by its path, or by the name of a set that comes with Merrow."""
     return _FOLDER / f"{named}.jsonl" if is_shipped(named) else Path(named)
+
+
+def data_name(file: Path) -> str:
+    """A file of data for people: the name of a set that comes with Merrow, else its path."""
+    return file.stem if file.parent == _FOLDER else str(file)

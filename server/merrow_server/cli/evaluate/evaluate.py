@@ -161,10 +161,12 @@ async def _table(user: Store, files: tuple[str, ...], given: dict[str, Any]) -> 
 
 
 async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
+    from merrow_optimizer.evaluation.data.names import data_name
     from merrow_optimizer.evaluation.plan import forecast
     from merrow_runtime.program.loading import load
+    from merrow_server.cli.sessions.evaluation import notice
     from merrow_server.cli.texts.evaluations import forecast_text
-    from merrow_server.evaluations.preparing import forecast_json, prepare
+    from merrow_server.evaluations.preparing import forecast_json, prepare, remarks
 
     prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
     try:
@@ -172,7 +174,9 @@ async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
             emit(json.dumps(forecast_json(user, prepared), indent=2))
         else:
             data = prepared.data
-            echo(forecast_text(forecast(prepared.plan, user.evaluations.known), str(data.file), data.part))
+            echo(forecast_text(forecast(prepared.plan, user.evaluations.known), data_name(data.file), data.part))
+            for sentence in remarks(user, prepared):
+                notice(sentence)
             echo("No call was made. A question whose answer can't be used is asked up to twice more.")
     finally:
         await prepared.close()

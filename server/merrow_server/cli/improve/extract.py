@@ -144,6 +144,7 @@ def _wanted(cases: str, given: dict[str, Any]) -> ExtractionAsked:
 
 
 async def _dry_run(user: Store, wanted: ExtractionAsked, *, as_json: bool) -> None:
+    from merrow_optimizer.evaluation.data.names import data_name
     from merrow_server.extractions.preparing import prepare_extraction
     from merrow_server.extractions.report import plan_object
     from merrow_server.extractions.words import plan_lines
@@ -153,7 +154,7 @@ async def _dry_run(user: Store, wanted: ExtractionAsked, *, as_json: bool) -> No
         if as_json:
             emit(json.dumps(plan_object(prepared), indent=2))
             return
-        for line in plan_lines(prepared.plan, str(prepared.data.file), prepared.data.part):
+        for line in plan_lines(prepared.plan, data_name(prepared.data.file), prepared.data.part):
             echo(line)
         for note in prepared.notes:
             echo(f"Note: {note}")

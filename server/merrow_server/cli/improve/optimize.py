@@ -206,6 +206,7 @@ def _constants(pairs: Sequence[str]) -> dict[str, float]:
 
 
 async def _dry_run(user: Store, workflow: Workflow, wanted: SearchAsked, *, as_json: bool) -> None:
+    from merrow_optimizer.evaluation.data.names import data_name
     from merrow_server.optimizations.preparing import plan_object, prepare_search
     from merrow_server.optimizations.words import plan_lines
 
@@ -214,7 +215,7 @@ async def _dry_run(user: Store, workflow: Workflow, wanted: SearchAsked, *, as_j
         if as_json:
             emit(json.dumps(plan_object(prepared), indent=2))
             return
-        for line in plan_lines(prepared.plan, str(prepared.data.file), prepared.data.part):
+        for line in plan_lines(prepared.plan, data_name(prepared.data.file), prepared.data.part):
             echo(line)
         for note in prepared.notes:
             echo(f"Note: {note}")

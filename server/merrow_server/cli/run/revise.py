@@ -97,10 +97,12 @@ def _awaited(store: Store, asked: Asked) -> RevisionRecord:
     """How a revision ended that another process was asked for; as it stands where that takes too long."""
     end = time.monotonic() + _PATIENCE
     while True:
+        # In this order: a process that ends may settle it with its last commit.
+        worked_on = store.is_worked_on(asked.run)
         record = next((one for one in store.revisions(asked.run) if one.number == asked.record.number), None)
         if record is None:
             raise InputError(f"Run {asked.run} was deleted from the journal.")
-        if record.state not in ("asked", "open") or not store.is_worked_on(asked.run) or time.monotonic() > end:
+        if record.state not in ("asked", "open") or not worked_on or time.monotonic() > end:
             return record
         time.sleep(_LOOK)
 
@@ -132,6 +134,6 @@ def _show(run: str, record: RevisionRecord, *, as_json: bool, worked_on: bool, s
         if not applied:
             echo(f"The process that works on the run has not looked at it yet; see: merrow show {run}")
     elif status == "finished":
-        echo(f"The run has finished; see: merrow show {run}")
+        echo(f"The run has finished since then; see: merrow show {run}")
     else:
         echo(f"No process works on the run. To continue it with this workflow: merrow resume {run}")

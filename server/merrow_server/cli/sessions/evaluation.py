@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from merrow_optimizer.evaluation.data.names import data_name
 from merrow_optimizer.evaluation.gates import Gates
 from merrow_optimizer.evaluation.plan import forecast
 from merrow_optimizer.evaluation.sessions import begin, work
@@ -27,7 +28,7 @@ from merrow_server.rendering.terminal import console, echo, emit, style
 def begun(user: Store, prepared: Prepared) -> EvaluationRecord:
     """Put a new evaluation into the journal, after telling what it may cost and what is remarkable about it."""
     plan, data = prepared.plan, prepared.data
-    echo(forecast_text(forecast(plan, user.evaluations.known), str(data.file), data.part), err=True)
+    echo(forecast_text(forecast(plan, user.evaluations.known), data_name(data.file), data.part), err=True)
     for sentence in remarks(user, prepared):
         notice(sentence)
     return begin(user, plan, data.hash, data.part, prepared.again)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from merrow_optimizer.evaluation.data.names import data_name
 from merrow_optimizer.evaluation.plan import forecast
 from merrow_optimizer.evaluation.statistics.paired import holm, p_text
 from merrow_optimizer.evaluation.variants import memory_of, with_memory
@@ -82,7 +83,7 @@ async def dry_run(user: Store, table: Sequence[Cell], asked: Asked, *, as_json: 
                 shown.append({**_named(cell), **forecast_json(user, prepared)})
             else:
                 data = prepared.data
-                said = forecast_text(forecast(prepared.plan, user.evaluations.known), str(data.file), data.part)
+                said = forecast_text(forecast(prepared.plan, user.evaluations.known), data_name(data.file), data.part)
                 echo(f"{visible(cell.name)}: {said}")
         finally:
             await prepared.close()

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from merrow_optimizer.evaluation.data.names import data_name
 from merrow_optimizer.extraction.extractor import Told
 from merrow_optimizer.extraction.report import files, library
 from merrow_optimizer.extraction.sessions import begin, work
@@ -33,7 +34,7 @@ from merrow_server.times import ago
 async def carry_out(user: Store, wanted: ExtractionAsked, *, as_json: bool) -> int:
     """Begin an extraction, after telling what it may cost, and work on it to its end; the exit code."""
     prepared = await prepare_extraction(wanted, user)
-    for line in plan_lines(prepared.plan, str(prepared.data.file), prepared.data.part):
+    for line in plan_lines(prepared.plan, data_name(prepared.data.file), prepared.data.part):
         echo(line, err=True)
     for sentence in prepared.notes:
         notice(visible(sentence))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from merrow_optimizer.evaluation.data.names import data_name
 from merrow_optimizer.optimization.plan import SearchPlan
 from merrow_optimizer.optimization.record import load
 from merrow_optimizer.optimization.sessions import begin, work
@@ -34,7 +35,7 @@ Event = Mapping[str, Any]
 async def carry_out(user: Store, workflow: Workflow, wanted: SearchAsked, out: str | None, *, as_json: bool) -> int:
     """Begin a search, after telling what it may cost, and work on it to its end; the exit code."""
     prepared = await prepare_search(workflow, wanted, user)
-    for line in plan_lines(prepared.plan, str(prepared.data.file), prepared.data.part):
+    for line in plan_lines(prepared.plan, data_name(prepared.data.file), prepared.data.part):
         echo(line, err=True)
     for sentence in prepared.notes:
         notice(sentence)

@@ -172,12 +172,10 @@ def test_nothing_is_read_or_written_outside_and_no_program_started(tmp_path: Pat
 
 
 def test_endless_typesetting_is_ended() -> None:
-    limits = ProgramLimits(wall_s=10, cpu_s=2)
+    limits = ProgramLimits(wall_s=300, cpu_s=2)
     text = deck(head=HEAD + "\\loop\\iftrue\\repeat")
-    started = time.monotonic()
     found = asyncio.run(Slides(limits).judge({"slides.tex": NamedFile("slides.tex", text)}, SETTINGS))
-    assert (found[0].met, "did not end within" in found[0].evidence) == (False, True)
-    assert time.monotonic() - started < 300
+    assert (found[0].met, "more than 2 s of processor time" in found[0].evidence) == (False, True)
 
 
 def test_without_pdflatex_its_criteria_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,9 +204,9 @@ def test_schedule_and_venue_with_a_map_are_wanted(name: str) -> None:
     assert evidence in found["sections"]
 
 
-def limited(page: str, seconds: float) -> list[str]:
+def limited(page: str, seconds: float, cpu: int = 20) -> list[str]:
     async def judge() -> list[str]:
-        site = Website(ProgramLimits(wall_s=seconds, cpu_s=20))
+        site = Website(ProgramLimits(wall_s=seconds, cpu_s=cpu))
         try:
             files = {"index.html": NamedFile("index.html", page), "style.css": NamedFile("style.css", STYLE)}
             return [str(verdict) for verdict in await site.judge(files, SETTINGS)]
@@ -229,6 +229,11 @@ def limited(page: str, seconds: float) -> list[str]:
 def test_a_page_that_never_ends_misses_all(script: str) -> None:
     said = limited(with_script(script), 8)
     assert all("missed. The page can't be looked at" in each for each in said), said
+
+
+def test_a_page_that_never_ends_reaches_the_limit_on_processor_time() -> None:
+    said = limited(with_script("while (true) {}"), 600, cpu=5)
+    assert all("missed. The page can't be looked at: it needed too much processor time" in each for each in said), said
 
 
 def test_a_page_that_says_very_much_is_ended() -> None:

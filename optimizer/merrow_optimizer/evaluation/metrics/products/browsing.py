@@ -69,7 +69,7 @@ class _Session:
     def visit(self, page: str, script: str) -> Visit:
         target = self._ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Debugger"):
+        for domain in ("Inspector", "Page", "Runtime", "Debugger"):
             self._ask(f"{domain}.enable")
         # An error that the page's own handlers say is nothing is an error all the same.
         self._ask("Debugger.setPauseOnExceptions", state="uncaught")
@@ -123,6 +123,8 @@ class _Session:
         match message.get("method"):
             case "Fetch.requestPaused":
                 self._answer(said)
+            case "Inspector.targetCrashed":
+                raise ProgramEndedError("it needed too much processor time or memory")
             case "Page.loadEventFired":
                 self._loaded = True
             case "Page.javascriptDialogOpening":

@@ -17,7 +17,8 @@ from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
 from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits
 
-_LIMITS = ProgramLimits(wall_s=60.0, cpu_s=40)
+_LIMITS = ProgramLimits(wall_s=180.0, cpu_s=40)
+"""A page that works without end reaches the limit on processor time first, unless the machine is very busy."""
 _LINKS_S = 5.0
 _LONGEST = 500_000
 _NO_BROWSER = (
