@@ -17,6 +17,7 @@ from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.unattended import unattended
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.options import RunOptions
 from merrow_runtime.running.api import finish, resume, start
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.contract import NodeRecord
@@ -58,6 +59,7 @@ class Answering:
         self._outputs = [node.id for node in plan.workflow.graph.outputs]
         options = unattended(plan.workflow, plan.options)
         self._options = replace(options, concurrency=plan.chosen.concurrency)
+        self._by_repeat: dict[int, RunOptions] = {}
 
     async def answer(self, item: Item, repeat: int, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
         """The score of an item: as it is known, of an answer that is known, or of a run. And whether no other can be had now.
@@ -100,7 +102,9 @@ class Answering:
             self._own.delete(name)
             status = None
         if status is None:
-            options = replace(self._options, repeat=repeat)
+            options = self._by_repeat.get(repeat)
+            if options is None:
+                options = self._by_repeat[repeat] = replace(self._options, repeat=repeat)
             if options.mask is not None:
                 options = replace(options, mask_key=item.id)
             begun = start(

@@ -77,8 +77,9 @@ class Evaluator:
         tasks, seconds = iter(self.left()), self.plan.limits.seconds
         loop = asyncio.get_running_loop()
         late = None if seconds is None else loop.call_later(seconds, self._time_is_over, seconds)
-        # A few more than calls may be made at the same time: while one is kept and scored, another can be asked.
-        count = self.plan.concurrency + self.plan.concurrency // 4
+        # While one item is asked, kept and scored, another waits at the gate, ready to be asked: answers that come at the same
+        # moment are worked on one after the other, and the endpoint would be idle meanwhile. One at a time stays one at a time.
+        count = 2 * self.plan.concurrency - 1
         workers = [asyncio.ensure_future(self._work(tasks, told)) for _ in range(count)]
         stop = asyncio.ensure_future(self._stop.wait())
         pending: set[asyncio.Future[Any]] = {stop, *workers}

@@ -47,6 +47,8 @@ Report = Callable[[str], object]
 _NUMBER = "(SELECT number FROM runs WHERE id = ?)"
 _PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
 _BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
+_BEGIN_AS = f"INSERT INTO runs (number, {rows.RUN_COLUMNS}) VALUES (?, {_PLACES})"  # noqa: S608
+_LAST_RUN = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0)"
 _SOURCES = rows.RUN_COLUMNS.split(", ").index("sources")
 _ALL_OF_RUN = rows.RUN_COLUMNS.replace("outputs", OUTPUTS)
 _RUNS = (
@@ -94,6 +96,8 @@ class Store:
         self._ballast = ballast
         self._writer = Writer(database, ballast)
         self._opening: lease.Holder | None = None
+        self._is_alone = False
+        self._last_run: int | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
         self.evaluations = Evaluations(self._writer)
         self.optimizations = Optimizations(self._writer)
@@ -132,7 +136,7 @@ class Store:
             except StoreFailure:
                 store.close()
                 raise
-            store._opening = opening
+            store._opening, store._is_alone = opening, alone
         return store
 
     @property
@@ -145,14 +149,13 @@ class Store:
 
     def begin(self, run: RunRecord) -> SqliteJournal:
         """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` where its id is taken."""
-        holder = lease.Holder.here()
         workflow = rows.workflow_text(run)
+        if self._is_alone:
+            return self._begin_alone(run, workflow)
+        holder = lease.Holder.here()
 
         def work(database: sqlite3.Connection) -> int:
-            if database.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone() is not None:
-                raise UsageFailure(
-                    f"There is a run {run.id} already; choose another name, or continue it: merrow resume {run.id}"
-                )
+            _refuse_taken(database, run.id)
             number = database.execute(_BEGIN, rows.run_values(run)).lastrowid
             assert number is not None  # noqa: S101 (a row was put in)
             for sql, values in () if workflow is None else sharing(number, WORKFLOW, workflow):
@@ -163,15 +166,35 @@ class Store:
         number: int = self._writer.now(work)
         return SqliteJournal(self._writer, run.id, number, holder, self.cache.writer, is_new=True)
 
+    def _begin_alone(self, run: RunRecord, workflow: str | None) -> SqliteJournal:
+        """The same in a journal that this process alone works on: no run in it needs a lease, and the numbers of runs are known
+        here, so that a run is put in with the next commit, whatever else that is for.
+        """
+        try:
+            _refuse_taken(self._database, run.id)
+            if self._last_run is None:
+                self._last_run = self._database.execute(_LAST_RUN).fetchone()[0]
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
+        self._last_run += 1
+        number = self._last_run
+        self._writer.write_first((_BEGIN_AS, (number, *rows.run_values(run))))
+        for statement in () if workflow is None else sharing(number, WORKFLOW, workflow):
+            self._writer.write_later(statement)
+        return SqliteJournal(self._writer, run.id, number, None, self.cache.writer, is_new=True)
+
     def take(self, run: str) -> tuple[RunRecord, SqliteJournal]:
         """Take a run that began earlier, to continue it. Raises `StoreFailure` where a living process has it,
         `UsageFailure` where there is none of this id.
         """
         record = self.run(run)
-        holder = lease.Holder.here()
+        holder = None if self._is_alone else lease.Holder.here()
 
         def work(database: sqlite3.Connection) -> int:
-            lease.take(database, record.id, holder)
+            if holder is not None:
+                lease.take(database, record.id, holder)
+            else:
+                database.execute("DELETE FROM holders WHERE run = ?", (record.id,))
             database.execute(
                 "UPDATE runs SET status = 'running', ended = NULL, error = NULL, failure = NULL WHERE id = ?",
                 (record.id,),
@@ -416,7 +439,7 @@ class Store:
         identity = self.identity(run)
 
         def work(database: sqlite3.Connection) -> None:
-            if lease.is_held(database, identity):
+            if not self._is_alone and lease.is_held(database, identity):
                 raise StoreFailure(f"Run {identity} is still going on; stop it first with: merrow cancel {identity}")
             database.execute("DELETE FROM runs WHERE id = ?", (identity,))
 
@@ -488,6 +511,11 @@ class Store:
             return self._database.execute(sql, values).fetchall()
         except sqlite3.Error as problem:
             raise explained(problem) from problem
+
+
+def _refuse_taken(database: sqlite3.Connection, run: str) -> None:
+    if database.execute("SELECT 1 FROM runs WHERE id = ?", (run,)).fetchone() is not None:
+        raise UsageFailure(f"There is a run {run} already; choose another name, or continue it: merrow resume {run}")
 
 
 def damaged_run(run: str) -> str:

@@ -40,13 +40,21 @@ _LOST = (
 
 
 class SqliteJournal:
-    """`merrow_runtime.store.contract.RunJournal` in SQLite. It holds the run's lease until it is closed."""
+    """`merrow_runtime.store.contract.RunJournal` in SQLite. It holds the run's lease, where it has one, until it is closed."""
 
     def __init__(
-        self, writer: Writer, run: str, number: int, holder: Holder, answers: Writer, *, is_new: bool = False
+        self,
+        writer: Writer,
+        run: str,
+        number: int,
+        holder: Holder | None,
+        answers: Writer,
+        *,
+        is_new: bool = False,
     ) -> None:
-        """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another. Of a
-        run that ``is_new`` there is nothing to be read.
+        """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another.
+        ``holder`` has the run's lease; None where this process alone has the journal, so that no run in it needs one. Of a run
+        that ``is_new`` there is nothing to be read.
         """
         self.run = run
         self._number = number
@@ -57,10 +65,9 @@ class SqliteJournal:
         self._lost_lease = False
         self._beating: asyncio.TimerHandle | None = None
         self._yielded = time.monotonic()
-        self._release: Statement = (
-            "UPDATE holders SET holder = NULL WHERE run = ? AND holder = ?",
-            (run, holder.token),
-        )
+        self._release: Statement | None = None
+        if holder is not None:
+            self._release = "UPDATE holders SET holder = NULL WHERE run = ? AND holder = ?", (run, holder.token)
         self._released = False
         self._known, self._spent = ({}, NOTHING) if is_new else _known(writer.database, number)
         self._before = 0 if is_new else _last_nodes(writer.database, number)
@@ -79,8 +86,7 @@ class SqliteJournal:
 
         None also where its record is damaged. Raises `StoreFailure`.
         """
-        if self._beating is None:
-            self._keep_beating()
+        self._show_life()
         numbers = self._known.get((*_parts(key), request_hash), {})
         number = max(numbers.values(), default=None) if endpoint is None else numbers.get(endpoint)
         if number is None:
@@ -99,8 +105,7 @@ class SqliteJournal:
 
     async def record_definitions(self, definitions: str, frame: str = "") -> None:
         """Keep the nodes' definitions, with the next commit; and show from here on that the run is alive."""
-        if self._beating is None:
-            self._keep_beating()
+        self._show_life()
         for statement in sharing(self._number, f"{DEFINITIONS} {frame}".strip(), definitions):
             self._writer.write_later(statement)
 
@@ -109,8 +114,7 @@ class SqliteJournal:
 
         Raises `StoreFailure`.
         """
-        if self._beating is None:
-            self._keep_beating()
+        self._show_life()
         self._check()
         elsewhere: asyncio.Future[None] | None = None
         if answer is not None:
@@ -159,7 +163,11 @@ class SqliteJournal:
         await self._writer.write(revisions.write(self._number, revision))
 
     def asked_revisions(self) -> list[RevisionRecord]:
-        """The revisions that a person has asked for, agreed to or declined, and nobody has looked at. Raises `StoreFailure`."""
+        """The revisions that a person has asked for, agreed to or declined in another process, and nobody has looked at. Raises
+        `StoreFailure`.
+        """
+        if self._holder is None:
+            return []
         return revisions.read(self._writer.database, self._number, ("asked", "agreed", "declined"))
 
     def pages(self) -> Pages:
@@ -182,7 +190,8 @@ class SqliteJournal:
         Raises `StoreFailure`.
         """
         self._check()
-        self._writer.write_later(self._release)
+        if self._release is not None:
+            self._writer.write_later(self._release)
         if status == "finished":
             self._writer.write_later(revisions.too_late(self._number))
         await self._writer.write(
@@ -229,6 +238,9 @@ class SqliteJournal:
             self._beating.cancel()
         if self._released:
             return
+        if self._release is None:
+            self._writer.flush()
+            return
         with contextlib.suppress(StoreFailure):
             await self._writer.write(self._release)
 
@@ -239,8 +251,13 @@ class SqliteJournal:
     def _taken_over(self) -> StoreFailure:
         return StoreFailure(f"Run {self.run} was taken over by another process, since this one gave no sign of life.")
 
+    def _show_life(self) -> None:
+        """Show from here on that the run is alive."""
+        if self._beating is None and self._holder is not None:
+            self._keep_beating()
+
     def _keep_beating(self) -> None:
-        # A timer, not a task: an evaluation has thousands of runs that end before the first beat.
+        # A timer, not a task: most runs end before the first beat.
         self._beating = asyncio.get_running_loop().call_later(BEAT / 4, self._beat)
 
     def _beat(self) -> None:
@@ -250,6 +267,7 @@ class SqliteJournal:
 
     def _sign(self, database: sqlite3.Connection) -> None:
         row = database.execute("SELECT holder, cancel, beat FROM holders WHERE run = ?", (self.run,)).fetchone()
+        assert self._holder is not None  # noqa: S101 (only who has a lease shows life)
         if row is None or row[0] != self._holder.token:
             self._lost_lease = True
             return

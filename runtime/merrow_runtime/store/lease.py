@@ -56,9 +56,11 @@ def take(database: sqlite3.Connection, run: str, holder: Holder) -> None:
 
 
 def is_held(database: sqlite3.Connection, run: str) -> bool:
-    """Whether a living process works on a run."""
+    """Whether a living process works on a run: one that has its lease, or has the whole journal for its own."""
     row = database.execute("SELECT holder, host, pid, born, beat FROM holders WHERE run = ?", (run,)).fetchone()
-    return row is not None and row[0] is not None and _alive(*row[1:])
+    if row is None:
+        return opened_by(database) is not None
+    return row[0] is not None and _alive(*row[1:])
 
 
 def note_opening(database: sqlite3.Connection, holder: Holder, *, alone: bool = False) -> None:

@@ -77,6 +77,11 @@ class Writer:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LAZY, self._flush_in_turn)
 
+    def write_first(self, statement: Statement) -> None:
+        """The same before all else that waits, for a row that rows of other tables refer to."""
+        self.write_later(statement)
+        self._waiting.insert(0, self._waiting.pop())
+
     def flush(self, patience: float = PATIENCE) -> None:
         """Commit what waits, waiting up to ``patience`` seconds. Never raises: what waits for a write gets the failure."""
         if self._timer is not None:
