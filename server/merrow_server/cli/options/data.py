@@ -16,7 +16,7 @@ DATA_OPTIONS = (
     click.option(
         "--dataset",
         metavar="F",
-        shell_complete=words.files,
+        shell_complete=words.datasets,
         help="The data: JSON Lines, a JSON array or CSV; or `arithmetic` or `flow-tasks`, which come with Merrow.",
     ),
     click.option("--reader", metavar="NAME", help="The form of the data; without it, as its name says."),
