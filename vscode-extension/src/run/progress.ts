@@ -1,7 +1,7 @@
 /** What the events of one run amount to. Pure. */
 import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
-import { attemptText, figures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
+import { attemptText, drawnFigures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
 import type { Difference, Revision, RunEvent, RunStatus, Usage, Values } from './protocol';
 
 interface NodeProgress {
@@ -248,7 +248,7 @@ export class Progress {
       }
       case 'node_finished':
         this.add(event);
-        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', attemptText(event), figures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
+        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', attemptText(event), drawnFigures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
       case 'node_reused':
         return { state: 'reused', detail: attemptText(event), case: event.case };
       case 'node_skipped':

@@ -93,11 +93,13 @@ export class Stage {
   }
 
   /** Move the picture as little as shows all of an element, given as it is on the screen; nothing where it is shown. */
-  reveal(element: Element): void {
+  reveal(...elements: readonly Element[]): void {
     const port = this.viewport.getBoundingClientRect();
-    const box = element.getBoundingClientRect();
-    if (box.width === 0 && box.height === 0) return;
-    this.shift(intoSight(box.left, box.right, port.left, port.right), intoSight(box.top, box.bottom, port.top, port.bottom));
+    const boxes = elements.map((element) => element.getBoundingClientRect()).filter(({ width, height }) => width > 0 || height > 0);
+    if (boxes.length === 0) return;
+    const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
+    const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
+    this.shift(intoSight(left, right, port.left, port.right), intoSight(top, bottom, port.top, port.bottom));
   }
 
   private set(view: View): void {

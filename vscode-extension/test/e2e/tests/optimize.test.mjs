@@ -62,6 +62,8 @@ describe(
       }, 'the search is not stopped');
       model.release();
       await w.answerNotification('was stopped; what is finished is kept', 'Go On');
+      // The report of what was stopped gives way to another page.
+      await w.notification('has ended: +0.');
       const report = await w.frame('h1:has-text("Search for a better sums.mmd")');
       await report.locator('p', { hasText: 'Held out: best' }).waitFor();
       assert.equal(await report.locator('img').count(), 0);
