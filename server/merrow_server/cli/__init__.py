@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOT_WELL
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _interrupted()
     except Exception as problem:
         if debug:
             raise
@@ -224,10 +224,17 @@ def _run(arguments: list[str]) -> int:
     except click.ClickException as problem:
         return _complain(_sentence(problem.format_message()))
     except click.Abort:
-        return INTERRUPTED
+        return _interrupted()
     except RunFailure as problem:
         return _complain(str(problem))
     return OK
+
+
+def _interrupted() -> int:
+    """What Ctrl-C ends with: the shell's next line begins at the left."""
+    if sys.stderr.isatty():
+        echo("", err=True)
+    return INTERRUPTED
 
 
 def _misuse(problem: click.UsageError) -> str:

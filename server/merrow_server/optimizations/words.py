@@ -152,7 +152,7 @@ def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:
     before = "" if start.told is None else f", the start {start.told:.3f}"
     yield (
         f"{style('Best', bold=True)}: round {crown.number}, estimated {crown.told or 0:.3f} on"
-        f" {_many(len(crown.scores), 'answer')}{before}; what chose it flatters it by some .04."
+        f" {_many(len(crown.scores), 'answer')}{before}; expect about .04 less on other items: it was chosen for this score."
     )
     for one in line[1:]:
         told = "" if one.told is None else f" ({one.told:.3f})"
@@ -190,7 +190,7 @@ def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
         said += f", {p_text(result.p)} ({result.test}): better."
     else:
         said += f", {p_text(result.p)} ({result.test}): no difference is shown."
-        said += f" So many items show one of {result.showable:.3f} with probability .8."
+        said += f" This many items would show a difference of {result.showable:.3f} with probability .8."
     if result.left_out:
         said += f" {_many(result.left_out, 'item')} could not be scored for both."
     return said
@@ -228,7 +228,7 @@ def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
 
 
 def _cost(one: RecordedCandidate) -> str:
-    return f"{one.calls} calls" if one.cost is None else _dollars(one.cost)
+    return _many(one.calls, "call") if one.cost is None else _dollars(one.cost)
 
 
 def _dollars(cost: float) -> str:
