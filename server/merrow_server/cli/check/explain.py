@@ -25,7 +25,7 @@ from merrow_server.rendering.terminal import console, echo
 @click.argument("rule", metavar="CODE", shell_complete=words.rules)
 @click.pass_context
 def command(ctx: click.Context, rule: str) -> None:
-    """Show the page of a rule, named by its code or its name: what it does, why, an example wrong and right."""
+    """Show the page of a rule, given its code or name: what it reports, why, and an example before and after."""
     found = find_rule(rule) or find_rule(f"MW{rule}")
     if found is None:
         near = closest(rule, [word for each in all_rules() for word in (each.code, each.name)])
