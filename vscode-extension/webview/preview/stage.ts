@@ -92,11 +92,11 @@ export class Stage {
     this.set({ scale, x: this.viewport.clientWidth / 2 - x * scale, y: this.viewport.clientHeight / 2 - y * scale, mode: 'free' });
   }
 
-  /** Move the picture as little as shows all of an element, given as it is on the screen; nothing where it is shown. */
+  /** Move the picture as little as shows all of these elements, given as they are on the screen; nothing where they are shown. */
   reveal(...elements: readonly Element[]): void {
-    const port = this.viewport.getBoundingClientRect();
     const boxes = elements.map((element) => element.getBoundingClientRect()).filter(({ width, height }) => width > 0 || height > 0);
     if (boxes.length === 0) return;
+    const port = this.viewport.getBoundingClientRect();
     const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
     const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
     this.shift(intoSight(left, right, port.left, port.right), intoSight(top, bottom, port.top, port.bottom));

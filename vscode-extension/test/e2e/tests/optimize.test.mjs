@@ -61,7 +61,7 @@ describe(
         return !(await progress.isVisible());
       }, 'the search is not stopped');
       model.release();
-      await w.answerNotification('was stopped; what is finished is kept', 'Go On');
+      await w.answerNotification('was stopped; finished work is kept', 'Continue');
       // The report of what was stopped gives way to another page.
       await w.notification('has ended: +0.');
       const report = await w.frame('h1:has-text("Search for a better sums.mmd")');
