@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
         ("pipe.mmd", "not a regular file"),
         ("latin.mmd", "UTF-8"),
         ("large.mmd", "large"),
-        ("missing.mmd", "no such file"),
+        ("missing.mmd", "There is no file"),
         ("nul\\0.mmd", ""),
         ("notes.md", "Markdown"),
     ],

@@ -224,7 +224,7 @@ def test_settings_come_from_the_nearest_file_the_one_named_or_none(capsys: pytes
     assert severities("--config", "strict.toml") == [("bad.mmd", "error"), ("sub/bad.mmd", "error")]
     missing = in_process(capsys, "check", "--config", "gone.toml")
     assert missing.code == 2
-    assert missing.err.startswith("merrow: gone.toml can't be read: there is no such file")
+    assert missing.err.startswith("merrow: There is no file gone.toml.")
 
 
 def test_per_path_settings_speak_from_the_settings_folder(capsys: pytest.CaptureFixture[str]) -> None:

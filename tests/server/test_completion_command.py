@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from merrow_analysis.rules.registry import all_rules
 from merrow_server.cli import COMMANDS, GROUPS
 
 SHELLS = ("bash", "zsh", "fish")
-BASH = shutil.which("bash")
+ODD = 'my flow: the "best".mmd'
 
 
 @pytest.fixture(autouse=True)
@@ -29,16 +30,17 @@ def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def asked(line: str, shell: str = "bash") -> Outcome:
     """What the program answers a shell at the end of ``line``."""
-    before = len(line.split()) - (0 if line.endswith(" ") else 1)
-    environment = {"_MERROW_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": str(before)}
-    if shell == "fish":
-        environment["COMP_CWORD"] = "" if line.endswith(" ") else line.split()[-1]
+    environment = {"_MERROW_COMPLETE": f"{shell}_complete", "COMP_LINE": line}
+    if shell == "bash":
+        # Where a word begins for it.
+        environment["COMP_WORD"] = re.split(r"[\s=:]", line)[-1]
     return merrow(env=environment)
 
 
 def offered(line: str) -> list[str]:
     """The words that bash is offered."""
-    return [row.removeprefix("plain,") for row in asked(line).out.split("\n") if row.startswith("plain,")]
+    rows = asked(line).out.split("\n")
+    return [row.partition(",")[2] for row in rows if row.startswith(("plain,", "open,"))]
 
 
 def run_once(name: str = "flow.mmd") -> str:
@@ -64,7 +66,7 @@ def test_the_program_alone_shows_its_help() -> None:
 def test_each_shell_has_a_script_that_asks_the_program(shell: str) -> None:
     script = merrow("completion", shell)
     assert script.code == 0
-    assert f"_MERROW_COMPLETE={shell}_complete" in script.out
+    assert f"{shell}_complete" in script.out
     interpreter = shutil.which(shell)
     if interpreter is not None:
         done = subprocess.run([interpreter, "-n"], input=script.out, text=True, capture_output=True, check=False)
@@ -116,8 +118,9 @@ def test_files_are_left_to_the_shell(line: str) -> None:
 
 def test_zsh_and_fish_are_told_what_a_word_means() -> None:
     run = run_once()
-    assert asked("merrow show ", "zsh").out.splitlines() == ["plain", run, f"finished, {Path('flow.mmd').absolute()}"]
-    assert asked("merrow show ", "fish").out == f"plain,{run}\tfinished, {Path('flow.mmd').absolute()}\n"
+    about = f"finished, {Path('flow.mmd').absolute()}"
+    assert asked("merrow show ", "zsh").out.splitlines() == ["0", "plain", run, about]
+    assert asked("merrow show ", "fish").out == f"plain,{run}\t{about}\n"
     assert f"plain,run\t{COMMANDS['run']}" in asked("merrow ru", "fish").out
 
 
@@ -142,53 +145,99 @@ def test_completing_loads_nothing_that_takes_long(line: str) -> None:
         "print([name for name in sys.modules if name.startswith(("
         "'merrow_analysis.check', 'merrow_analysis.graph', 'merrow_runtime.running', 'rich', 'asyncio', 'openai'))])"
     )
-    words = {"_MERROW_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()))}
+    words = {"_MERROW_COMPLETE": "bash_complete", "COMP_LINE": line}
     done = subprocess.run(
         [sys.executable, "-c", script], env={**os.environ, **words}, capture_output=True, text=True, check=True
     )
     assert done.stdout.endswith("[]\n"), done.stdout[-300:]
 
 
-@pytest.mark.skipif(BASH is None or os.name != "posix", reason="needs bash on a terminal")
-def test_bash_completes_while_a_line_is_typed(tmp_path: Path) -> None:
-    import pty  # not on Windows
+def test_what_a_file_calls_a_node_is_no_command_for_the_shell() -> None:
+    """A word of the completion is inserted as it is: a name with signs of the shell must not become a command."""
+    write("odd.mmd", 'flowchart LR\n  A --> B`x`["Custom"] --> C$D\n')
+    names = offered("merrow run odd.mmd --from ")
+    assert "C\\$D" in names
+    assert not any(re.search(r"(?<!\\)[`$;&|<>()]", name) for name in names)
 
-    write("flow.mmd", GOOD)
+
+INTERACTIVE = {
+    "bash": (["--norc", "--noprofile", "-i"], 'eval "$(merrow completion bash)"'),
+    "zsh": (["-f", "-i"], 'autoload -U compinit; compinit -D -u; eval "$(merrow completion zsh)"'),
+    "fish": (["--no-config", "-i"], "merrow completion fish | source"),
+}
+TYPED = [
+    ("merrow dif", ["merrow", "diff"]),
+    ("merrow run fl", ["merrow", "run", "flow.mmd"]),
+    ("merrow run --inp", ["merrow", "run", "--input"]),
+    ("merrow run flow.mmd --input ", ["merrow", "run", "flow.mmd", "--input", "problem="]),
+    ("merrow run flow.mmd --input problem=@po", ["merrow", "run", "flow.mmd", "--input", "problem=@policy.txt"]),
+    ("merrow run flow.mmd --from=", ["merrow", "run", "flow.mmd", "--from=A"]),
+    ("merrow run flow.mmd --replay=po", ["merrow", "run", "flow.mmd", "--replay=policy.txt"]),
+    ("merrow run flow.mmd --set-output a", ["merrow", "run", "flow.mmd", "--set-output", "A."]),
+    ("merrow run my", ["merrow", "run", ODD]),
+    (r"merrow run my\ flow:\ the\ \"best\".mmd --from a", ["merrow", "run", ODD, "--from", "A"]),
+    (f"merrow run '{ODD}' --only ", ["merrow", "run", ODD, "--only", "A"]),
+    ("merrow run ~/home", ["merrow", "run", "HOME/home.mmd"]),
+    ("merrow run ~/home.mmd --only ", ["merrow", "run", "HOME/home.mmd", "--only", "A"]),
+    ("merrow show ", ["merrow", "show", "RUN"]),
+    ("merrow explain ensemble-n", ["merrow", "explain", "ensemble-needs-two-sources"]),
+    ("merrow evaluate flow.mmd --dataset ar", ["merrow", "evaluate", "flow.mmd", "--dataset", "arithmetic"]),
+    ("merrow check --format=sa", ["merrow", "check", "--format=sarif"]),
+]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_completes_while_a_line_is_typed(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the shell itself, on a terminal: each line is typed up to a Tab, and printed word by word."""
+    import fcntl  # none of these on Windows
+    import pty
+    import struct
+    import termios
+
+    interpreter = shutil.which(shell)
+    if interpreter is None:
+        pytest.skip(f"{shell} is not installed")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "home.mmd").write_text(GOOD)
+    for name in ("flow.mmd", ODD):
+        write(name, GOOD)
+    write("policy.txt", "x")
+    run = run_once()
     program = tmp_path / "bin" / "merrow"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m merrow_server "$@"\n')
     program.chmod(0o755)
-    assert BASH is not None
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    for name, value in {"HOME": str(home), "TERM": "ansi", "PS1": "$ ", "XDG_CONFIG_HOME": str(home)}.items():
+        monkeypatch.setenv(name, value)
+    options, script = INTERACTIVE[shell]
     here, there = pty.openpty()
-    environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PS1": "$ ", "TERM": "dumb"}
-    bash = subprocess.Popen(
-        [BASH, "--norc", "--noprofile", "-i"], stdin=there, stdout=there, stderr=there, env=environment, process_group=0
-    )
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 250, 0, 0))
+    on_terminal = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"
+    started = [sys.executable, "-c", on_terminal, interpreter, *options]
+    process = subprocess.Popen(started, stdin=there, stdout=there, stderr=there)
     os.close(there)
-
     shown = b""
 
-    def until(text: bytes) -> None:
+    def until(end: bytes) -> bytes:
         nonlocal shown
-        while text not in shown:
+        while end not in shown:
             shown += os.read(here, 4096)
-        shown = shown.partition(text)[2]
+        before, _, shown = shown.partition(end)
+        return before
 
     try:
-        os.write(here, b'eval "$(merrow completion bash)"; echo rea""dy\n')
+        os.write(here, f'{script}; echo rea""dy\n'.encode())
         until(b"ready")
-        os.write(here, b"echo merrow\x01\x0b")  # a line that is taken back
-        os.write(here, b"merrow run fl\t")
-        until(b"flow.mmd ")
-        os.write(here, b"--inp\t")
-        until(b"--input ")
-        os.write(here, b"\tx")
-        until(b"problem=x")
-        os.write(here, b" --fro\t")
-        until(b"--from ")
-        os.write(here, b"\t;")
-        until(b"A ;")
+        for line, words in TYPED:
+            os.write(here, f"{line}\t\x01printf '[%s]' \x05 END\n".encode())
+            printed = until(b"[END]").decode(errors="replace")
+            # What the line was drawn with is before it; a space may be behind the last word.
+            wanted = "".join(f"[{word}]" for word in words).replace("HOME", str(home)).replace("[RUN]", f"[{run}]")
+            assert printed.endswith(wanted), (line, printed[-300:])
     finally:
-        bash.kill()
-        bash.wait()
+        process.kill()
+        process.wait()
         os.close(here)

@@ -304,7 +304,7 @@ def test_many_items_that_turned_are_counted_and_few_show_nothing() -> None:
     assert said(21).count("q") == 20
     assert ", ..." in said(21)
     assert ", ..." not in said(20)
-    assert "So many items show a difference of 0." in said(20)
+    assert "This many items would show a difference of 0." in said(20)
     assert "So few items show no difference with probability .8, however large it is." in said(3)
 
 

@@ -95,8 +95,8 @@ def completed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         env={
             **os.environ,
             "_MERROW_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join(("merrow", *words)),
-            "COMP_CWORD": str(len(words)),
+            "COMP_LINE": " ".join(("merrow", *words)),
+            "COMP_WORD": words[-1],
         },
         capture_output=True,
         text=True,

@@ -169,7 +169,7 @@ def test_a_device_and_a_pipe_are_refused_without_opening() -> None:
 def test_a_broken_link_is_one_sentence() -> None:
     Path("x.mmd").symlink_to("gone")
     assert found(".") == ["x.mmd"]
-    with pytest.raises(InputError, match="there is no such file"):
+    with pytest.raises(InputError, match="a link to a file that is gone"):
         read(target("x.mmd"))
 
 

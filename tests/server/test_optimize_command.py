@@ -45,7 +45,7 @@ def test_what_it_may_cost_what_it_found_and_its_files(server: OpenAIServer, caps
     done = in_process(capsys, "optimize", "flow.mmd", *LIMITED)
     assert done.code == 0, done.err
     assert "affords about 8 candidates" in done.err
-    assert "The budget of 120 answers is used up, but for what the held-out items take." in done.out
+    assert "The budget of 120 answers is used up, except for what the held-out items need." in done.out
     assert Path("flow.mmd").read_text() == FLOW
     one = newest()
     assert (one["status"], one["answers"], one["candidates"]) == ("finished", 100, one["candidates"])
@@ -332,7 +332,7 @@ def test_a_budget_of_tokens_leaves_enough_for_the_held_out_items(server: OpenAIS
     done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-tokens", "6000", "--strategy", "climb")
     assert done.code == 0, done.err
     one = newest()
-    assert "tokens is used up, but for what the held-out items take" in one["over"]
+    assert "tokens is used up, except for what the held-out items need" in one["over"]
     spent = one["usage"]["prompt_tokens"] + one["usage"]["completion_tokens"]
     assert 3000 < spent <= 6300
     assert one["crown"] == 0 or one["held_out"] is not None
@@ -441,8 +441,8 @@ def completed(*words: str) -> list[str]:
         env={
             **os.environ,
             "_MERROW_COMPLETE": "bash_complete",
-            "COMP_WORDS": " ".join(("merrow", *words)),
-            "COMP_CWORD": str(len(words)),
+            "COMP_LINE": " ".join(("merrow", *words)),
+            "COMP_WORD": words[-1],
         },
         capture_output=True,
         text=True,

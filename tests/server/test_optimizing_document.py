@@ -35,6 +35,6 @@ def test_the_commands_run(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "20 items of sums.jsonl (part all) to search with, 10 set aside for the end." in done.stdout
-    assert "The budget of 120 answers is used up, but for what the held-out items take." in done.stdout
+    assert "The budget of 120 answers is used up, except for what the held-out items need." in done.stdout
     lines = [json.loads(line) for line in (tmp_path / "search.jsonl").read_text().splitlines()]
     assert {line["event"] for line in lines} >= {"search_started", "candidate", "draw", "search_finished"}

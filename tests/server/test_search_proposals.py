@@ -328,7 +328,7 @@ def test_money_for_proposals_is_that_of_the_search_and_the_held_out_items_are_re
     assert done.code == 0, done.err
     one = newest()
     assert one["proposer"] == "both"
-    assert "is used up, but for what the held-out items take" in one["over"]
+    assert "is used up, except for what the held-out items need" in one["over"]
     assert one["proposals"]["usage"]["cost_usd"] > 0.01
     assert one["usage"]["cost_usd"] <= 0.06
     assert one["held_out"] is not None or one["crown"] == 0

@@ -60,7 +60,7 @@ class Reserve:
 
     @property
     def _but(self) -> str:
-        return ", but for what the held-out items take" if self._plan.split.held_out else ""
+        return ", except for what the held-out items need" if self._plan.split.held_out else ""
 
     @property
     def time_is_over(self) -> str:

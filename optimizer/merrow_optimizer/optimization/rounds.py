@@ -101,7 +101,9 @@ def with_comment(search: str, one: CandidateRecord, mean: float | None, scores: 
     if mean is None:
         lines.append(f"{_MARK}: not scored yet")
     else:
-        told = "" if one.told is None else f", estimated {one.told:.3f} (what chose it flatters it)"
+        told = (
+            "" if one.told is None else f", estimated {one.told:.3f} (optimistic, since it was chosen for this score)"
+        )
         lines.append(f"{_MARK}: {mean:.3f} on {scores:,} answers{told}")
     text = without_comment(one.text)
     front = _FRONT_MATTER.match(text)

@@ -150,7 +150,8 @@ def read_path(path: Path, name: str, limit: int | None = None) -> Source:
             raise InputError(f"{name} is too large: at most {limit // 1_000_000} MB are read.")
         return decode(path.read_bytes(), name)
     except FileNotFoundError:
-        raise InputError(f"{name} can't be read: there is no such file, or it is a link to one that is gone.") from None
+        said = f"{name} is a link to a file that is gone." if path.is_symlink() else f"There is no file {name}."
+        raise InputError(said) from None
     except (OSError, ValueError) as problem:
         raise InputError(f"{name} can't be read: {reason_of(problem)}.") from None
 

@@ -34,41 +34,41 @@ GROUPS: dict[str, dict[str, str]] = {
         "runs": "List the runs in the journal.",
         "show": "Show one run, evaluation, search or extraction of the journal.",
         "resume": "Continue a run, an evaluation, a search or an extraction that stopped before it finished.",
-        "revise": "Continue a run as another workflow, and keep what still holds.",
-        "diff": "Show what a run keeps when its workflow becomes another one.",
-        "cancel": "End a run, an evaluation, a search or an extraction that runs in another process.",
-        "up": "Serve a workflow on this machine: HTTP, and a tool of the Model Context Protocol.",
+        "revise": "Change the workflow of a run and continue it, keeping the results that are still valid.",
+        "diff": "Show which results a run would keep with another version of its workflow.",
+        "cancel": "Stop a run, an evaluation, a search or an extraction in another process.",
+        "up": "Serve a workflow on this machine, over HTTP and as a tool of the Model Context Protocol.",
         "costs": "Show what calls to models cost, by day, workflow or model.",
     },
     "Improve": {
         "optimize": "Search for a better workflow, and test the best one on held-out items.",
         "optimizations": "List the searches in the journal.",
-        "extract": "Make operators from solved cases, checked, proved and put into a library.",
-        "mutate": "Change a workflow so that it stays valid: safe mutations, listed, applied or random.",
-        "crossover": "Make safe children of two workflows.",
-        "suggest": "Have a model suggest improvements, checked and judged.",
+        "extract": "Extract a library of tested operators from solved cases.",
+        "mutate": "List, apply or draw safe mutations, which keep a workflow valid.",
+        "crossover": "Combine two workflows into valid children.",
+        "suggest": "Ask a model for improvements, which are checked and judged.",
         "repair": "Find the smallest edits that make a workflow valid, and show or apply them.",
     },
     "Evaluate": {
-        "test": "Test workflows by the cases beside them.",
-        "evaluate": "Score a workflow on a data set, with its uncertainty.",
+        "test": "Run the test cases of workflows.",
+        "evaluate": "Score a workflow on a data set, with confidence intervals.",
         "evaluations": "List the evaluations in the journal.",
-        "rate": "Say which answers of an evaluation are good, or better than those of another one.",
+        "rate": "Rate the answers of an evaluation, or compare them with those of another one.",
     },
     "Look inside": {
         "graph": "Print the typed graph of a workflow.",
         "metrics": "Measure a workflow: parallelism, dependencies, expected completion.",
         "render": "Draw a flowchart as SVG or PNG.",
-        "parse": "Read Mermaid flowcharts as Mermaid does, many in one process.",
+        "parse": "Parse flowcharts as Mermaid does, many in one process.",
     },
     "Set up": {
-        "new": "Write a workflow file that starts from a known pattern.",
-        "plan": "Plan a workflow from a task in words: several plans, ranked and judged.",
-        "import": "Make a workflow of LangGraph's drawing, of any flowchart, or of a task graph of Flow.",
-        "compile": "Make a Python program of a workflow, which runs without Merrow.",
-        "doctor": "Show what is installed, which endpoint is reached and what the sandbox can do.",
-        "completion": "Print what makes a shell complete merrow's commands, files, nodes and runs.",
-        "serve": "Serve an editor: diagnostics, completion, hover and more, by the Language Server Protocol.",
+        "new": "Create a workflow file from a known pattern.",
+        "plan": "Plan a workflow for a task in words: several plans, ranked and judged.",
+        "import": "Convert a LangGraph drawing, any flowchart or a Flow task graph to a workflow.",
+        "compile": "Compile a workflow to a Python program that runs without Merrow.",
+        "doctor": "Show what is installed, which endpoint is used and what the sandbox can do.",
+        "completion": "Print a script that makes a shell complete commands, files, nodes and runs.",
+        "serve": "Run the language server: diagnostics, completion, hover and more in an editor.",
     },
 }
 """The commands by what people do with them, each with a sentence. A group has a room of its name, with a file a command."""
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NOT_WELL
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _interrupted()
     except Exception as problem:
         if debug:
             raise
@@ -224,10 +224,17 @@ def _run(arguments: list[str]) -> int:
     except click.ClickException as problem:
         return _complain(_sentence(problem.format_message()))
     except click.Abort:
-        return INTERRUPTED
+        return _interrupted()
     except RunFailure as problem:
         return _complain(str(problem))
     return OK
+
+
+def _interrupted() -> int:
+    """What Ctrl-C ends with: the shell's next line begins at the left."""
+    if sys.stderr.isatty():
+        echo("", err=True)
+    return INTERRUPTED
 
 
 def _misuse(problem: click.UsageError) -> str:

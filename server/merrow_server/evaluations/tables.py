@@ -136,7 +136,7 @@ def comparison_lines(found: Comparison, before: str, after: str, style: Style = 
             named = ", ".join(visible(item) for item in items[:20]) + (", ..." if len(items) > 20 else "")
             yield f"{style(word, fg=colour)} on {len(items):,}: {named}"
     if one.showable < 1:
-        yield f"So many items show a difference of {one.showable:.3f} with probability .8."
+        yield f"This many items would show a difference of {one.showable:.3f} with probability .8."
     else:
         yield "So few items show no difference with probability .8, however large it is."
     if found.left_out:

@@ -154,7 +154,7 @@ def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:
     before = "" if start.told is None else f", the start {start.told:.3f}"
     yield (
         f"{style('Best', bold=True)}: round {crown.number}, estimated {crown.told or 0:.3f} on"
-        f" {_many(len(crown.scores), 'answer')}{before}; what chose it flatters it by some .04."
+        f" {_many(len(crown.scores), 'answer')}{before}; expect about .04 less on other items: it was chosen for this score."
     )
     for one in line[1:]:
         told = "" if one.told is None else f" ({one.told:.3f})"
@@ -193,9 +193,9 @@ def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
     else:
         said += f", {p_text(result.p)} ({result.test}): no difference is shown."
         if result.showable < 1:
-            said += f" With so few items, a true difference of {result.showable:.3f} is found with probability .8."
+            said += f" This many items would show a difference of {result.showable:.3f} with probability .8."
         else:
-            said += " So few items show no difference with probability .8, however large it is."
+            said += " This many items can't show any difference with probability .8."
     if result.left_out:
         said += f" {_many(result.left_out, 'item')} could not be scored for both."
     return said
@@ -233,7 +233,7 @@ def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
 
 
 def _cost(one: RecordedCandidate) -> str:
-    return f"{one.calls} calls" if one.cost is None else _dollars(one.cost)
+    return _many(one.calls, "call") if one.cost is None else _dollars(one.cost)
 
 
 def _dollars(cost: float) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
-from merrow_analysis.rules.pages import page_text
+from merrow_analysis.rules.pages import shown_page
 from merrow_analysis.rules.registry import Rule, find_rule
 from merrow_analysis.text import Range
 from merrow_server.positions import wire_range
@@ -55,7 +55,7 @@ def log(report: Report) -> dict[str, Any]:
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    page = page_text(rule.code) or rule.summary
+    page = shown_page(rule.code) or rule.summary
     return {
         "id": rule.code,
         "name": rule.name,

@@ -330,7 +330,7 @@ def test_a_workflow_with_other_inputs_is_no_candidate() -> None:
 def test_a_budget_of_money_is_kept_with_the_held_out_items_in_it(tmp_path: Path) -> None:
     limits = Limits(usd=0.25)
     found = run(lambda: plan_for(Priced(said), limits=limits, bounds=Bounded(), strategy="random"), tmp_path)
-    assert "US dollars is used up, but for what the held-out items take" in (found.search.over or "")
+    assert "US dollars is used up, except for what the held-out items need" in (found.search.over or "")
     assert found.search.status == "finished"
     assert 0.1 < (found.usage.cost_usd or 0.0) <= 0.252
     assert found.crown == 0 or found.held_out is not None

@@ -109,10 +109,10 @@ class Evaluating {
     });
     await this.panels.show(ended.evaluation);
     if (ended.status !== 'finished') {
-      const on = 'Go On';
+      const on = 'Continue';
       const reason = ended.error === null ? '' : ` ${ended.error}`;
       // Whoever waits for the answer need not know of the message.
-      void say.warning(`The evaluation of ${name} was ${statusText(ended.status)}; what is finished is kept.${reason}`, on).then((chosen) => {
+      void say.warning(`The evaluation of ${name} was ${statusText(ended.status)}; finished work is kept.${reason}`, on).then((chosen) => {
         if (chosen === on) void this.resume(ended.evaluation);
       });
     }

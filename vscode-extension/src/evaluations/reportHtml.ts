@@ -4,7 +4,7 @@ import { escape } from '../run/panel/markdownHtml';
 import type { Outcome, Report, Row, Verdict } from './protocol';
 import { fileName, scoreText, statusText } from './words';
 
-const COLUMNS = ['Item', 'Status', 'Read', 'Gold', 'Reason', 'People', 'Cost', 'Time'];
+const COLUMNS = ['Item', 'Status', 'Answer', 'Gold', 'Reason', 'People', 'Cost', 'Time'];
 const VERDICTS: readonly (readonly [Verdict, string])[] = [['good', '✓'], ['bad', '✗']];
 const LONGEST_NOTE = 2000;
 const OUTCOMES: readonly Outcome[] = ['failed', 'wrong', 'invalid', 'unanswered', 'right'];
@@ -46,7 +46,7 @@ function line(row: Row, repeats: number): string {
   const item = row.run === '' ? name : `<button class="link" data-act="run" data-run="${escape(row.run)}" title="Show its run">${name}</button>`;
   const value = row.value !== null && row.value > 0 && row.value < 1 ? ` ${row.value.toFixed(2)}` : '';
   const texts = [row.read, row.gold, row.reason].map((text) => `<div class="text">${escape(text)}</div>`);
-  const cells = [`${row.status}${value}`, ...texts, verdicts(row), escape(costText(row.usage)), secondsText(row.seconds)];
+  const cells = [`${row.status}${value}`, ...texts, verdicts(row), escape(row.usage.cost_usd === null ? 'unknown' : costText(row.usage)), secondsText(row.seconds)];
   const classes = [row.status, '', '', '', 'people', 'number', 'number'];
   // In a narrow panel the columns are below each other, each with its name.
   const columns = cells.map((cell, place) => `<td class="${classes[place] ?? ''}" data-column="${COLUMNS[place + 1] ?? ''}">${cell}</td>`).join('');

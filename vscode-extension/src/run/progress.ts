@@ -1,7 +1,7 @@
 /** What the events of one run amount to. Pure. */
 import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
-import { attemptText, figures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
+import { attemptText, drawnFigures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
 import type { Difference, Revision, RunEvent, RunStatus, Usage, Values } from './protocol';
 
 interface NodeProgress {
@@ -9,6 +9,8 @@ interface NodeProgress {
   detail: string;
   /** When it began, in seconds since the epoch, while it runs. */
   since?: number | undefined;
+  /** The number of the event with which it began. */
+  began?: number | undefined;
   case?: string | undefined;
 }
 
@@ -56,8 +58,8 @@ export class Progress {
   private note: RevisionNote | undefined;
   private readonly revisions = new Map<number, Revision>();
   private applied: RevisionNote | undefined;
-  /** When the newest revision was applied. */
-  private appliedAt = 0;
+  /** The number of the event with which the newest revision was applied. */
+  private appliedWith = 0;
   /** The nodes that revisions took out. */
   private readonly gone = new Set<string>();
   /** What the run became, with and without what is gone. */
@@ -138,8 +140,8 @@ export class Progress {
   draw(now: Graph, withGone: Graph, cancelled: readonly string[]): void {
     this.drawings = { now, withGone };
     for (const [node, visits] of this.nodes) {
-      for (const [path, { state, since }] of visits) {
-        const isBefore = state === 'running' && since !== undefined && since <= this.appliedAt;
+      for (const [path, { state, began }] of visits) {
+        const isBefore = state === 'running' && began !== undefined && began < this.appliedWith;
         if (isBefore && cancelled.includes(visitName({ node, path }))) visits.set(path, { state: 'waiting', detail: '' });
       }
     }
@@ -170,7 +172,7 @@ export class Progress {
     if (event.event === 'revision_waiting') this.note = { ...note, waits: true };
     else if (event.event === 'revision_applied') {
       this.note = this.applied = note;
-      this.appliedAt = event.at;
+      this.appliedWith = event.number;
       this.become(event.diff ?? {});
     } else if (this.note?.waits === true && this.note.number === event.revision) this.note = this.applied;
   }
@@ -233,12 +235,12 @@ export class Progress {
   private nodeAfter(event: RunEvent, known: NodeProgress | undefined): NodeProgress | undefined {
     switch (event.event) {
       case 'node_started':
-        return { state: 'running', detail: '', since: event.at };
+        return { state: 'running', detail: '', since: event.at, began: event.number };
       case 'node_output':
         return known?.state === 'running' ? { ...known, detail: '' } : undefined;
       case 'node_retrying': {
         const wait = event.wait === undefined || event.wait === 0 ? '' : ` in ${secondsText(event.wait)}`;
-        return { state: 'running', detail: `again${wait}: ${event.reason ?? ''}`, since: known?.since ?? event.at };
+        return { state: 'running', detail: `again${wait}: ${event.reason ?? ''}`, since: known?.since ?? event.at, began: known?.began ?? event.number };
       }
       case 'node_judged': {
         const judged = judgedText(event);
@@ -246,7 +248,7 @@ export class Progress {
       }
       case 'node_finished':
         this.add(event);
-        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', attemptText(event), figures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
+        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', attemptText(event), drawnFigures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
       case 'node_reused':
         return { state: 'reused', detail: attemptText(event), case: event.case };
       case 'node_skipped':

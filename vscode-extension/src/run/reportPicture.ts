@@ -1,7 +1,7 @@
 /** A run of the journal as a preview shows it. Pure. */
 import type { BoxRun, Graph, NodeRun, RunPicture } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
-import { figures, isSetByPerson } from './texts/figures';
+import { drawnFigures, isSetByPerson } from './texts/figures';
 import type { NodeReport, RunReport } from './protocol';
 
 const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'reused', failed: 'failed', skipped: 'skipped', unfinished: 'cancelled' };
@@ -26,5 +26,5 @@ export function reportPicture(report: RunReport, revised?: Graph): RunPicture {
 
 function detailOf(node: NodeReport): string {
   if (node.error !== null) return node.error;
-  return [isSetByPerson(node.sources) ? 'set by a person' : '', figures(node.usage, node.seconds)].filter((part) => part !== '').join(' · ');
+  return [isSetByPerson(node.sources) ? 'set by a person' : '', drawnFigures(node.usage, node.seconds)].filter((part) => part !== '').join(' · ');
 }

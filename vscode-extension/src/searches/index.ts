@@ -135,15 +135,15 @@ class Searching {
       }
     });
     await this.reports.show(ended.search);
-    const actions = [...(ended.crown === 0 ? [] : ['Compare']), ...(ended.status === 'finished' ? [] : ['Go On'])];
+    const actions = [...(ended.crown === 0 ? [] : ['Compare']), ...(ended.status === 'finished' ? [] : ['Continue'])];
     const reason = ended.error === null ? '' : ` ${ended.error}`;
     const told = ended.status === 'finished'
       ? say.info(`The search for a better ${name} has ended: ${foundText(ended)}.`, ...actions)
-      : say.warning(`The search for a better ${name} was ${statusText(ended.status)}; what is finished is kept.${reason}`, ...actions);
+      : say.warning(`The search for a better ${name} was ${statusText(ended.status)}; finished work is kept.${reason}`, ...actions);
     // Whoever waits for the answer need not know of the message.
     void told.then((chosen) => {
       if (chosen === 'Compare') void vscode.commands.executeCommand(Command.openBetterVersion, { id: ended.search });
-      if (chosen === 'Go On') void this.resume(ended.search);
+      if (chosen === 'Continue') void this.resume(ended.search);
     });
   }
 }

@@ -49,7 +49,7 @@ test('a revision that waits is the one to decide on, until it is refused', () =>
 
 test('what a revision cancelled waits, unless it has begun again', () => {
   const graph = { text: 'now', nodes: [] } as unknown as Graph;
-  const progress = progressOf(event('node_started', 'Y', { at: 90 }), event('node_started', 'C', { at: 90 }), applied({ diff: {}, at: 95 }), event('node_started', 'C', { at: 99 }));
+  const progress = progressOf(event('node_started', 'Y', { number: 1 }), event('node_started', 'C', { number: 2 }), applied({ diff: {}, number: 3 }), event('node_started', 'C', { number: 4 }));
   progress.draw(graph, { ...graph, text: 'with gone' }, ['Y', 'C']);
   assert.deepEqual([states(progress)['Y'], states(progress)['C']], ['waiting', 'running']);
   assert.equal(progress.picture(100).revised?.text, 'with gone');

@@ -92,12 +92,14 @@ export class Stage {
     this.set({ scale, x: this.viewport.clientWidth / 2 - x * scale, y: this.viewport.clientHeight / 2 - y * scale, mode: 'free' });
   }
 
-  /** Move the picture as little as shows all of an element, given as it is on the screen; nothing where it is shown. */
-  reveal(element: Element): void {
+  /** Move the picture as little as shows all of these elements, given as they are on the screen; nothing where they are shown. */
+  reveal(...elements: readonly Element[]): void {
+    const boxes = elements.map((element) => element.getBoundingClientRect()).filter(({ width, height }) => width > 0 || height > 0);
+    if (boxes.length === 0) return;
     const port = this.viewport.getBoundingClientRect();
-    const box = element.getBoundingClientRect();
-    if (box.width === 0 && box.height === 0) return;
-    this.shift(intoSight(box.left, box.right, port.left, port.right), intoSight(box.top, box.bottom, port.top, port.bottom));
+    const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
+    const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
+    this.shift(intoSight(left, right, port.left, port.right), intoSight(top, bottom, port.top, port.bottom));
   }
 
   private set(view: View): void {

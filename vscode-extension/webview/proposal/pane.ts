@@ -42,8 +42,7 @@ export class Pane {
       if (this.whole) this.stage.fit();
       const touched = (['added', 'removed', 'changed'] as const).flatMap((kind) => marks[kind].map((id) => ({ kind, node: picture.node(id) })));
       for (const { kind, node } of touched) mark(node, kind);
-      const first = touched.find(({ node }) => node !== undefined)?.node;
-      if (first !== undefined) this.stage.reveal(first);
+      this.stage.reveal(...touched.flatMap(({ node }) => node ?? []));
       this.note.hidden = true;
     } catch (problem) {
       if (!(problem instanceof Superseded)) this.say(`The diagram can't be drawn: ${problem instanceof Error ? problem.message : String(problem)}`);

@@ -93,7 +93,7 @@ def inline_prompt(request: Request) -> Iterator[Action]:
     if role is None or not isinstance(prompt, Prompt) or not prompt.text.strip():
         return
     yield Action(
-        f"Write the prompt {prompt.name} at {node.id} itself",
+        f"Inline prompt {prompt.name} into {node.id}",
         INLINE_PROMPT,
         lambda: _inline(analysis, node, role[0], prompt),
     )

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that may change the meaning.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing.")
 @click.option(
-    "--as-workflow", is_flag=True, help="Read every flowchart as a workflow, also one that names no operators."
+    "--as-workflow", is_flag=True, help="Read every flowchart as a workflow, even one that names no operators."
 )
 @with_options(INPUT_OPTIONS)
 @click.pass_context
@@ -80,7 +80,7 @@ def command(
 ) -> None:
     """Check workflow files, and the mermaid blocks of Markdown files, below PATHS (this folder by default).
 
-    The exit code is 0 when there are no errors, 1 when there are, 2 when a file could not be read.
+    The exit code is 0 when there are no errors, 1 when there are errors, 2 when a file could not be read.
     """
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix to write the repairs or --diff to look at them.", ctx)

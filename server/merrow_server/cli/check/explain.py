@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from merrow_analysis.rules.pages import page_text
+from merrow_analysis.rules.pages import shown_page
 from merrow_analysis.rules.registry import all_rules, find_rule
 from merrow_analysis.suggest import closest
 from merrow_server.cli import Command
@@ -25,13 +25,13 @@ from merrow_server.rendering.terminal import console, echo
 @click.argument("rule", metavar="CODE", shell_complete=words.rules)
 @click.pass_context
 def command(ctx: click.Context, rule: str) -> None:
-    """Show the page of a rule, named by its code or its name: what it does, why, an example wrong and right."""
+    """Show the page of a rule, given its code or name: what it reports, why, and an example before and after."""
     found = find_rule(rule) or find_rule(f"MW{rule}")
     if found is None:
         near = closest(rule, [word for each in all_rules() for word in (each.code, each.name)])
         hint = f"Did you mean {near}?" if near else "merrow rules lists them all."
         raise click.UsageError(f"There is no rule {rule}. {hint}", ctx)
-    page = page_text(found.code) or f"# {found.code} {found.name}\n\n{found.summary}\n"
+    page = shown_page(found.code) or f"# {found.code} {found.name}\n\n{found.summary}\n"
     if not sys.stdout.isatty():
         echo(page, nl=False)
         return

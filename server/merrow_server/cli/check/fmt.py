@@ -31,7 +31,7 @@ _DEFAULTS = FormatOptions()
     """,
 )
 @paths_argument
-@click.option("--check", is_flag=True, help="Write nothing; end with 1 where a file is not formatted.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is not formatted.")
 @click.option("--diff", is_flag=True, help="The same, and print what would change.")
 @click.option(
     "--indent-width",
@@ -39,7 +39,7 @@ _DEFAULTS = FormatOptions()
     default=_DEFAULTS.indent_width,
     show_default=True,
     metavar="N",
-    help="Spaces a level.",
+    help="Spaces for each level.",
 )
 @click.option("--keep-semicolons", is_flag=True, help="Leave semicolons at the ends of lines.")
 @stdin_filename_option
@@ -55,7 +55,7 @@ def command(
 ) -> None:
     """Format workflow files, and the mermaid blocks of Markdown files, below PATHS (this folder by default).
 
-    The meaning never changes, and comments stay. What can't be read is left as it is.
+    The meaning never changes, and comments are kept. Files that can't be parsed are left as they are.
     """
     options = FormatOptions(indent_width, keep_semicolons)
     found = discover(paths, stdin_filename)

@@ -25,7 +25,7 @@ _FIX = {"none": "", "sometimes": "sometimes", "always": "yes"}
 )
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(output: str) -> None:
-    """List all rules: code, name, severity, whether there is a fix, and what each is about."""
+    """List all rules: code, name, severity, summary, and whether there is a fix."""
     rules = all_rules()
     if output == "json":
         emit(json.dumps([rule_object(rule) for rule in rules], indent=2))

@@ -84,12 +84,14 @@ if TYPE_CHECKING:
 )
 @click.pass_context
 def command(ctx: click.Context, /, files: tuple[str, ...], compare: tuple[str, str] | None, **given: Any) -> None:
-    """Score the workflow in FILE on a data set: what it got right, where it failed, what it cost, and how sure that is.
+    """Score the workflow in FILE on a data set: what it got right, where it failed, what it cost, and how certain that is.
 
-    Nothing is paid twice: an answer that is known by workflow, model and item is not asked for again, whatever its nodes
-    are called; `merrow resume` continues an evaluation that stopped. Failures of an endpoint are not wrong answers.
+    Nothing is paid for twice: an answer that is known for the same workflow, model and item is reused, even if
+    nodes were renamed, and `merrow resume` continues an evaluation that stopped. Failures of an endpoint don't
+    count as wrong answers.
 
-    A finished evaluation exits with 1 only by a gate (--fail-under, --fail-under-lower, --max-drop, --fail-if-worse,
+    A finished evaluation exits with 1 only because of a gate (--fail-under, --fail-under-lower, --max-drop,
+    --fail-if-worse,
     --allow-errors); one that stopped before it finished always does.
     """
     from merrow_runtime.store.database import Store

@@ -33,13 +33,14 @@ _GOOD, _SIDES = {"g": "good", "b": "bad"}, {"1": "better", "2": "worse", "=": "e
 )
 @click.argument("evaluation", metavar="EVAL", shell_complete=words.evaluations)
 @click.argument("second", metavar="[EVAL2]", required=False, shell_complete=words.evaluations)
-@click.option("--again", is_flag=True, help="Ask also about what was rated before.")
+@click.option("--again", is_flag=True, help="Also ask about answers that were rated before.")
 @click.option("--notes", is_flag=True, help="Ask for a note in your own words after each verdict.")
 def command(evaluation: str, second: str | None, again: bool, notes: bool) -> None:
-    """Rate the answers of the evaluation EVAL on a terminal: each is shown without its score, and called good or bad. With EVAL2
-    the answers of both to the same item are shown in random order, without a word about whose is whose.
+    """Rate the answers of the evaluation EVAL on a terminal, each shown without its score, as good or bad. With
+    EVAL2, the answers of both to the same item are shown in random order, without saying which is which.
 
-    What is said is kept at once. It is the gold of `--metric labels`, and `merrow show EVAL` says how far a metric agrees.
+    Each rating is saved at once. `--metric labels` scores by these ratings, and `merrow show EVAL` shows how
+    well a metric agrees with them.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.cli.given.inputs import can_ask

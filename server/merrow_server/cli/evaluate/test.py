@@ -44,24 +44,25 @@ if TYPE_CHECKING:
 @click.argument("paths", nargs=-1, metavar="[PATH[::ID]]...", shell_complete=words.files)
 @click.option("-k", "text", metavar="TEXT", help="Only cases whose id contains TEXT, in upper or lower case.")
 @click.option("--tag", "tags", multiple=True, metavar="T", help="Only cases with this tag.")
-@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first case that is not well.")
-@click.option("--last-failed", is_flag=True, help="Only cases that were not well when they were last tested.")
-@click.option("--record", is_flag=True, help="Ask for what the recording does not have, and record it.")
-@click.option("--allow-stale", is_flag=True, help="Cases that the recording does not fit don't fail the test.")
+@click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first case that does not pass.")
+@click.option("--last-failed", is_flag=True, help="Only cases that did not pass when they were last tested.")
+@click.option("--record", is_flag=True, help="Ask the endpoint for what the recording lacks, and record it.")
+@click.option("--allow-stale", is_flag=True, help="Don't fail because of stale cases.")
 @click.option("--junit", metavar="F", type=click.Path(dir_okay=False), help="Also write the results to F as JUnit XML.")
 @click.option("--save", metavar="RUN", shell_complete=words.runs, help="Make a case of this run, and test nothing.")
-@click.option("--model", metavar="MODEL", help="In place of the workflow's model, where an endpoint answers.")
-@click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time.")
+@click.option("--model", metavar="MODEL", help="Use this model instead of the workflow's, where an endpoint answers.")
+@click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model.")
+@click.option("--concurrency", type=click.IntRange(min=1), help="How many calls to make at the same time.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], save: str | None, **given: Any) -> None:
     """Test workflows by their cases: NAME.cases.yaml beside NAME.mmd, in files and folders (this folder by default).
 
-    A case is answered from the recording NAME.replay.jsonl where that is there, else by your endpoint, else it is skipped.
-    A recording that does not have what the workflow now asks makes the case stale.
+    Cases are answered from the recording NAME.replay.jsonl if it exists, otherwise by your endpoint; without
+    either they are skipped. A case is stale when its recording lacks something that the workflow now asks.
 
-    The exit code is 0 when all is well, 1 when a case failed or is stale, 2 when no case was found or a file is wrong.
+    The exit code is 0 when all cases pass, 1 when a case failed or is stale, 2 when no case was found or a
+    file is invalid.
     """
     if save is not None:
         echo(_saved(save, paths))

@@ -7,6 +7,7 @@ journal is only glanced at.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,13 @@ def files(_context: click.Context, _parameter: click.Parameter, typed: str) -> I
     return [CompletionItem(typed, type="file")]
 
 
+def datasets(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+    """The data sets that come with Merrow, and files."""
+    return _fitting(((name, "comes with Merrow") for name in ("arithmetic", "flow-tasks")), typed) + files(
+        context, parameter, typed
+    )
+
+
 def nodes(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The nodes of the workflow FILE that do something."""
     return _fitting(((id_, "") for id_, is_end in _vertices(_named(context, "file")) if not is_end), typed)
@@ -36,15 +44,18 @@ def nodes(context: click.Context, _parameter: click.Parameter, typed: str) -> It
 
 def ports(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
     """The beginnings of ``NODE.PORT=VALUE``."""
-    return [CompletionItem(f"{item.value}.") for item in nodes(context, parameter, typed)]
+    return [CompletionItem(f"{item.value}.", type="open") for item in nodes(context, parameter, typed)]
 
 
 def inputs(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
-    """The beginnings of ``NAME=VALUE`` for nodes of class Interface to which no edge leads."""
+    """The beginnings of ``NAME=VALUE`` for nodes of class Interface to which no edge leads; files behind ``NAME=@``."""
+    name, at, file = typed.partition("=@")
+    if at:
+        return [CompletionItem(file, type="file", skip=len(name) + len(at))]
     found = [
         (f"{id_.lower()}=", "") for id_, is_end in _vertices(_named(context, "file")) if is_end and id_ != "RETURN"
     ]
-    return _fitting(found, typed)
+    return _fitting(found, typed, "open")
 
 
 def runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
@@ -142,17 +153,23 @@ def _searches(typed: str, statuses: Iterable[str]) -> Items:
     return _fitting(((one.id, visible(f"search, {one.status}, {one.workflow}")) for one in found), typed)
 
 
-def _fitting(words: Iterable[tuple[str, str]], typed: str) -> Items:
+def _fitting(words: Iterable[tuple[str, str]], typed: str, type_: str = "plain") -> Items:
     """The words that begin with what is typed, in any case of letters, each with its help."""
     begins = typed.casefold()
-    return [CompletionItem(word, help=help_ or None) for word, help_ in words if word.casefold().startswith(begins)]
+    return [
+        CompletionItem(word, type=type_, help=help_ or None)
+        for word, help_ in words
+        if word.casefold().startswith(begins) and word.isprintable()
+    ]
 
 
 def _named(context: click.Context, argument: str) -> str:
     """The one argument of the command, as far as it is typed. Where an option behind it still lacks its value, click has put
     the argument aside.
     """
-    return str(context.params.get(argument) or next(iter(context.args), ""))
+    typed = str(context.params.get(argument) or next(iter(context.args), ""))
+    # A shell opens `~` only when it runs the line.
+    return os.path.expanduser(typed)  # noqa: PTH111 (a path would lose what a block of Markdown and an id have in theirs)
 
 
 def _vertices(file: str) -> list[tuple[str, bool]]:

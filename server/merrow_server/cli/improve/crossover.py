@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.argument("first", metavar="A", shell_complete=words.files)
 @click.argument("second", metavar="B", shell_complete=words.files)
-@click.option("--seed", type=int, default=0, show_default=True, help="Chooses where the parents are cut.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed for where the parents are cut.")
 @click.option("--all", "every", is_flag=True, help="Print every child, those cut at ensembles and ends first.")
 @click.option(
     "--format",
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print: the texts with a heading each, or a JSON object a line.",
+    help="How to print: the texts, each with a heading, or one JSON object on each line.",
 )
 @with_options(CONFIG_OPTIONS)
 @click.pass_context
@@ -56,7 +56,8 @@ def command(
     """Cut the workflows A and B at matching typed interfaces and print their children.
 
     A child has one parent's beginning and the other one's end, or one parent's part between two cuts inside the other.
-    Children of valid workflows are valid, and bring along the prompts they need. The same files and seed give the same
+    Children of valid workflows are valid, and have the prompts that they need. The same files and seed give
+    the same
     children. The exit code is 1 when the two have no child.
     """
     # Here, since help and mistakes on the command line need none of it.

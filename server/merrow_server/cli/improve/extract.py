@@ -47,7 +47,7 @@ def _named(option: Any) -> list[str]:
 @click.argument("cases", metavar="CASES", shell_complete=words.files)
 @with_options([one for one in DATA_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
 @click.option(
-    "--solution", metavar="FIELD", help="The field with the worked solution; without it, as the reader knows."
+    "--solution", metavar="FIELD", help="The field with the worked solution; by default, the one that the reader knows."
 )
 @click.option(
     "-o",
@@ -59,7 +59,7 @@ def _named(option: Any) -> list[str]:
     help="The library to write; its report, cases/ and start/ are beside it.",
 )
 @click.option(
-    "--optimizer-model", metavar="MODEL", help="The model that names operators; without it, as your settings say."
+    "--optimizer-model", metavar="MODEL", help="The model that names operators; by default, the one in your settings."
 )
 @click.option(
     "--paths",
@@ -74,7 +74,7 @@ def _named(option: Any) -> list[str]:
     type=click.FloatRange(0, 1, min_open=True),
     default=0.95,
     show_default=True,
-    help="The share of the cases that the set is to cover.",
+    help="The share of the cases that the set must cover.",
 )
 @click.option(
     "--without",
@@ -91,20 +91,18 @@ def _named(option: Any) -> list[str]:
 )
 @with_options([one for one in MODEL_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
 @click.option("--record", metavar="FILE", help="Write all answers of models to this file.")
-@click.option(
-    "--replay", metavar="FILE", shell_complete=words.files, help="Answer from this file, and from nowhere else."
-)
+@click.option("--replay", metavar="FILE", shell_complete=words.files, help="Answer from this file only.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
 def command(ctx: click.Context, /, cases: str, **given: Any) -> None:
     """Draw operators from the solved CASES: a file of problems with their solutions.
 
-    A model says by which steps each case is solved, and names, words and generalises operators. What they take and give, which
-    steps are one operator, whether a prompt repeats a case, which set is the smallest: that is worked out and checked, and every
-    case is rewritten with the set and run.
+    A model splits each case into steps, and names, words and generalises the operators. Their signatures,
+    which steps share an operator, whether a prompt repeats a case, and the smallest set are computed and
+    checked. Then every case is rewritten with the set and run.
 
-    Nothing is paid twice: `merrow resume` continues an extraction that stopped. The exit code is 1 where the set covers less than
-    --coverage, or there is none.
+    `merrow resume` continues an extraction that stopped, and nothing is paid for twice. The exit code is 1 if
+    there is no set, or if it covers less than --coverage.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.cli.sessions.extraction import carry_out

@@ -44,7 +44,7 @@ from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, w
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print; json is an object a line.",
+    help="How to print; json prints one object on each line.",
 )
 @with_options(CONFIG_OPTIONS)
 @click.pass_context
@@ -63,9 +63,9 @@ def command(
 ) -> None:
     """Change the workflow in FILE so that it stays valid.
 
-    Exactly one of --list, --apply and --random says what to do. The same file and seed give the same mutants. FILE
-    itself is left alone without --write, and a mutation that makes a file of a part never writes over one that is
-    there. The exit code is 1 when the mutation asked for is not safe, or when no safe one is left.
+    Use exactly one of --list, --apply and --random. The same file and seed give the same mutants. FILE itself
+    is changed only with --write, and a mutation that moves a part to a new file never overwrites an existing
+    one. The exit code is 1 when the mutation asked for is not safe, or when no safe one is left.
     """
     if sum((listing, identifier is not None, count is not None)) != 1:
         raise click.UsageError("Say one of --list, --apply ID and --random N.", ctx)

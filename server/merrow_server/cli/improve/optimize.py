@@ -62,9 +62,9 @@ if TYPE_CHECKING:
 @click.option(
     "--optimizer-model",
     metavar="MODEL",
-    help="The model that proposes; without it, as your settings say. --judge-model judges what it proposes.",
+    help="The model that proposes; by default, the one in your settings. --judge-model judges its proposals.",
 )
-@click.option("--goal", default="", metavar="TEXT", help="What should get better, for the model that proposes.")
+@click.option("--goal", default="", metavar="TEXT", help="What should improve, for the model that proposes.")
 @click.option(
     "--budget-evaluations",
     type=click.IntRange(min=1),
@@ -73,20 +73,24 @@ if TYPE_CHECKING:
 )
 @with_options(MODEL_OPTIONS)
 @click.option(
-    "--jobs", type=click.IntRange(min=1, max=64), default=1, show_default=True, help="Draws at the same time."
+    "--jobs",
+    type=click.IntRange(min=1, max=64),
+    default=1,
+    show_default=True,
+    help="How many candidates to work on at the same time.",
 )
 @click.option(
     "--objective",
     type=click.Choice(["score", "pareto"]),
     default="score",
     show_default=True,
-    help="Show the best, or with it all that no other beats in score and cost at once.",
+    help="Show the best, or all that no other beats in both score and cost.",
 )
 @click.option(
     "--max-cost-per-item",
     type=click.FloatRange(min=0, min_open=True),
     metavar="USD",
-    help="Leave out candidates that use more for an item, by a dry run.",
+    help="Skip candidates that would use more for one item, by a dry run.",
 )
 @click.option("--max-nodes", type=click.IntRange(min=1), metavar="N", help="How many nodes a candidate may have.")
 @click.option(
@@ -115,7 +119,7 @@ if TYPE_CHECKING:
     default=300,
     show_default=True,
     metavar="N",
-    help="Held-out items at most.",
+    help="Hold out at most this many items.",
 )
 @click.option("--small", is_flag=True, help="Search with few items, and hold none out: no test is claimed.")
 @click.option(
@@ -126,24 +130,28 @@ if TYPE_CHECKING:
     help="Score the best candidates of this search first, as their files are now.",
 )
 @click.option(
-    "--out", metavar="FOLDER", shell_complete=words.files, help="Where candidates are written; without it, beside FILE."
+    "--out",
+    metavar="FOLDER",
+    shell_complete=words.files,
+    help="The folder for candidates; by default, one beside FILE.",
 )
 @click.option(
     "--format",
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="How to print; json is an event a line.",
+    help="How to print; json prints one event on each line.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, file: str | None, **given: Any) -> None:
     """Search for a better workflow than FILE: change it by safe moves, or have a model propose changes, score the candidates, and
-    compare the best one with it on items that no choice was made with.
+    compare the best one with FILE on items that played no part in the search.
 
-    Every candidate is valid before it costs a call, and none is scored twice. Nothing is paid twice: `merrow resume` continues
-    a search that stopped. FILE itself stays as it is.
+    Every candidate is valid before it costs a call, and none is scored twice. `merrow resume` continues a
+    search that stopped, and nothing is paid for twice. FILE itself is not changed.
 
-    That no improvement was found is a result, with the exit code 0; a search that stopped before its end exits with 1.
+    A finished search exits with 0 even if it found no improvement; one that stopped before its end exits with
+    1.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.cli.sessions.search import carry_out

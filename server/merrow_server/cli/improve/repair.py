@@ -71,8 +71,8 @@ def command(
 ) -> None:
     """Search for the smallest edits that make workflows below PATHS valid, and print them as a difference.
 
-    A repair leaves no error and brings no warning. It may change what a workflow means: look at it before you apply it. A change
-    of a label or port is smaller than one of an edge, and that is smaller than one of a node.
+    A repair leaves no errors and adds no warnings. It may change what a workflow does, so look at it before
+    you apply it. Changing a label or port counts less than changing an edge, and an edge less than a node.
 
     The exit code is 0 when all files are valid after their repair, 1 when errors are left, 2 when a file could not be read.
     """

@@ -44,11 +44,13 @@ if TYPE_CHECKING:
 @click.argument("file", metavar="FILE", shell_complete=words.files)
 @click.option("--n", "count", type=click.IntRange(1, 16), default=4, show_default=True, help="How many candidates.")
 @click.option("--node", metavar="NODE", help="Improve only the prompt of this node.")
-@click.option("--goal", default="", metavar="TEXT", help="What should get better.")
+@click.option("--goal", default="", metavar="TEXT", help="What should improve.")
 @click.option("--apply", "chosen", type=click.IntRange(min=1), metavar="K", help="Write the K-th suggestion into FILE.")
-@click.option("--optimizer-model", metavar="MODEL", help="The model that suggests; without it, as your settings say.")
-@click.option("--judge-model", metavar="MODEL", help="The model that judges; without it, the one that suggests.")
-@click.option("--model", metavar="MODEL", help="The model that the workflow asks, for what a run of it costs.")
+@click.option(
+    "--optimizer-model", metavar="MODEL", help="The model that suggests; by default, the one in your settings."
+)
+@click.option("--judge-model", metavar="MODEL", help="The model that judges; by default, the one that suggests.")
+@click.option("--model", metavar="MODEL", help="The model that the workflow uses, to estimate what a run costs.")
 @click.option("--base-url", metavar="URL", help="The endpoint.")
 @click.option(
     "--dataset",
@@ -58,8 +60,10 @@ if TYPE_CHECKING:
     shell_complete=words.files,
     help="Show the model what the last evaluation on this data got wrong (part validate only).",
 )
-@click.option("--seed", type=int, default=42, show_default=True, help="Decides the menu of mutations, and orders.")
-@click.option("--fresh", is_flag=True, help="Ask again what is known already.")
+@click.option(
+    "--seed", type=int, default=42, show_default=True, help="Random seed for the choice of mutations and for orders."
+)
+@click.option("--fresh", is_flag=True, help="Ask again even for known answers.")
 @click.option(
     "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Begin no call that may cost more than is left."
 )
@@ -67,17 +71,18 @@ if TYPE_CHECKING:
     "--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Begin no call that may use more than is left."
 )
 @click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds.")
-@click.option("--yes", is_flag=True, help="Agree to the cost, whatever your settings allow unasked.")
-@click.option("--dry-run", is_flag=True, help="Say how many calls it would make and what they may cost; call nothing.")
+@click.option("--yes", is_flag=True, help="Accept the cost without being asked.")
+@click.option("--dry-run", is_flag=True, help="Show how many calls it would make and what they may cost; make no call.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
 def command(ctx: click.Context, /, file: str, **given: Any) -> None:
-    """Have a model suggest improvements of the workflow in FILE.
+    """Ask a model for improvements of the workflow in FILE.
 
-    Only what passes every check is shown: it is valid, and nothing differs but nodes, edges, prompts, `samples` and
-    `temperature`. A model scores the suggestions in two orders; its scores are advice. Nothing is written without --apply.
+    Only suggestions that pass every check are shown: they are valid, and change only nodes, edges, prompts,
+    `samples` and `temperature`. A model scores the suggestions in two orders; its scores are advice. Nothing
+    is written without --apply.
 
-    The exit code is 1 where no suggestion passed.
+    The exit code is 1 if no suggestion passed.
     """
     from merrow_runtime.errors import AnswerFailure, EndpointFailure
     from merrow_runtime.store.database import Store

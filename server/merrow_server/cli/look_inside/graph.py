@@ -36,7 +36,7 @@ from merrow_server.rendering.terminal import echo, emit
 def command(ctx: click.Context, file: str, output: str, as_workflow: bool, config: str | None, no_config: bool) -> None:
     """Print the typed graph of the workflow in FILE: operators, ports, types, cases, order.
 
-    The exit code is 1 when the workflow has errors; the graph is printed all the same.
+    The exit code is 1 when the workflow has errors; the graph is printed anyway.
     """
     # Here, since help and mistakes on the command line need none of it.
     from merrow_analysis.text import Range, split_lines

@@ -67,8 +67,8 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
     """Measure the workflow in FILE: parallelism, dependency complexity, depth, expected completed subtasks.
 
     The figures are given for the subtasks alone (without inputs and outputs) and for the whole graph. The exit code is
-    1 when the workflow has errors; the figures are printed all the same. Of FILE.json the task graphs are measured that Flow's
-    planner writes, FILE.json#2 is the second of several.
+    1 when the workflow has errors; the figures are printed anyway. FILE.json can be a task graph as Flow's
+    planner writes it; FILE.json#2 is the second of several.
     """
     # Here, since help and mistakes on the command line need none of it.
     from merrow_analysis.graph.measures.metrics import metrics, metrics_with

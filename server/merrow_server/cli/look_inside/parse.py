@@ -22,9 +22,9 @@ from merrow_server.cli import MISUSED, Command
 @click.option("--jsonl", is_flag=True, help="Read and write one JSON object a line (the only form there is).")
 @click.pass_context
 def command(ctx: click.Context, jsonl: bool) -> None:
-    """Read Mermaid flowcharts as Mermaid does, one after another.
+    """Parse flowcharts as Mermaid does, one after another.
 
-    Standard input has a JSON object {"id", "text"} a line; standard output gets
+    Standard input has one JSON object {"id", "text"} a line; standard output gets
     {"id", "ok", "line", "error", "structure"} a line, in the same order. A line that is not such an object is answered with
     ok false, and the exit code is 2 at the end.
     """

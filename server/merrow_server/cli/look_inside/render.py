@@ -41,8 +41,8 @@ KINDS: dict[str, Kind] = {".svg": "svg", ".png": "png"}
 def command(file: str, output: str, theme: str, timeout: float) -> None:
     """Draw the flowchart in FILE as an SVG or a PNG.
 
-    The picture is drawn by Mermaid in a headless Chromium, Chrome or Edge: the program that MERROW_BROWSER names, or the first
-    one that is found. The browser reaches no network.
+    Mermaid draws it in a headless Chromium, Chrome or Edge: the program that MERROW_BROWSER names, or the
+    first one found. The browser has no access to the network.
     """
     kind = KINDS.get(Path(output).suffix.lower())
     if kind is None:

@@ -24,12 +24,12 @@ CONFIG_OPTIONS = (
         "--config",
         metavar="FILE",
         shell_complete=words.files,
-        help="Settings from this file, not from the nearest merrow.toml.",
+        help="Read settings from this file instead of the nearest merrow.toml.",
     ),
-    click.option("--no-config", is_flag=True, help="No settings from any file."),
+    click.option("--no-config", is_flag=True, help="Ignore all settings files."),
 )
 stdin_filename_option = click.option(
-    "--stdin-filename", metavar="NAME", help="The name that standard input (-) goes by."
+    "--stdin-filename", metavar="NAME", help="The file name to use for standard input (-)."
 )
 INPUT_OPTIONS = (stdin_filename_option, *CONFIG_OPTIONS)
 

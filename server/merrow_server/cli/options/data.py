@@ -16,10 +16,12 @@ DATA_OPTIONS = (
     click.option(
         "--dataset",
         metavar="F",
-        shell_complete=words.files,
+        shell_complete=words.datasets,
         help="The data: JSON Lines, a JSON array or CSV; or `arithmetic` or `flow-tasks`, which come with Merrow.",
     ),
-    click.option("--reader", metavar="NAME", help="The form of the data; without it, as its name says."),
+    click.option(
+        "--reader", metavar="NAME", help="The format of the data; by default, it is guessed from the file name."
+    ),
     click.option(
         "--map", "mapping", multiple=True, metavar="INPUT=FIELD", help="The field that an input of the workflow gets."
     ),
@@ -27,7 +29,7 @@ DATA_OPTIONS = (
     click.option("--part", metavar="PART", help="validate, test or all."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N items."),
     click.option("--items", multiple=True, metavar="IDS", help="Only these items, as id,id; @FILE has one a line."),
-    click.option("--metric", metavar="NAME", help="What an answer is worth; without it, what the data asks for."),
+    click.option("--metric", metavar="NAME", help="How answers are scored; by default, as the data set says."),
     click.option(
         "--metric-option", "metric_options", multiple=True, metavar="NAME=VALUE", help="An option of the metric."
     ),
@@ -35,23 +37,29 @@ DATA_OPTIONS = (
 """What is answered, and what an answer is worth."""
 
 MODEL_OPTIONS = (
-    click.option("--seed", type=int, default=42, show_default=True, help="Decides the order of items, and shuffles."),
-    click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time, and items."),
-    click.option("--fresh", is_flag=True, help="Ask again what is known already."),
     click.option(
-        "--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it."
+        "--seed", type=int, default=42, show_default=True, help="Random seed for the order of items and for shuffles."
     ),
     click.option(
-        "--judge-model", metavar="MODEL", help="The model that the metric judge asks; without it, the workflow's."
+        "--concurrency",
+        type=click.IntRange(min=1),
+        help="How many calls to make, and items to work on, at the same time.",
     ),
-    click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model."),
+    click.option("--fresh", is_flag=True, help="Ask again even for known answers."),
+    click.option(
+        "--model", metavar="MODEL", help="Use this model instead of the workflow's; nodes that name a model keep it."
+    ),
+    click.option(
+        "--judge-model", metavar="MODEL", help="The model that the metric `judge` asks; by default, the workflow's."
+    ),
+    click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model."),
     click.option(
         "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop once this many US dollars are spent."
     ),
     click.option("--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Stop at this many tokens."),
     click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds."),
     click.option(
-        "--dry-run", is_flag=True, help="Say how many calls it would make and what they may cost; call nothing."
+        "--dry-run", is_flag=True, help="Show how many calls it would make and what they may cost; make no call."
     ),
 )
 """Who answers, and how much that may cost."""

@@ -17,7 +17,9 @@ _NAMES = ("fail_under", "fail_under_lower", "max_drop", "fail_if_worse", "allow_
 
 GATE_OPTIONS = (
     click.option("--fail-under", type=_SHARE, metavar="X", help="Exit with 1 where the score is lower."),
-    click.option("--fail-under-lower", type=_SHARE, metavar="X", help="The same for the lower end of its interval."),
+    click.option(
+        "--fail-under-lower", type=_SHARE, metavar="X", help="Exit with 1 where the lower end of its interval is lower."
+    ),
     click.option(
         "--baseline",
         metavar="EVAL",
@@ -30,7 +32,7 @@ GATE_OPTIONS = (
         "--allow-errors",
         type=click.IntRange(min=0),
         metavar="N",
-        help="Exit with 1 where more than N answers are unanswered or invalid; 0 with any other gate.",
+        help="Exit with 1 where more than N items are unanswered or invalid; 0 by default with any other gate.",
     ),
 )
 

@@ -17,6 +17,6 @@ MASK_OPTIONS = (
         "--mask-only", multiple=True, metavar="NODE", shell_complete=words.nodes, help="Mask this node, and no other."
     ),
     click.option(
-        "--mask-every", is_flag=True, help="Mask also what a revision has made again, not only first results."
+        "--mask-every", is_flag=True, help="Also mask results that a revision made again, not only first results."
     ),
 )

@@ -8,36 +8,41 @@ import click
 
 REFINE_OPTIONS = (
     click.option(
-        "--refine/--no-refine", default=None, help="Have a model change the workflow while it runs; see `refine`."
+        "--refine/--no-refine", default=None, help="Let a model change the workflow while it runs; see `refine`."
     ),
     click.option(
-        "--refine-every", type=click.IntRange(min=0), metavar="N", help="Look after N finished nodes; 0: never."
+        "--refine-every", type=click.IntRange(min=0), metavar="N", help="Ask it after every N finished nodes; 0: never."
     ),
     click.option(
-        "--refine-on", metavar="WHEN", help="Look at these as well: failure, invalid, or both with a comma between."
+        "--refine-on", metavar="WHEN", help="Also ask it after a failure, an invalid result, or both: failure,invalid."
     ),
-    click.option("--refine-max", type=click.IntRange(min=0), metavar="N", help="Look at most N times."),
+    click.option("--refine-max", type=click.IntRange(min=0), metavar="N", help="Ask it at most N times."),
     click.option(
         "--refine-strategy",
         type=click.Choice(["wait", "overlap"]),
-        help="Start nothing while the model thinks, or let the run continue meanwhile.",
+        help="Wait while the model thinks, or let the run continue meanwhile.",
     ),
     click.option(
         "--refine-candidates",
         type=click.IntRange(1, 16),
         metavar="K",
-        help="Ask for K answers; the one that keeps most counts.",
+        help="Ask for K answers, and use the one that keeps most results.",
     ),
     click.option("--refine-ask", is_flag=True, default=None, help="Ask you before a change is applied."),
     click.option("--refine-model", metavar="MODEL", help="The model that thinks about the workflow."),
     click.option(
-        "--refine-view", type=click.IntRange(min=500), metavar="N", help="Show it at most N tokens of the run."
+        "--refine-view", type=click.IntRange(min=500), metavar="N", help="Show the model at most N tokens of the run."
     ),
     click.option(
-        "--refine-max-nodes", type=click.IntRange(min=1), metavar="N", help="The workflow gets at most N nodes."
+        "--refine-max-nodes", type=click.IntRange(min=1), metavar="N", help="Let the workflow grow to at most N nodes."
     ),
-    click.option("--refine-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens that it may use."),
-    click.option("--refine-usd", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="What it may cost."),
+    click.option("--refine-tokens", type=click.IntRange(min=1), metavar="N", help="Tokens that the model may use."),
+    click.option(
+        "--refine-usd",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="US dollars that the model may cost.",
+    ),
 )
 
 _KEYS = ("every", "max", "strategy", "candidates", "ask", "model", "view", "max_nodes", "tokens", "usd")

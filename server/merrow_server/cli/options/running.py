@@ -10,8 +10,8 @@ import click
 from merrow_server.cli.given import words
 
 ASKING_OPTIONS = (
-    click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model."),
-    click.option("--concurrency", type=click.IntRange(min=1), help="Calls at the same time."),
+    click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model."),
+    click.option("--concurrency", type=click.IntRange(min=1), help="How many calls to make at the same time."),
     click.option(
         "--budget-usd", type=click.FloatRange(min=0), metavar="USD", help="Stop once this many US dollars are spent."
     ),
@@ -29,7 +29,7 @@ SANDBOX_OPTIONS = (
         help="Sandbox for generated code (merrow doctor lists them). Default: the strongest one available.",
     ),
     click.option(
-        "--allow-unsafe-code", is_flag=True, help="Run generated code although nothing on this machine can isolate it."
+        "--allow-unsafe-code", is_flag=True, help="Run generated code even if nothing on this machine can isolate it."
     ),
 )
 """Where generated code runs."""
@@ -37,21 +37,21 @@ SANDBOX_OPTIONS = (
 RUN_OPTIONS = (
     *ASKING_OPTIONS,
     click.option(
-        "--record", metavar="F", shell_complete=words.files, help="Write all calls to this file, to replay them."
+        "--record", metavar="F", shell_complete=words.files, help="Record all calls in this file, to replay them."
     ),
     click.option(
         "--replay",
         metavar="F",
         shell_complete=words.files,
-        help="Answer all calls from this recording, and from nowhere else.",
+        help="Answer all calls from this recording only.",
     ),
     click.option(
         "--reuse",
         type=click.Choice(["same", "any"]),
-        help="Results of another endpoint than the one that answers now: run them again (same), or keep them (any).",
+        help="What to do with results from another endpoint than the current one: run them again (same), or keep them (any).",
     ),
     *SANDBOX_OPTIONS,
-    click.option("--json", "as_json", is_flag=True, help="Print one event a line."),
+    click.option("--json", "as_json", is_flag=True, help="Print events, one JSON object on each line."),
 )
 """What ``merrow run`` and ``merrow resume`` share."""
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 @click.argument("run", shell_complete=words.running)
 @click.pass_context
 def command(ctx: click.Context, run: str) -> None:
-    """End the run, evaluation, search or extraction RUN, whichever process works on it. What it finished is kept: merrow
-    resume continues it.
+    """Stop the run, evaluation, search or extraction RUN in whichever process it runs. Finished work is kept:
+    `merrow resume` continues it.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.cli.given.run_names import evaluation_meant, extraction_meant, search_meant

@@ -35,14 +35,13 @@ _SUMS = ("calls", "prompt_tokens", "completion_tokens", "usd", "unpriced")
     type=click.Choice(["workflow", "model", "day"]),
     default="day",
     show_default=True,
-    help="What to add up by.",
+    help="Group the costs by this.",
 )
-@click.option("--month", metavar="YYYY-MM", help="Another month than this one (UTC).")
-@click.option("--all", "everything", is_flag=True, help="From the first call on.")
+@click.option("--month", metavar="YYYY-MM", help="Show this month (UTC) instead of the current one.")
+@click.option("--all", "everything", is_flag=True, help="Include all months.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(by: str, month: str | None, everything: bool, output: str) -> None:
-    """Show what calls to models cost: all runs and evaluations of this user on this machine, also those that
-    were deleted since.
+    """Show what calls to models cost: all runs and evaluations of this user on this machine, including deleted ones.
 
     Prices are those known when a call was made; calls without a known price are counted separately. The embedded model
     costs nothing and is not listed.

@@ -24,25 +24,24 @@ from merrow_server.rendering.terminal import echo, emit
 )
 @click.argument("old", metavar="OLD", shell_complete=words.files)
 @click.argument("new", metavar="NEW", shell_complete=words.files)
-@click.option(
-    "--finished", metavar="NODES", help="The finished nodes, with commas between; all where this is left out."
-)
+@click.option("--finished", metavar="NODES", help="The finished nodes, separated by commas; all by default.")
 @click.option(
     "--format",
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print what differs.",
+    help="How to print the differences.",
 )
 @click.pass_context
 def command(ctx: click.Context, /, old: str, new: str, finished: str | None, output: str) -> None:
-    """Show what a run of the workflow OLD keeps when it continues as NEW: no model is asked.
+    """Show which results a run of OLD would keep if it continued as NEW. No model is asked.
 
-    A finished node keeps its result where it is defined as before and gets the same, from nodes that are kept, in the same
-    order. The run itself keeps more: there it counts what a node gets, not where that comes from.
+    A finished node keeps its result if its definition is unchanged and it gets the same inputs, in the same
+    order, from nodes that are kept. A real run keeps more: it compares the values that a node gets, not where
+    they come from.
 
-    The exit code is 1 when NEW can't take the place of OLD.
+    The exit code is 1 when NEW can't replace OLD.
     """
     from merrow_analysis.suggest import closest
     from merrow_runtime import load

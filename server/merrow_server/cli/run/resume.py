@@ -43,16 +43,17 @@ if TYPE_CHECKING:
 )
 @click.argument("run", required=False, shell_complete=words.unfinished)
 @click.option("--verbose", is_flag=True, help="Show answers as they arrive.")
-@click.option("--jobs", type=click.IntRange(min=1, max=64), help="For a search: the number that it began with.")
+@click.option("--jobs", type=click.IntRange(min=1, max=64), help="For a search: the number of jobs that it began with.")
 @with_options(RUN_OPTIONS)
 @with_options(GATE_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
-    """Continue the run RUN where it ended: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
-    latest of all.
+    """Continue the run RUN where it ended: an id, the beginning of one, or a workflow file for its latest run.
+    Without RUN, the latest of all runs.
 
-    It runs what the journal has (text, prompts, settings, inputs), whatever the files say now. No call that finished is
-    made again, and what was spent counts. A run that finished is only shown again. RUN may also be an evaluation, a search or an
+    It runs what is in the journal (text, prompts, settings, inputs), even if the files have changed since. No
+    finished call is made again, and what was spent counts towards the budget. A finished run is only shown
+    again. RUN may also be an evaluation, a search or an
     extraction.
     """
     from merrow_optimizer.revising.model import ModelReviser

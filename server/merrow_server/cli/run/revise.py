@@ -43,16 +43,18 @@ _PATIENCE = 30.0
 @click.argument("run", shell_complete=words.unfinished)
 @click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
 @click.option(
-    "--apply", "apply", type=click.IntRange(min=1), metavar="N", help="Agree to revision N, which waits for that."
+    "--apply", "apply", type=click.IntRange(min=1), metavar="N", help="Apply revision N, which is waiting for approval."
 )
-@click.option("--refuse", type=click.IntRange(min=1), metavar="N", help="Refuse revision N, which waits.")
+@click.option(
+    "--refuse", type=click.IntRange(min=1), metavar="N", help="Refuse revision N, which is waiting for approval."
+)
 @click.option(
     "--format",
     "output",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print what came of it.",
+    help="How to print the outcome.",
 )
 @click.pass_context
 def command(
@@ -60,10 +62,11 @@ def command(
 ) -> None:
     """Have the run RUN continue as the workflow in FILE, whichever process works on it. No model is asked.
 
-    What is finished and still holds is kept, however its nodes are called now: nothing of it is paid for again. What runs
-    continues where it is the same; else it is cancelled. A run that has stopped continues with FILE when it is resumed.
+    Finished results that are still valid are kept, even if their nodes have other names now, and are not paid
+    for again. A running node continues if it has not changed; otherwise it is cancelled. A run that has
+    stopped continues with FILE when it is resumed.
 
-    The exit code is 1 when FILE can't take the workflow's place: then the run continues as it was.
+    The exit code is 1 when FILE can't replace the workflow; the run then continues unchanged.
     """
     from merrow_runtime.revising.asking import ask_for
     from merrow_runtime.store.database import Store

@@ -51,13 +51,15 @@ _LATEST = "\0latest"
     help="An input's value; NAME=@file reads a file.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be asked and what it may cost; call nothing.")
-@click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
+@click.option(
+    "--model", metavar="MODEL", help="Use this model instead of the workflow's; nodes that name a model keep it."
+)
 @click.option(
     "--from",
     "from_node",
     metavar="NODE",
     shell_complete=words.nodes,
-    help="Run NODE and what follows again; take the rest from --run, or the latest run of FILE.",
+    help="Run NODE and everything after it again; reuse the rest from --run, or from the latest run of FILE.",
 )
 @click.option(
     "--run",
@@ -66,7 +68,7 @@ _LATEST = "\0latest"
     is_flag=False,
     flag_value=_LATEST,
     shell_complete=words.runs,
-    help="The run that results are taken from; without RUN the latest of FILE.",
+    help="The run to reuse results from; without RUN, the latest of FILE.",
 )
 @click.option("--only", metavar="NODE", shell_complete=words.nodes, help="Run this node alone.")
 @click.option(
@@ -75,7 +77,7 @@ _LATEST = "\0latest"
     multiple=True,
     metavar="NODE.PORT=VALUE",
     shell_complete=words.ports,
-    help="What arrives at a port (--only).",
+    help="The value that arrives at a port (with --only).",
 )
 @click.option(
     "--set-output",
@@ -83,17 +85,17 @@ _LATEST = "\0latest"
     multiple=True,
     metavar="NODE[.PORT]=VALUE",
     shell_complete=words.ports,
-    help="Use VALUE as a node's output instead of asking; of a Decision, the case to take.",
+    help="Use VALUE as a node's output instead of running it; for a Decision, the case to take.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="DIR",
     shell_complete=words.files,
-    help="Write the outputs into this new folder: the files that they name, else one for each output.",
+    help="Write the outputs into this new folder: the files that they name, otherwise one file for each output.",
 )
-@click.option("--fresh", is_flag=True, help="Take no answer from the cache.")
-@click.option("--no-store", is_flag=True, help="Keep nothing: no journal, no cache. For private inputs.")
+@click.option("--fresh", is_flag=True, help="Don't use cached answers.")
+@click.option("--no-store", is_flag=True, help="Save nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed for shuffles and --mask.")
 @click.option("--verbose", is_flag=True, help="Show answers as they arrive.")
 @with_options(REFINE_OPTIONS)
@@ -103,10 +105,11 @@ _LATEST = "\0latest"
 def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     """Run the workflow in FILE (FILE.md#2: its second block) and print what reaches its outputs.
 
-    Any flowchart runs: one that names no operators is read as a workflow, each box one model call, after saying so.
+    Any flowchart runs: one that names no operators is read as a workflow in which each box is a model call,
+    and a note says so.
 
-    Every call that finished is in the journal before its result is used: a run that stopped before it finished, whatever the
-    reason, continues with `merrow resume`. Without OPENAI_API_KEY, OPENAI_BASE_URL or --base-url the embedded offline model
+    Every finished call is in the journal before its result is used, so `merrow resume` continues a run that
+    stopped for any reason. Without OPENAI_API_KEY, OPENAI_BASE_URL or --base-url the embedded offline model
     answers, which costs nothing and is not a real model. On a terminal you are asked for inputs that have no value.
 
     The exit code is 1 when the run fails.

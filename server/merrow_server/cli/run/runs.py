@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     metavar="RUN",
     shell_complete=words.runs,
     multiple=True,
-    help="Take a run out of the journal.",
+    help="Delete a run from the journal.",
 )
 @click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete runs older than this many days.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")

@@ -59,9 +59,9 @@ _MOST_NAMED = 4
     "--revision",
     type=click.IntRange(min=0),
     metavar="N",
-    help="The workflow of the run as its revision N had it; 0 is the one that it began with.",
+    help="The workflow of the run at revision N; 0 is the one that it began with.",
 )
-@click.option("--item", metavar="ID", help="Of an evaluation, everything about one item.")
+@click.option("--item", metavar="ID", help="Everything about one item of an evaluation.")
 @click.option(
     "--format",
     "output",
@@ -75,8 +75,9 @@ _MOST_NAMED = 4
 def command(
     run: str | None, node: str | None, revision: int | None, item: str | None, output: str, file: str | None
 ) -> None:
-    """Show the run RUN of the journal: an id, its beginning, or a workflow file for its latest run. Without RUN it is the
-    latest of all. RUN may also be an evaluation, a search or an extraction, or a run of one.
+    """Show the run RUN of the journal: an id, the beginning of one, or a workflow file for its latest run.
+    Without RUN, the latest of all runs. RUN may also be an evaluation, a search or an extraction, or a run of
+    one.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.cli.given.run_names import evaluation_meant, extraction_meant, search_meant

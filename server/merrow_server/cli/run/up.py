@@ -30,17 +30,23 @@ from merrow_server.rendering.terminal import echo
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0: any free one."
 )
-@click.option("--model", metavar="MODEL", help="In place of the workflow's model; nodes that name their own keep it.")
+@click.option(
+    "--model", metavar="MODEL", help="Use this model instead of the workflow's; nodes that name a model keep it."
+)
 @click.option(
     "--total-usd",
     type=click.FloatRange(min=0),
     default=10.0,
     show_default=True,
     metavar="USD",
-    help="Begin no further run once all have cost this many US dollars.",
+    help="Start no more runs once all together have cost this many US dollars.",
 )
 @click.option(
-    "--most-runs", type=click.IntRange(min=1), default=16, show_default=True, help="Most runs at the same time."
+    "--most-runs",
+    type=click.IntRange(min=1),
+    default=16,
+    show_default=True,
+    help="How many runs may be under way at the same time.",
 )
 @click.option(
     "--grace",
@@ -48,7 +54,7 @@ from merrow_server.rendering.terminal import echo
     default=30.0,
     show_default=True,
     metavar="S",
-    help="Seconds that runs have to end in when the service is stopped.",
+    help="Seconds that runs have to finish when the service is stopped.",
 )
 @with_options(ASKING_OPTIONS)
 @with_options(SANDBOX_OPTIONS)
@@ -64,14 +70,15 @@ def command(
     grace: float,
     **given: Any,
 ) -> None:
-    """Serve the workflow in FILE (FILE.md#2: its second block) as HTTP and as a tool of the Model Context Protocol.
+    """Serve the workflow in FILE (FILE.md#2: its second block) over HTTP and as a tool of the Model Context Protocol.
 
-    Only programs on this machine reach it, and only with the token. Each request is a run in the journal. A request that is sent
-    again with the same Idempotency-Key gets the run that it began before, and is not paid twice. --budget-usd, --budget-tokens
+    Only programs on this machine can reach it, and only with the token. Each request is a run in the journal.
+    A request that is repeated with the same Idempotency-Key gets the run that it began the first time, and is
+    not paid for twice. --budget-usd, --budget-tokens
     and --budget-seconds limit each run.
 
-    Ctrl-C and SIGTERM end it: no further run begins, those under way may end, and what is left after --grace is stopped, to be
-    continued with `merrow resume`.
+    Ctrl-C and SIGTERM end it: no new run begins, and runs under way have --grace seconds to finish. `merrow
+    resume` continues those that are then stopped.
     """
     try:
         from merrow_server.service.serving import Limits, serve

@@ -371,5 +371,6 @@ class LiveTable:
             )
         for name, said in list(self._frames.items())[-_FRAMES:]:
             table.add_row(f"[bold]{escape(visible(name))}[/]", escape(said), "", "", "")
-        spent = f"{self._usage.calls} calls, {self._usage.tokens:,} tokens, {cost_text(self._usage.to_json())}"
+        calls = "1 call" if self._usage.calls == 1 else f"{self._usage.calls:,} calls"
+        spent = f"{calls}, {self._usage.tokens:,} tokens, {cost_text(self._usage.to_json())}"
         return Group(table, f"[dim]{spent}[/]")

@@ -27,16 +27,18 @@ from merrow_server.rendering.terminal import echo
 )
 @click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
 @click.option("-o", "--output", metavar="FILE.py", help="Write the program to this file; otherwise it is printed.")
-@click.option("--runtime", is_flag=True, help="A short program that imports Merrow's runtime.")
+@click.option("--runtime", is_flag=True, help="Write a short program that imports Merrow's runtime.")
 @click.option(
-    "--support", metavar="FILE.py", help="Put Merrow's own code into this module beside it, which programs can share."
+    "--support",
+    metavar="FILE.py",
+    help="Put Merrow's own code into this module beside it, which several programs can share.",
 )
 @click.option(
     "--check",
     "checked",
     metavar="FILE.py",
     multiple=True,
-    help="Write nothing; say whether this program is still what its workflow says.",
+    help="Write nothing; check that this program is up to date with its workflow.",
 )
 @click.argument("more", metavar="", nargs=-1, required=False)
 @click.pass_context
@@ -49,14 +51,14 @@ def command(
     checked: tuple[str, ...],
     more: tuple[str, ...],
 ) -> None:
-    """Make a Python program of the workflow in FILE (FILE.md#2: its second block).
+    """Compile the workflow in FILE (FILE.md#2: its second block) to a Python program.
 
-    The program can be read from the top: prompts, one line a node, the command line. Below a marked line is the code that
-    carries it out, which is Merrow's own. It asks exactly what `merrow run` asks, prints the same and ends with the same exit
-    code. Its recordings are replayed by `merrow run`, and the other way round.
+    The program reads from top to bottom: prompts, one line for each node, the command line. Merrow's own code,
+    which carries it out, follows below a marked line. The program asks exactly what `merrow run` asks, prints
+    the same and ends with the same exit code. Each can replay the other's recordings.
 
-    With --check the exit code is 1 when the workflow or the program has changed since it was compiled. Without FILE the
-    workflow is the one that the program names.
+    With --check the exit code is 1 when the workflow or the program has changed since it was compiled. Without
+    FILE, the workflow that the program names is used.
     """
     from merrow_server.compiling import compiled, out_of_date, written
 

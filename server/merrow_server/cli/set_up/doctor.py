@@ -20,7 +20,7 @@ from merrow_server.rendering.terminal import echo, emit, style
     merrow doctor --format json
     """,
 )
-@click.option("--base-url", metavar="URL", help="Look at this endpoint.")
+@click.option("--base-url", metavar="URL", help="Check this endpoint.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
 def command(ctx: click.Context, base_url: str | None, output: str) -> None:

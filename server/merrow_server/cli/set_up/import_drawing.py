@@ -44,12 +44,14 @@ from merrow_server.reports.report import FileReport
 @click.option("--operators", is_flag=True, help="Write the operator of each step, which can then be changed.")
 @click.pass_context
 def command(ctx: click.Context, file: str, output: str | None, operators: bool) -> None:
-    """Make a workflow of the Mermaid flowchart in FILE: one that LangGraph drew (`draw_mermaid()`), or any other. FILE.json is a
-    task graph as Flow writes it, and FILE.json#2 the second of several. FILE.py is a program that `merrow compile` made, or
-    a `Workflow` class as AFlow and MermaidFlow publish them; it is read and never run.
+    """Convert the Mermaid flowchart in FILE to a workflow: one that LangGraph drew (`draw_mermaid()`), or any
+    other. FILE.json is a task graph as Flow writes it, and FILE.json#2 the second of several. FILE.py is a
+    program that `merrow compile` made, or a `Workflow` class as AFlow and MermaidFlow publish them; it is read
+    and never run.
 
-    Each box becomes a model call that is asked its text, and each choice a diamond at which a model chooses. The exit code
-    is 1 when the workflow has errors that you need to fix; it is written all the same.
+    Each box becomes a model call with the box's text as its prompt, and each choice a diamond at which a model
+    chooses. The exit code
+    is 1 when the workflow has errors that you need to fix; it is written anyway.
     """
     if file.endswith(".py"):
         from merrow_server.importing import imported

@@ -86,8 +86,8 @@ from merrow_server.errors import InputError
     metavar="MODEL",
     help="The model that judges; without it, the one in your settings, else the one that plans.",
 )
-@click.option("--base-url", metavar="URL", help="The endpoint; `offline` is the embedded model.")
-@click.option("--fresh", is_flag=True, help="Ask again, also where the answer is known.")
+@click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model.")
+@click.option("--fresh", is_flag=True, help="Ask again even for known answers.")
 @click.option("--dry-run", is_flag=True, help="Show what would be asked and what it may cost; make no call.")
 @click.option(
     "--format",
@@ -101,10 +101,11 @@ from merrow_server.errors import InputError
 def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
     """Plan a workflow for TASK, a task in plain words; @FILE reads it from a file.
 
-    Several plans are asked for at once and ranked by how their tasks depend on each other. A judge says which requirements of
-    the task each of them covers. Without -o or --all the best plan is printed.
+    The model is asked for several plans at once, which are ranked by how their tasks depend on each other. A
+    judge says which requirements of the task each plan covers. Without -o or --all the best plan is printed.
 
-    Answers are kept: running the same command again costs nothing, and after an interruption it asks only for what is missing.
+    Answers are saved: running the same command again costs nothing, and after an interruption only the missing
+    ones are asked for.
     Every file that is written is valid and runs with `merrow run`. The exit code is 1 when no plan can be used.
     """
     from merrow_server.cli.sessions.plan_session import plan

@@ -20,12 +20,19 @@ from merrow_server.errors import InputError
     merrow serve --tcp 9257             for one client that connects to this port of this machine
     """,
 )
-@click.option("--tcp", "port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve on a port; 0: any free one.")
+@click.option(
+    "--tcp", "port", type=click.IntRange(0, 65535), metavar="PORT", help="Listen on this port instead; 0: any free one."
+)
 @click.option("--log-file", type=click.Path(dir_okay=False), metavar="FILE", help="Write a log to this file.")
-@click.option("--stdio", is_flag=True, hidden=True, help="What editors add by habit; it is the default.")
+@click.option(
+    "--stdio",
+    is_flag=True,
+    hidden=True,
+    help="Use standard input and output (the default; some editors add this option).",
+)
 @click.pass_context
 def command(ctx: click.Context, port: int | None, log_file: str | None, stdio: bool) -> None:
-    """Serve an editor by the Language Server Protocol."""
+    """Run the language server, on standard input and output."""
     if stdio and port is not None:
         raise click.UsageError("--stdio and --tcp exclude each other; leave one out.", ctx)
     # Little of what imports make is garbage, yet enough to be worth its memory; the server takes over from here.

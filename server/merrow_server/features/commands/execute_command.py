@@ -156,12 +156,12 @@ def graph(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 
 def explain(server: MerrowServer, arguments: list[Any]) -> str:  # noqa: ARG001
     """The Markdown page of a rule."""
-    from merrow_analysis.rules.pages import page_text
+    from merrow_analysis.rules.pages import shown_page
     from merrow_analysis.rules.registry import find_rule
 
     named = arguments[0] if arguments and isinstance(arguments[0], str) else ""
     rule = find_rule(named)
-    page = None if rule is None else page_text(rule.code)
+    page = None if rule is None else shown_page(rule.code)
     if page is None:
         raise InvalidParameters("The first argument must be the code or the name of a rule, such as MW105.")
     return page

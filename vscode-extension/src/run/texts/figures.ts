@@ -62,12 +62,18 @@ export function count(number: number, thing: string): string {
   return `${number.toLocaleString('en')} ${thing}${number === 1 ? '' : 's'}`;
 }
 
-/** What a node took: nothing is said of what took nothing. */
+/** What a node took; nothing for what took nothing. */
 export function figures(usage: Usage | undefined, seconds: number | undefined): string {
   const parts: string[] = [];
   if (seconds !== undefined && seconds >= 0.05) parts.push(secondsText(seconds));
   if (usage !== undefined && usage.calls > 0) parts.push(tokensText(usage), costText(usage));
   return parts.join(' · ');
+}
+
+/** The same below a node in the diagram, where room is short: that a price is unknown is said of the run as a whole. */
+export function drawnFigures(usage: Usage | undefined, seconds: number | undefined): string {
+  const words = figures(usage, seconds);
+  return usage?.cost_usd === null ? words.replace(` · ${costText(usage)}`, '') : words;
 }
 
 export function sum(one: Usage, other: Usage): Usage {

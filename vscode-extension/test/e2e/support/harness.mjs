@@ -9,6 +9,7 @@ import { Workbench, closeBrowser } from './workbench.mjs';
 export { it };
 export { default as assert } from 'node:assert/strict';
 export { PREVIEW, Preview } from './preview.mjs';
+export { PATIENCE, SOON } from './workbench.mjs';
 
 /** How a server is started, by name. Each is started once, when a file first needs it. */
 export const PROFILES = {

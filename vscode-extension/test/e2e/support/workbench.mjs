@@ -12,10 +12,10 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-/** Milliseconds that anything may take to appear. */
-export const PATIENCE = 60_000;
+/** Milliseconds that anything may take to appear, however busy the machine is. */
+export const PATIENCE = 180_000;
 /** Milliseconds after which what a user can do again without harm is done again. */
-const SOON = 10_000;
+export const SOON = 20_000;
 
 let browser;
 
@@ -303,6 +303,31 @@ export class Workbench {
     }, `${name} is not saved as expected`);
   }
 
+  /**
+   * Write text as one input into the editor on the left, at a line counted from 1 and a column, until the editor shows that line as
+   * `line`: keys that come while the focus moves are lost, some of them or all.
+   */
+  async insert(place, column, text, line) {
+    const shown = this.page.locator('.editor-group-container .view-line').filter({ hasText: line });
+    await this.until(async () => {
+      await this.goTo(place, column);
+      await this.page.keyboard.insertText(text);
+      return shown.first().waitFor({ timeout: 3000 }).then(() => true, () => false);
+    }, `the editor does not take ${text}`);
+  }
+
+  /** Undo in the text on the left until its file, saved, has this text. Only where nothing was changed before what is undone. */
+  async undo(name, text) {
+    const { keyboard } = this.page;
+    await this.until(async () => {
+      await keyboard.press('Control+1');
+      await keyboard.press('Control+Z');
+      await keyboard.press('Control+S');
+      await this.page.waitForTimeout(200);
+      return this.read(name) === text;
+    }, `${name} is not as it was before`);
+  }
+
   /** Until `holds` does; fails with the sentence. Polls: for what no element tells of. */
   async until(holds, sentence, patience = PATIENCE) {
     for (const end = Date.now() + patience; ; ) {
@@ -403,9 +428,30 @@ export class Workbench {
     await this.page.screenshot({ path: path.join(shots, `${name}.png`) });
   }
 
-  /** The notifications in sight. */
+  /** The notifications in sight. They go after ten seconds, most of them: what a test needs of one it asks `notification` for. */
   toasts() {
     return this.page.locator('.notification-toast');
+  }
+
+  /** A notification with these words, which is looked up in the list of notifications where it is out of sight by now. */
+  async notification(words) {
+    const found = this.page.locator('.notification-list-item:visible', { hasText: words }).first();
+    const comes = (timeout) => found.waitFor({ timeout }).then(() => true, () => false);
+    await this.until(async () => {
+      if (await comes(SOON)) return true;
+      await this.command('Notifications: Show Notifications');
+      return comes(3000);
+    }, `no notification has the words ${words}`);
+    return found;
+  }
+
+  /** Click a button of a notification until the notification is gone. */
+  async answerNotification(words, button) {
+    await this.again(async () => {
+      const found = await this.notification(words);
+      await found.getByRole('button', { name: button }).click({ timeout: SOON });
+      await found.waitFor({ state: 'hidden', timeout: SOON });
+    }, `the notification ${words} does not take ${button}`);
   }
 }
 

@@ -49,7 +49,7 @@ describe('Loops and Maps', (workbench) => {
     const panel = await w.frame('main header h1');
     await panel.locator('h1', { hasText: 'POLISH' }).waitFor();
     const visits = panel.locator('select[data-act=visit] option');
-    assert.ok((await visits.count()) >= 3, 'the panel offers no turns');
+    await w.until(async () => (await visits.count()) >= 3, 'the panel offers no turns');
     await w.shot('boxes-node');
   });
 });

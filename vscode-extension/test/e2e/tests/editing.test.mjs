@@ -141,8 +141,7 @@ describe('Editing', (workbench) => {
     await frame.getByRole('button', { name: 'Apply' }).click();
     await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
     await w.save('repair.mmd', (text) => ['|analysis| PY', 'class PY ProgrammerOp', 'PY --> RETURN'].every((words) => text.includes(words)));
-    await page.keyboard.press('Control+Z');
-    await w.save('repair.mmd', THREE_DEFECTS);
+    await w.undo('repair.mmd', THREE_DEFECTS);
     w.remove('repair.mmd');
   });
 
@@ -173,7 +172,7 @@ describe('Editing', (workbench) => {
     await w.open('some/open.mmd', UNQUOTED);
     await page.locator('.monaco-editor .squiggly-error').first().waitFor();
     await w.command('Merrow: Fix All Safe Problems in Workspace');
-    await w.toasts().filter({ hasText: /problems fixed in \d+ files\. One undo takes all of it back\./ }).waitFor();
+    await w.notification(/problems fixed in \d+ files\. One undo takes all of it back\./);
     await page.locator('.view-line', { hasText: '"Check (twice)"' }).first().waitFor();
     await page.locator('.tab.dirty', { hasText: 'closed.mmd' }).waitFor();
     await w.shot('fix-workspace');

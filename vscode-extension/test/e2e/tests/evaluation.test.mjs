@@ -76,7 +76,7 @@ describe(
       await report.locator('button[data-filter="right"]', { hasText: /^3 right$|^4 right$/ }).waitFor();
       await report.getByRole('button', { name: 'Continue' }).waitFor({ state: 'detached' });
       const rows = report.locator('tbody tr');
-      assert.equal(await rows.count(), 5);
+      await w.until(async () => (await rows.count()) === 5, 'the report does not have all items');
       assert.notEqual(await rows.first().getAttribute('data-status'), 'right');
       assert.equal(await report.locator('main img').count(), 0);
       assert.ok((await report.locator('main').innerText()).includes(HOSTILE));

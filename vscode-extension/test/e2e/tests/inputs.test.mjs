@@ -1,5 +1,5 @@
 // Named sets of inputs in a file beside the workflow: edited, completed, run from, chosen when running.
-import { assert, describe, it } from '../support/harness.mjs';
+import { SOON, assert, describe, it } from '../support/harness.mjs';
 
 const FLOW = `---
 workflow:
@@ -41,8 +41,8 @@ describe('Input sets', (workbench) => {
     await w.until(async () => (await page.locator('.codelens-decoration a', { hasText: 'Run with this set' }).count()) === 2, 'there is no lens above each set');
     await w.shot('inputs-document');
     await w.again(async () => {
-      await page.locator('.codelens-decoration a', { hasText: 'Run with this set' }).first().click({ timeout: 10_000 });
-      await w.until(async () => (await w.shownRun()) !== '', 'the lens runs nothing', 20_000);
+      await page.locator('.codelens-decoration a', { hasText: 'Run with this set' }).first().click({ timeout: SOON });
+      await w.until(async () => (await w.shownRun()) !== '', 'the lens runs nothing', SOON);
     }, 'the lens runs nothing');
     const panel = await w.runEnded('letters.mmd');
     const given = (name) => panel.locator(`details[data-key="input ${name}"]`);
@@ -73,7 +73,7 @@ describe('Input sets', (workbench) => {
     await w.again(async () => {
       await w.goTo(2, 3);
       await page.keyboard.press('Control+Space');
-      await suggestions.filter({ hasText: 'POLICY' }).first().waitFor({ timeout: 10_000 });
+      await suggestions.filter({ hasText: 'POLICY' }).first().waitFor({ timeout: SOON });
     }, 'the names of inputs are not proposed');
     await page.keyboard.press('Escape');
     await w.closeEditors();

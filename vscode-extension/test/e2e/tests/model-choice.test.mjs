@@ -1,5 +1,5 @@
 // Which model and endpoint answer is in sight, and one click away from another; the figures of a workflow are a page.
-import { assert, describe, it } from '../support/harness.mjs';
+import { SOON, assert, describe, it } from '../support/harness.mjs';
 import { KEY, endpoint } from '../support/endpoint.mjs';
 
 const FLOW = `flowchart LR
@@ -20,12 +20,12 @@ describe(
       const choose = async (words) => {
         const row = page.locator('.quick-input-list .monaco-list-row', { hasText: words }).first();
         await w.again(async () => {
-          await bar(/ @ |embedded model/).first().click({ timeout: 10_000 });
-          await row.waitFor({ timeout: 10_000 });
+          await bar(/ @ |embedded model/).first().click({ timeout: SOON });
+          await row.waitFor({ timeout: SOON });
           await w.still(page.locator('.quick-input-list .monaco-list-row'));
           if (words === 'Set Model') await w.shot('model-choice');
-          await row.click({ timeout: 10_000 });
-          await row.waitFor({ state: 'hidden', timeout: 10_000 });
+          await row.click({ timeout: SOON });
+          await row.waitFor({ state: 'hidden', timeout: SOON });
         }, `the choice does not take ${words}`);
       };
       await w.open('who.mmd', FLOW);
@@ -36,7 +36,7 @@ describe(
       await bar(`gpt-4.1 @ ${host}`).waitFor();
       await choose('Run the Doctor');
       const panel = await w.frame('main > .value');
-      await panel.locator('li', { hasText: host }).first().waitFor({ timeout: 120_000 });
+      await panel.locator('li', { hasText: host }).first().waitFor();
       await w.shot('model-doctor');
       assert.doesNotMatch(await panel.locator('main').innerText(), new RegExp(KEY));
       await choose('Use the Embedded Model');
@@ -57,8 +57,8 @@ describe(
       await w.open('who.mmd', FLOW);
       await w.lens('Run');
       await w.again(async () => {
-        await (await w.lens('subtask')).click({ timeout: 10_000 });
-        await w.page.locator('.tab', { hasText: 'Figures of who' }).first().waitFor({ timeout: 20_000 });
+        await (await w.lens('subtask')).click({ timeout: SOON });
+        await w.page.locator('.tab', { hasText: 'Figures of who' }).first().waitFor({ timeout: SOON });
       }, 'the lens opens no page of figures');
       const page = await w.frame('h1:has-text("Figures of who.mmd")');
       await page.locator('td', { hasText: 'Parallelism' }).waitFor();

@@ -1,5 +1,5 @@
 // Safe mutations: chosen from a list, looked at as a difference and in pictures, applied, undone.
-import { assert, describe, it } from '../support/harness.mjs';
+import { SOON, assert, describe, it } from '../support/harness.mjs';
 
 const FLOW = `flowchart TD
     PROBLEM([Problem])
@@ -58,8 +58,7 @@ describe('Safe mutations', (workbench) => {
     await frame.getByRole('button', { name: 'Apply' }).click();
     await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
     await w.save('mutate.mmd', (text) => text !== FLOW && text.length > FLOW.length);
-    await page.keyboard.press('Control+Z');
-    await w.save('mutate.mmd', FLOW);
+    await w.undo('mutate.mmd', FLOW);
   });
 
   it('are behind the code action too, for what is selected', async () => {
@@ -101,7 +100,7 @@ describe('Safe mutations', (workbench) => {
     const rows = page.locator('.quick-input-list .monaco-list-row');
     await rows.first().waitFor();
     assert.match(await rows.first().innerText(), /Patterns|repeat|around|vote|check|Let |advis|review/i);
-    await page.keyboard.type('1 call more');
+    await w.quickInput().fill('1 call more');
     await w.until(async () => {
       const texts = (await rows.allInnerTexts()).filter((text) => !text.includes('Show more'));
       return texts.length > 0 && texts.every((text) => ['1', 'call', 'more'].every((word) => text.includes(word)));
@@ -117,11 +116,12 @@ describe('Safe mutations', (workbench) => {
     await w.lens();
     await w.commandAnswered('Merrow: Safe Mutations', 'Insert ');
     const { frame, title } = await looked(w);
-    await frame.getByRole('button', { name: 'Run Both and Compare' }).click();
-    const input = page.locator('.quick-input-widget input:visible').first();
-    await input.waitFor();
-    await input.fill('How many legs has a spider?');
-    await page.keyboard.press('Enter');
+    const question = page.locator('.quick-input-widget', { hasText: 'PROBLEM (' });
+    await w.again(async () => {
+      await frame.getByRole('button', { name: 'Run Both and Compare' }).click({ timeout: SOON });
+      await question.waitFor({ timeout: SOON });
+    }, 'nobody is asked for the input of both');
+    await w.answer('How many legs has a spider?');
     const shown = await w.frame('table');
     await shown.locator('td', { hasText: 'calls' }).waitFor();
     await w.shot('mutation-compared');

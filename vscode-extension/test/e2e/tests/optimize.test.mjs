@@ -1,5 +1,5 @@
 // Searches for better workflows: agreed to, watched, stopped, gone on with, reported, in the tree, above the workflow, as a difference.
-import { assert, describe, it } from '../support/harness.mjs';
+import { SOON, assert, describe, it } from '../support/harness.mjs';
 import { endpoint } from '../support/endpoint.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
@@ -61,10 +61,9 @@ describe(
         return !(await progress.isVisible());
       }, 'the search is not stopped');
       model.release();
-      const ended = page.locator('.notification-toast', { hasText: 'was stopped; what is finished is kept' });
-      await ended.getByRole('button', { name: 'Go On' }).click();
-      const found = page.locator('.notification-toast', { hasText: 'has ended: +0.' });
-      await found.waitFor();
+      await w.answerNotification('was stopped; finished work is kept', 'Continue');
+      // The report of what was stopped gives way to another page.
+      await w.notification('has ended: +0.');
       const report = await w.frame('h1:has-text("Search for a better sums.mmd")');
       await report.locator('p', { hasText: 'Held out: best' }).waitFor();
       assert.equal(await report.locator('img').count(), 0);
@@ -73,7 +72,7 @@ describe(
       await w.shot('optimize-report');
       await report.locator('h2', { hasText: 'Where candidates come from' }).scrollIntoViewIfNeeded();
       await w.shot('optimize-tree-of-rounds');
-      await found.getByRole('button', { name: 'Compare' }).click();
+      await w.answerNotification('has ended: +0.', 'Compare');
       await page.locator('.monaco-diff-editor .view-lines', { hasText: 'Merrow search' }).first().waitFor();
       await w.shot('optimize-difference');
     });
@@ -95,9 +94,9 @@ describe(
       }, 'the tree does not have the search');
       await w.shot('optimize-tree');
       await w.again(async () => {
-        await shown.first().click({ timeout: 10_000 });
+        await shown.first().click({ timeout: SOON });
         const report = await w.frame('h1:has-text("Search for a better sums.mmd")');
-        await report.locator('p', { hasText: 'Held out: best' }).waitFor({ timeout: 10_000 });
+        await report.locator('p', { hasText: 'Held out: best' }).waitFor({ timeout: SOON });
       }, 'the report is not opened from the tree');
     });
   },

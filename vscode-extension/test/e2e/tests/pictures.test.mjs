@@ -1,6 +1,6 @@
 // The pictures of the README and of the walkthrough, taken of a real workbench: shots/picture-NAME.png becomes images/NAME.png. The
 // answers are those of a recording, so that they look as a model's do.
-import { Preview, describe, it } from '../support/harness.mjs';
+import { Preview, SOON, describe, it } from '../support/harness.mjs';
 import { endpoint } from '../support/endpoint.mjs';
 import { example, replay } from '../support/recorded.mjs';
 
@@ -78,16 +78,16 @@ describe(
 
       await w.open('vote.mmd');
       await w.again(async () => {
-        await page.locator('.statusbar-item', { hasText: 'gpt-4o-mini @' }).first().click({ timeout: 10_000 });
-        await page.locator('.quick-input-widget', { hasText: 'Run the Doctor' }).waitFor({ timeout: 10_000 });
+        await page.locator('.statusbar-item', { hasText: 'gpt-4o-mini @' }).first().click({ timeout: SOON });
+        await page.locator('.quick-input-widget', { hasText: 'Run the Doctor' }).waitFor({ timeout: SOON });
       }, 'the status bar does not lead to the choice');
       await w.shot('picture-model');
       await page.keyboard.press('Escape');
 
       await w.command('View: Hide Panel');
       await w.again(async () => {
-        await (await w.lens('subtask')).click({ timeout: 10_000 });
-        await page.locator('.tab', { hasText: 'Figures of vote' }).first().waitFor({ timeout: 20_000 });
+        await (await w.lens('subtask')).click({ timeout: SOON });
+        await page.locator('.tab', { hasText: 'Figures of vote' }).first().waitFor({ timeout: SOON });
       }, 'the lens opens no page of figures');
       const figures = await w.frame('h1:has-text("Figures of vote.mmd")');
       await figures.locator('td', { hasText: 'Parallelism' }).waitFor();
@@ -104,7 +104,7 @@ describe(
       await w.again(async () => {
         await w.goTo(24, 18);
         await page.keyboard.press('Control+.');
-        await menu.locator('.monaco-list-row', { hasText: 'problem' }).first().waitFor({ timeout: 10_000 });
+        await menu.locator('.monaco-list-row', { hasText: 'problem' }).first().waitFor({ timeout: SOON });
       }, 'no repair is offered');
       await w.shot('picture-quick-fix');
       await page.keyboard.press('Escape');

@@ -1,7 +1,7 @@
 // What the preview looks like with a real workflow: ids below labels, every state in every kind of theme.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { Preview, SOON, assert, describe, it } from '../support/harness.mjs';
 import { repository } from '../support/places.mjs';
 
 const LETTERS = readFileSync(path.join(repository, 'examples', 'letters.mmd'), 'utf8');
@@ -49,7 +49,7 @@ describe('The look of a workflow', (workbench) => {
     assert.ok(contrast(...colours) >= 4.5, colours.join(' on '));
   });
 
-  it('shows every state of a run in every kind of theme', { timeout: 300_000 }, async () => {
+  it('shows every state of a run in every kind of theme', async () => {
     const w = workbench();
     await w.open('letters.mmd', LETTERS.replace('flowchart LR', 'flowchart TD'));
     const preview = await Preview.open(w);
@@ -63,7 +63,7 @@ describe('The look of a workflow', (workbench) => {
       await w.again(async () => {
         await w.command('Preferences: Color Theme');
         await w.answer(theme);
-        await preview.frame.locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor({ timeout: 20_000 });
+        await preview.frame.locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor({ timeout: SOON });
       }, `the theme does not become ${theme}`);
       await w.until(async () => (await preview.frame.locator('.picture:not(.building) svg').getAttribute('id')) !== before, 'the picture is not drawn again');
       const seen = await preview.frame.evaluate((names) => {

@@ -64,8 +64,7 @@ describe('Preview', (workbench) => {
     await w.goTo(3, 25);
     await page.keyboard.press('End');
     await page.keyboard.type(' --> D[');
-    await preview.notice().waitFor();
-    assert.match(await preview.notice().innerText(), /^Line 3: .*last picture/s);
+    await w.until(async () => /^Line 3: .*last picture/s.test(await preview.notice().innerText()), 'the preview does not say where the text is broken');
     await preview.shows('A', 'B', 'C');
     await w.shot('preview-stale');
     await page.keyboard.type('Four]');
@@ -105,10 +104,12 @@ describe('Preview', (workbench) => {
     const { page } = w;
     await w.open('keys.mmd', PLAIN);
     const preview = await Preview.open(w);
-    await preview.node('A').focus();
-    await page.keyboard.press('ArrowRight');
     const focused = () => preview.frame.evaluate(() => document.activeElement?.dataset.node);
-    assert.equal(await focused(), 'B');
+    await w.until(async () => {
+      await preview.node('A').focus();
+      await page.keyboard.press('ArrowRight');
+      return (await focused()) === 'B';
+    }, 'the arrow does not lead to the next node');
     assert.match(await preview.node('B').getAttribute('aria-label'), /^B, Two/);
     const first = await preview.view();
     await page.keyboard.press('+');

@@ -10,10 +10,7 @@ describe('Recovery', (workbench) => {
     const [pid] = await w.until(() => server.processes('start_server.py').length > 0 && server.processes('start_server.py'), 'no server');
     process.kill(pid, 'SIGKILL');
     await w.until(() => server.processes('start_server.py').some((other) => other !== pid), 'the server does not come back');
-    await w.goTo(2, 1);
-    await page.keyboard.press('End');
-    await page.keyboard.press('Enter');
-    await page.keyboard.type('PROBLEM --> X:::NonesuchOp');
+    await w.insert(3, 1, 'PROBLEM --> X:::NonesuchOp', 'PROBLEM --> X:::NonesuchOp');
     await page.locator('.monaco-editor .squiggly-error').first().waitFor();
     await preview.shows('PROBLEM', 'RETURN', 'X');
     assert.equal(await w.toasts().filter({ hasText: 'failed' }).count(), 0);

@@ -1,6 +1,6 @@
 // A run that is revised while it goes on: with the file as it is now, and by a model that asks first. The preview says what is kept, made
 // again, new and gone; what the run became is taken into the file beside what was typed meanwhile; and nothing finished is asked again.
-import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { Preview, SOON, assert, describe, it } from '../support/harness.mjs';
 import { endpoint } from '../support/endpoint.mjs';
 
 const flow = (middle, head = '') => `---
@@ -28,16 +28,14 @@ const changes = [
 ];
 const state = (...names) => `.marks > :is(${names.map((name) => `.state.${name}`).join(', ')})`;
 
-/** Run a workflow that was opened, until a node holds on. */
-async function begun(w, name, node) {
+/** Run a workflow that was opened; its preview. */
+async function begun(w, name, subject) {
   await w.lens('Run');
-  await w.commandAnswered('Merrow: Run Workflow', `Run ${name}`, 'A house for a cat');
+  await w.commandAnswered('Merrow: Run Workflow', `Run ${name}`, subject);
   const dialog = w.page.locator('.monaco-dialog-box');
   await dialog.waitFor();
   await dialog.getByRole('button', { name: 'Run', exact: true }).click();
-  const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
-  await preview.node(node).locator(state('running')).waitFor();
-  return preview;
+  return new Preview(w, await w.frame('body[data-engine] .viewport'));
 }
 
 describe(
@@ -48,15 +46,15 @@ describe(
       const model = await endpoint();
       model.hold((messages) => ['Judge the house', 'Look for gaps'].some((words) => messages[0].content.includes(words)));
       await w.open('house.mmd', flow('SECOND'));
-      const preview = await begun(w, 'house.mmd', 'THIRD');
+      const preview = await begun(w, 'house.mmd', 'A house for a cat');
+      await preview.node('THIRD').locator(state('running')).waitFor();
       const banner = preview.frame.locator('.revision');
 
       // A file with errors is refused in a sentence, and the run goes on.
       await w.open('house.mmd', flow('SECOND').replace('-->', '-- '));
       await w.until(async () => (await w.text()).includes('PROBLEM --  FIRST'), 'the file is not loaded again');
       await w.command('Merrow: Apply My File to the Run');
-      const refused = w.toasts().filter({ hasText: 'the run goes on as it was' });
-      await refused.waitFor();
+      await w.notification('the run goes on as it was');
       await w.shot('revision-refused');
       await w.command('Notifications: Clear All Notifications');
 
@@ -87,40 +85,36 @@ describe(
       model.answerWith((messages) => (messages[0].content.startsWith('You look after') ? JSON.stringify({ reason: REASON, changes }) : undefined));
       model.hold((messages) => ['Judge the house', 'Look for gaps'].some((words) => messages[0].content.includes(words)));
       await w.open('stranger.mmd', flow('SECOND', '  refine: {every: 2, max: 1, ask: true}\n'));
-      await w.lens('Run');
-      await w.commandAnswered('Merrow: Run Workflow', 'Run stranger.mmd', 'A house for a dog');
-      const dialog = page.locator('.monaco-dialog-box');
-      await dialog.waitFor();
-      await dialog.getByRole('button', { name: 'Run', exact: true }).click();
-      const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
+      const preview = await begun(w, 'stranger.mmd', 'A house for a dog');
       const banner = preview.frame.locator('.revision');
       await banner.getByRole('button', { name: 'Apply' }).waitFor();
-      const question = w.toasts().filter({ hasText: 'The model wants to revise the run of stranger.mmd' });
-      await question.waitFor();
+      const question = await w.notification('The model wants to revise the run of stranger.mmd');
       // A model's words are words: neither HTML nor links.
       assert.equal(await banner.locator('img').count(), 0);
       assert.match(await banner.innerText(), /<img src=x onerror=alert\(1\)>/);
       assert.equal(await question.locator('a', { hasText: 'click me' }).count(), 0);
       await w.shot('revision-asked');
+      await page.keyboard.press('Escape'); // the list of notifications, where it is open
       await banner.getByRole('button', { name: 'Apply' }).click();
       await preview.node('CHECK').locator(state('running')).waitFor();
       await preview.node('SECOND').locator(state('kept')).waitFor();
       await w.shot('revision-model');
 
       // What was typed meanwhile stays.
-      await w.goTo(10);
-      await page.keyboard.press('Enter');
-      await page.keyboard.press('ArrowUp');
-      await page.keyboard.type('%% mine');
+      await w.insert(9, 4, '\n%% mine', '%% mine');
       await banner.getByRole('button', { name: 'Accept into the File' }).click();
       await w.until(async () => /%% mine[^]*CHECK/.test(await w.text()), 'the revision is not in the file');
       assert.match(await w.text(), /^flowchart LR/m);
       assert.equal(await page.locator('.tab', { hasText: 'stranger.mmd' }).count(), 2); // the file and its preview
       await w.shot('revision-accepted');
 
-      await banner.getByRole('button', { name: 'Go Back' }).click();
-      const rows = page.locator('.quick-input-list .monaco-list-row');
-      await rows.filter({ hasText: 'The Beginning' }).click();
+      const beginning = page.locator('.quick-input-list .monaco-list-row', { hasText: 'The Beginning' });
+      // The text takes the focus once it has the revision, which closes a list that was opened before.
+      await w.again(async () => {
+        await banner.getByRole('button', { name: 'Go Back' }).click({ timeout: SOON });
+        await beginning.click({ timeout: SOON });
+        await beginning.waitFor({ state: 'hidden', timeout: SOON });
+      }, 'the list of revisions takes no answer');
       await preview.node('THIRD').locator(state('running')).waitFor();
       await preview.node('CHECK').locator(state('gone')).waitFor();
       await w.shot('revision-back');

@@ -1,6 +1,6 @@
 // Runs against an endpoint: what they may cost is said first; one is stopped in the middle and resumed without a call made twice; the
 // journal has them, two are compared, one is deleted.
-import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { Preview, SOON, assert, describe, it } from '../support/harness.mjs';
 import { KEY, endpoint } from '../support/endpoint.mjs';
 
 const FLOW = `flowchart LR
@@ -77,9 +77,13 @@ describe(
       await w.shot('runs-compared');
       await runs.nth(1).click();
       await page.locator('.view-line', { hasText: 'How many bricks' }).first().waitFor();
-      await runs.nth(1).click({ button: 'right' });
-      await w.choose('Delete');
-      await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Delete' }).click();
+      const sure = page.locator('.monaco-dialog-box').getByRole('button', { name: 'Delete' });
+      await w.again(async () => {
+        await runs.nth(1).click({ button: 'right', timeout: SOON });
+        await w.choose('Delete', SOON);
+        await sure.waitFor({ timeout: SOON });
+      }, 'nobody is asked whether the run is to be deleted');
+      await sure.click();
       await w.until(async () => (await runs.count()) === 1, 'the run is not deleted');
     });
 
@@ -99,8 +103,7 @@ describe(
 
       // The text moves away from the results: those of the node, and of what comes after it, are out of date.
       await w.open('chain.mmd');
-      await w.goTo(10, FLOW.split('\n')[2].indexOf('second)') + 1);
-      await w.page.keyboard.type('very ');
+      await w.insert(10, FLOW.split('\n')[2].indexOf('second)') + 1, 'very ', 'role: very second');
       for (const node of ['SECOND', 'THIRD']) await preview.node(node).locator('.marks > .state.stale').waitFor();
       assert.equal(await preview.node('FIRST').locator('.marks > .state.stale').count(), 0);
       await w.shot('run-stale');

@@ -38,7 +38,7 @@ describe(
       await dialog.filter({ hasText: 'Set up model access?' }).waitFor();
       await w.shot('setup-consent');
       await dialog.getByRole('button', { name: 'Install', exact: true }).click();
-      await dialog.filter({ hasText: 'Run journey.mmd?' }).waitFor({ timeout: 120_000 });
+      await dialog.filter({ hasText: 'Run journey.mmd?' }).waitFor();
       await dialog.getByRole('button', { name: 'Run', exact: true }).click();
       await w.runEnded('journey.mmd');
       await w.shot('setup-run');
@@ -58,12 +58,11 @@ describe(
       const [pid] = server.processes('start_server.py');
       process.kill(pid, 'SIGKILL');
       await page.locator('.statusbar-item', { hasText: /Merrow (?:failed|interrupted)/ }).waitFor();
-      const toast = w.toasts().filter({ hasText: 'journey.mmd' }).first();
-      await toast.waitFor();
+      const notification = await w.notification('journey.mmd');
       await w.shot('server-died');
-      assert.match(await toast.innerText(), /interrupted.*kept/is);
+      assert.match(await notification.innerText(), /interrupted.*kept/is);
       model.release();
-      await toast.getByRole('button', { name: 'Resume' }).click();
+      await w.answerNotification('journey.mmd', 'Resume');
       await w.runEnded('journey.mmd', before);
       await w.shot('server-died-resumed');
       // What had finished is not asked again; the question that was under way is the only one that is.

@@ -69,12 +69,11 @@ describe(
       await page.keyboard.press('Control+1');
       await w.open('aside.txt', 'aside\n');
       model.release();
-      const finished = w.toasts().filter({ hasText: 'finished' });
-      await finished.waitFor();
+      const finished = await w.notification('finished');
       assert.ok((await finished.innerText()).includes('<img src=x onerror=pwned=1>'), 'the notification does not have the name in words');
       await w.shot('hostile-run-notification');
       await harmless('the notification');
-      await finished.getByRole('button', { name: 'Show Result' }).click();
+      await w.answerNotification('finished', 'Show Result');
       const whole = await w.runEnded('onerror');
       await whole.locator('details[data-key="input PROBLEM"] > summary').click();
       await whole.locator('details[data-key="input PROBLEM"] .rendered', { hasText: `link-input (${COMMAND})` }).waitFor();
@@ -110,8 +109,7 @@ describe(
       // A failure in the endpoint's words.
       model.refuse(EVIL('failure'));
       await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'PROBLEM', EVIL('other'));
-      const failed = w.toasts().filter({ hasText: 'failed' });
-      await failed.waitFor();
+      const failed = await w.notification('failed');
       await w.shot('hostile-run-failure');
       assert.ok((await failed.innerText()).includes('onerror'), 'the failure does not have the words of the endpoint');
       await harmless('the failure');

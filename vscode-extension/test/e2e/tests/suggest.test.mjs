@@ -92,8 +92,7 @@ describe(
       await frame.getByRole('button', { name: 'Apply' }).click();
       await page.locator('.tab', { hasText: '↔' }).waitFor({ state: 'detached' });
       await w.save('suggest.mmd', FLOW.replace('Solve the problem.', NEW));
-      await page.keyboard.press('Control+Z');
-      await w.save('suggest.mmd', FLOW);
+      await w.undo('suggest.mmd', FLOW);
       model.answerWith(undefined);
     });
 
@@ -114,10 +113,7 @@ describe(
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.getByRole('button', { name: 'Ask the Model', exact: true }).click();
       await w.until(() => model.held === 1, 'the model is not asked');
-      const notification = page.locator('.notifications-toasts .notification-list-item', { hasText: 'Asking the model' });
-      await notification.hover();
-      await notification.getByRole('button', { name: 'Cancel' }).click();
-      await notification.waitFor({ state: 'detached' });
+      await w.answerNotification('Asking the model', 'Cancel');
       model.release();
       assert.equal(w.read('suggest.mmd'), FLOW);
     });

@@ -1,7 +1,7 @@
 // Another version of the extension is installed over one whose server is in the middle of a run: nothing of the user's is lost.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { assert, describe, it } from '../support/harness.mjs';
+import { SOON, assert, describe, it } from '../support/harness.mjs';
 import { endpoint } from '../support/endpoint.mjs';
 import { OLDER, merrow } from '../support/vsix.mjs';
 
@@ -56,8 +56,12 @@ describe(
       const run = runs.filter({ hasText: /interrupted|cancelled|stopped/ }).first();
       await run.waitFor();
       await w.shot('upgrade-runs');
-      await run.hover();
-      await run.getByRole('button', { name: 'Resume Run' }).click();
+      // A click on a tree that is drawn again at that moment is lost.
+      await w.again(async () => {
+        await run.hover({ timeout: SOON });
+        await run.getByRole('button', { name: 'Resume Run' }).click({ timeout: SOON });
+        await run.waitFor({ state: 'detached', timeout: SOON });
+      }, 'the run is not resumed');
       await w.runEnded('house.mmd');
       await w.shot('upgrade-resumed');
       assert.deepEqual([model.asked('Pack the boxes'), model.asked('Move the boxes')], [1, 2]);

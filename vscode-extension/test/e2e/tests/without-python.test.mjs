@@ -7,16 +7,12 @@ describe(
     it('says what is missing and what to do', async () => {
       const w = workbench();
       await w.open('flow.mmd', 'flowchart LR\n    A --> B\n');
-      const toast = w.toasts().filter({ hasText: /can't start/ });
-      await toast.waitFor();
+      const toast = await w.notification(/can't start/);
       assert.match(await toast.innerText(), /Python 3\.11/);
       await toast.getByRole('button', { name: 'Select Python' }).waitFor();
       await toast.getByRole('button', { name: 'Get Python' }).waitFor();
       await w.shot('without-python');
-      await w.goTo(2, 1);
-      await w.page.keyboard.press('End');
-      await w.page.keyboard.type(' --> C');
-      await w.page.locator('.view-line', { hasText: 'A --> B --> C' }).waitFor();
+      await w.insert(2, 12, ' --> C', 'A --> B --> C');
     });
 
     it('says so in the preview too', async () => {
