@@ -195,7 +195,7 @@ def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
         if result.showable < 1:
             said += f" This many items would show a difference of {result.showable:.3f} with probability .8."
         else:
-            said += " This many items can't show any difference with probability .8."
+            said += " So few items show no difference with probability .8, however large it is."
     if result.left_out:
         said += f" {_many(result.left_out, 'item')} could not be scored for both."
     return said
