@@ -242,6 +242,7 @@ CASES = {
         "MW228",
         "Write by: score",
     ),
+    "a key has no value": Case(slip(CHAIN, ("(role: one)", "(temperature, role: one)")), "MW308", "Remove temperature"),
     "a comma is missing in metadata": Case(
         slip(CHAIN, ('DRAFT["Custom<br/>(role: one)"]', "DRAFT@{ op: Custom role: one }")), "MW007", "Add a comma"
     ),

@@ -28,7 +28,7 @@ READ_EACH_SECOND = 300
 """Texts read for each second of the time limit: far fewer than a second has room for in ordinary files. So the search ends by
 count there and not by the clock, and gives the same everywhere.
 """
-_READ_MORE = 100
+_READ_MORE = 60
 """Texts read in search of a lighter repair once there is one, and as many more as it took to find that."""
 _IN_TURN = 15
 """What keeps the steps of one finding waiting for those of the one before: all have to be repaired, in whatever order."""
@@ -128,13 +128,13 @@ class Search:
         self._read, self._most_read = 0, round(limit * READ_EACH_SECOND)
         self._slowest = 0.0
         self._number = count()
-        self._queue: list[tuple[int, int, _State, Step | Callable[[], None]]] = []
+        self._queue: list[tuple[int, int, _State, Step | Callable[[], None], int]] = []
         self._texts: dict[str, int] = {text: 0}
         self._meanings: dict[object, int] = {}
         self._best = _State(self._reader.first, 0)
         self._is_exhausted = self._left_out = False
         if not self._best.reading.is_done:
-            self._queue_up(self._best, 0, 0, partial(self._expand, self._best))
+            self._queue_up(self._best, 0, WORDS, partial(self._expand, self._best))
 
     @property
     def before(self) -> Analysis:
@@ -167,11 +167,14 @@ class Search:
         if self._read >= self._most_read or self._clock() + self._slowest > self._deadline:
             return False
         begun = self._clock()
-        _, _, state, what = heapq.heappop(self._queue)
-        if not isinstance(what, Step):
-            what()
-        elif state.weight + what.least < self._bound:
+        _, _, state, what, least = heapq.heappop(self._queue)
+        # To make up steps takes the most time; none of them is lighter than this.
+        if state.weight + least >= self._bound:
+            pass
+        elif isinstance(what, Step):
             self._try(state, what)
+        else:
+            what()
         self._slowest = max(self._slowest, self._clock() - begun)
         return True
 
@@ -189,7 +192,7 @@ class Search:
         if len(reading.complaints) > MANY:
             # Heavy as they are together, nothing brings a file with many findings further.
             for step in all_fixes(reading.complaints[:MOST_AT_ONCE]):
-                self._queue_up(state, 0, 0, step)
+                self._queue_up(state, 0, step.least, step, at_once=True)
         original = reading.original
         for turn, finding in enumerate(findings):
             self._push(state, turn, map(of_fix, finding.fixes), seen)
@@ -207,10 +210,15 @@ class Search:
                 seen.add(step.key)
                 self._queue_up(state, turn, step.least, step)
 
-    def _queue_up(self, state: _State, turn: int, least: int, what: Step | Callable[[], None]) -> None:
-        """Queue a step, or what makes up more of them; ``turn`` is the number of the finding that it is for."""
+    def _queue_up(
+        self, state: _State, turn: int, least: int, what: Step | Callable[[], None], *, at_once: bool = False
+    ) -> None:
+        """Queue a step, or what makes up more of them, which weigh at least so much; ``turn`` is the number of the finding that
+        it is for. What is tried ``at_once`` comes before all that is not lighter by itself.
+        """
         hope = _HOPE * len(state.reading.complaints) + _IN_TURN * turn
-        heapq.heappush(self._queue, (state.weight + least + hope, next(self._number), state, what))
+        priority = state.weight + (0 if at_once else least) + hope
+        heapq.heappush(self._queue, (priority, next(self._number), state, what, least))
 
     def _try(self, state: _State, step: Step) -> None:
         """Make a step, and queue what follows from it where it takes a finding away."""

@@ -286,6 +286,26 @@ def test_pages_bring_each_mutation_once_with_patterns_first(editor: Editor) -> N
     assert sorted(move["id"] for move in found) == sorted(safe)
 
 
+def test_a_large_workflow_is_offered_a_loop_around_each_node_after_uses_of_patterns(editor: Editor) -> None:
+    """To draw one takes a whole reading, so the first page has few of them; but none is lost."""
+    names = [f"N{number}" for number in range(61)]
+    nodes = "".join(f'    {name}["Custom<br/>(role: solver)"]:::CustomOp\n' for name in names)
+    ends = "    PROBLEM([Problem]):::Interface\n    RETURN([Return]):::Interface\n"
+    text = f"flowchart TD\n{ends}{nodes}    {' --> '.join(['PROBLEM', *names, 'RETURN'])}\n"
+    uri = editor.open(text + "    classDef Interface fill:#eee\n    classDef CustomOp fill:#eee\n")
+    page = run(editor, "merrow.mutations", {"uri": uri, "operator": "subgraph", "page": 25})
+    drawn = [number for number, move in enumerate(page["moves"]) if move["title"].startswith("Review N0 and repeat")]
+    assert len(drawn) == 1
+    assert drawn[0] >= 15
+    found: list[str] = []
+    more: Json = {}
+    while more.get("cursor", "") is not None:
+        more = run(editor, "merrow.mutations", {"uri": uri, "search": "and repeat it until", "page": 500, **more})
+        found += [move["title"].split()[1] for move in more.pop("moves")]
+        del more["total"]
+    assert found == names
+
+
 def test_mutations_are_searched_by_node_and_by_effect(editor: Editor) -> None:
     uri = editor.open(FLOW)
     whole = run(editor, "merrow.mutations", {"uri": uri})

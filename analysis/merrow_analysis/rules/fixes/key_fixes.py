@@ -130,6 +130,16 @@ def write_parameter(said: Said, span: Span, allowed: Mapping[str, Fragment], tak
     if piece.startswith("("):
         yield from _readable(said, f"{label[:end]})", "Add )")
         return
+    if piece.strip() in allowed:
+        # A key without a value.
+        before, after = label[:start].rstrip(), label[end:].lstrip()
+        rest = (
+            before.removesuffix(",") + after
+            if before.endswith(",")
+            else label[:start] + after.removeprefix(",").lstrip()
+        )
+        yield from _readable(said, rest, f"Remove {piece.strip()}")
+        return
     slip = _SLIP.fullmatch(piece)
     key = None if slip is None else slip[1] if slip[1] in allowed else closest(slip[1], allowed)
     if slip is not None and key is not None:
