@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.graph.boxes.words import WORDS
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
+from merrow_analysis.graph.placing.notation import first_word
 from merrow_analysis.graph.placing.placement import Finding
-
-WORDS = frozenset({AGAIN, EACH, FIRST, OVER})
 
 
 class Misplaced(NamedTuple):
@@ -50,16 +49,18 @@ def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
     alone = [[index] for index in graph.shape.wrong]
     for component in (*graph.cycles, *alone):
         for index in component:
+            # Cycles may have hundreds of nodes, and hardly any edge has such a word.
+            if not core.placements[index].worded:
+                continue
             record = core.records[index]
             for one in core.into(record.id) if record is not None else ():
-                # Cycles may have hundreds of nodes, and hardly any edge has such a word.
                 if one.arrow.label is None or one.arrow.label.text.partition(":")[0].strip() not in WORDS:
                     continue
                 edge = graph.edge(one)
                 if len(component) == 1 and edge.source is not edge.target:
                     continue
                 label, node = edge.placed.label, edge.target
-                word = (label.output or label.port or "").partition(":")[0].strip()
+                word = first_word(label)
                 if word not in WORDS or edge.source.kind != "operator":
                     continue
                 if word not in (edge.source.outputs if label.output else {port.name for port in node.input_ports}):

@@ -32,6 +32,7 @@ from merrow_analysis.rules.fixes.path_fixes import (
 from merrow_analysis.rules.registry import Family, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.word_rules import misplaced_causes
+from merrow_analysis.syntax.tree import Span
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 MISSING_INPUT_OR_OUTPUT = _FAMILY.rule(
@@ -137,7 +138,7 @@ def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence
             )
             yield report(EDGE_OUT_OF_OUTPUT, edge.range, message, fixes=_led_away(context, EDGE_OUT_OF_OUTPUT, edge))
     for index in shape.by_rank(shape.repeated):
-        yield from _repeated(context, graph.node(index))
+        yield from context.at_node(index, REPEATED_EDGE.code, lambda node: _repeated(context, node))
 
 
 def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
@@ -206,8 +207,7 @@ def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
 
 
 _LONGEST_CIRCLE = 8
-"""Nodes of a cycle that a message names."""
-_MOST_RELATED = 100
+"""Nodes of a cycle that a message names, and edges of it that it shows."""
 
 
 def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
@@ -215,11 +215,11 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
     graph = context.graph
     if not graph.cycles:
         return
-    successors = graph.shape.following
+    shape, flow = graph.shape, graph.flow
     for component in graph.cycles:
-        circle = shortest_cycle(successors, component)
-        edges = _edges_along(graph, circle)
-        ids = [graph.node(index).id for index in circle]
+        circle = shortest_cycle(shape.following, component, shape.before)
+        records = _edges_along(graph, circle)
+        ids = [record.source for record in records]
         shown = ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 1], "...", ids[-1]]
         path = " -> ".join((*shown, ids[0]))
         more = len(component) - len(circle)
@@ -232,22 +232,30 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
                 f"{path} is a cycle{knot}: an arrow back needs a loop, and without one each waits for the other, so "
                 "none can run. Remove one of these edges."
             )
-        last = max(edges, key=lambda edge: edge.index)
+        lines = [flow.here(record.block).line for record in records]
+        lowest = max(lines)
+        last = max((record for record, line in zip(records, lines, strict=True) if line == lowest), key=_place)
         fixes: list[Fix] = []
-        for edge in edges:
-            unfinished = continued(edge)
+        for record in records:
+            unfinished = continued(flow.edge(record)) if "\n" in record.block.text.rstrip() else None
             if unfinished is not None:
-                last, fixes = edge, unfinished.fixes
+                last, fixes = record, unfinished.fixes
                 message = (
                     f"{unfinished.why}, which makes {path} a cycle{knot}; write its target after it, or remove it."
                 )
         inside = {graph.node(index).id for index in component} if causes else ()
         within = [found for edge, found in causes.items() if edge.source in inside and edge.target in inside]
         because = [cause for found in within for cause in found]
-        others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
+        named = records if len(records) <= _LONGEST_CIRCLE else [*records[: _LONGEST_CIRCLE - 1], records[-1]]
+        others = [flow.edge(record) for record in named if record is not last]
         related = [Related(edge.range, f"{edge.record.source} leads to {edge.record.target}") for edge in others]
-        cut = fixes or _untied(context, component, [last, *others])
-        yield report(CYCLE, last.range, message, related=related, fixes=cut, because=because)
+        cut = fixes or _untied(context, component, [flow.edge(last), *others])
+        yield report(CYCLE, flow.edge(last).range, message, related=related, fixes=cut, because=because)
+
+
+def _place(edge: EdgeRecord) -> tuple[Span, Span, Span]:
+    """By this, edges of one block are in the order of the text."""
+    return edge.arrow.span, edge.source_vertex.span, edge.target_vertex.span
 
 
 _MOST_CUT = 4
@@ -262,12 +270,17 @@ def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[Flo
         yield from remove_edge(context, CYCLE, edge, reveals=_off_the_path)
 
 
-def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:
-    ids = [graph.node(index).id for index in circle]
-    return [
-        next(graph.flow.edge(record) for record in graph.core.out_of(source) if record.target == target)
-        for source, target in zip(ids, (*ids[1:], ids[0]), strict=True)
-    ]
+def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[EdgeRecord]:
+    """The first edge from each node of a circle to the next."""
+    core = graph.core
+    ids = [record.id for index in circle if (record := core.records[index]) is not None]
+    found: list[EdgeRecord] = []
+    for source, target in zip(ids, (*ids[1:], ids[0]), strict=True):
+        for edge in core.out_of(source):
+            if edge.target == target:
+                found.append(edge)
+                break
+    return found
 
 
 def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
@@ -287,7 +300,8 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
     idle = [index for index in starts if not shape.following[index]] if ends else []
     unfed = _unfed(graph, boundary)
     if unreached or idle:
-        lost = [node for node in map(graph.node, unreached) if node.id not in graph.flow.groups]
+        groups = graph.flow.groups
+        lost = [index for index in unreached if graph.node(index).id not in groups] if groups else unreached
         yield from _broken_beginnings(context, lost, [graph.node(i) for i in idle])
     if stuck or unfed:
         yield from _broken_ends(context, [graph.node(i) for i in stuck], [graph.node(i) for i in unfed])
@@ -334,8 +348,8 @@ def _dead_ends(graph: TypedGraph, boundary: Boundary) -> list[int]:
     if stuck and graph.composites:
         stuck = _unread(graph, stuck, boundary)
     if stuck and starts:
-        known: dict[int, bool] = {}
-        stuck = [index for index in stuck if shape.is_reached(starts, index, known)]
+        reached = shape.reached(starts)
+        stuck = [index for index in stuck if index in reached]
     return stuck
 
 
@@ -353,42 +367,52 @@ def _unread(graph: TypedGraph, stuck: list[int], boundary: Boundary) -> list[int
     return [index for index in stuck if not seen[index] and index not in reading]
 
 
-def _broken_beginnings(
-    context: GraphContext, unreached: list[TypedNode], idle: list[TypedNode]
-) -> Iterator[Diagnostic]:
+def _broken_beginnings(context: GraphContext, unreached: list[int], idle: list[TypedNode]) -> Iterator[Diagnostic]:
     graph = context.graph
     following = graph.shape.following
-    lonely = [node for node in unreached if not (following[node.index] or node.again_out)]
-    roots = [node for node in unreached if following[node.index] or node.again_out]
-    for node in lonely:
-        message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
-        yield report(OFF_PATH, node.flow.range, message, fixes=remove_node(context, OFF_PATH, node))
+    again = {graph.core.handles[edge.source] for edge in graph.again_records} if graph.core.words else set()
+    lonely = [index for index in unreached if not (following[index] or index in again)]
+    roots = [index for index in unreached if following[index] or index in again]
+    for index in lonely:
+        yield from context.at_node(index, "lonely", lambda node: [_without_edges(context, node)])
     if len(roots) > 1 and len(idle) == 1 and idle[0].id == PROBLEM_ID:
         # One cause: the input was never connected.
-        names = listed(node.id for node in roots)
+        unfed = [graph.node(index) for index in roots]
+        names = listed(node.id for node in unfed)
         message = f"{PROBLEM_ID} feeds nothing, and {names} get nothing; draw edges from {PROBLEM_ID} to them."
-        related = [Related(node.flow.range, f"nothing leads to {node.id}") for node in roots]
-        fixes = lead_to_all(context, OFF_PATH, idle[0], roots)
+        related = [Related(node.flow.range, f"nothing leads to {node.id}") for node in unfed]
+        fixes = lead_to_all(context, OFF_PATH, idle[0], unfed)
         yield report(OFF_PATH, idle[0].flow.range, message, related=related, fixes=fixes)
         return
     source = idle[0].id if idle else next((entry.id for entry in graph.inputs), PROBLEM_ID)
-    for node in roots:
-        message = (
-            f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
-            f"such as `{_arrow(source, node)}`, or remove it."
+    for index in roots:
+        yield from context.at_node(
+            index, (OFF_PATH.code, source), lambda node: [_unreached(context, node, source, idle or graph.inputs)]
         )
-        yield report(OFF_PATH, node.flow.range, message, fixes=feed_node(context, OFF_PATH, node, idle or graph.inputs))
     for node in idle:
         if roots and node.id == PROBLEM_ID:
             continue
         # What nothing leads to is repaired with it, where it takes anything.
-        without = [root for root in roots if root.spec is not None and root.spec.bulk is not None]
+        without = [root for root in map(graph.node, roots) if root.spec is not None and root.spec.bulk is not None]
         takers = [other for other in graph.nodes if _has_open(other, node)] or without or beside_inputs(context, node)
         hint = f"connect it (`{_arrow(node.id, takers[0], node)}`)" if takers else "connect it to a node that needs it"
         message = f"{node.id} is an input that feeds nothing, so it lies on no path to an output; {hint} or remove it."
         related = [Related(other.flow.range, f"{other.id} could take it") for other in takers[:3]]
         fixes = chain(lead_on(context, OFF_PATH, node, takers), remove_input(context, OFF_PATH, node))
         yield report(OFF_PATH, node.flow.range, message, related=related, fixes=fixes)
+
+
+def _without_edges(context: GraphContext, node: TypedNode) -> Diagnostic:
+    message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
+    return report(OFF_PATH, node.flow.range, message, fixes=remove_node(context, OFF_PATH, node))
+
+
+def _unreached(context: GraphContext, node: TypedNode, source: str, givers: Sequence[TypedNode]) -> Diagnostic:
+    message = (
+        f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
+        f"such as `{_arrow(source, node)}`, or remove it."
+    )
+    return report(OFF_PATH, node.flow.range, message, fixes=feed_node(context, OFF_PATH, node, givers))
 
 
 def _given(context: GraphContext, node: TypedNode, stuck: list[TypedNode]) -> Iterator[Fix]:

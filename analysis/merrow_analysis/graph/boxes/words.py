@@ -16,6 +16,7 @@ AGAIN: Word = "again"
 OVER: Word = "over"
 EACH: Word = "each"
 FIRST: Word = "first"
+WORDS: frozenset[str] = frozenset({AGAIN, EACH, FIRST, OVER})
 
 
 class WordedLabel(NamedTuple):

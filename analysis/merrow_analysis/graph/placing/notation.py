@@ -45,3 +45,8 @@ def read_label(text: str | None, *, from_decision: bool) -> EdgeLabel:
     if not colon:
         return EdgeLabel(port=text or None)
     return EdgeLabel(output=head or None, port=tail or None)
+
+
+def first_word(label: EdgeLabel) -> str:
+    """What stands first of the names in a label: an output, else a port, or what is before a colon in it."""
+    return (label.output or label.port or "").partition(":")[0].strip()

@@ -286,8 +286,10 @@ def _idle(
     context: GraphContext, box: Composite, own: list[EdgeRecord], groups: dict[str, Subgraph]
 ) -> Iterator[Diagnostic]:
     graph = context.graph
-    if any(graph.by_id[record.source].kind != "decision" or not graph.edge(record).order_only for record in own):
-        return
+    handles, resolutions = graph.core.handles, graph.resolutions
+    for record in own:
+        if resolutions[handles[record.source]].kind != "decision" or not graph.edge(record).order_only:
+            return
     if own:
         message = (
             f"The `again` edges of {box.id} bring no value, so each turn is given what the first was, and repeats it at "
