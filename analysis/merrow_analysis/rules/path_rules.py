@@ -348,8 +348,8 @@ def _dead_ends(graph: TypedGraph, boundary: Boundary) -> list[int]:
     if stuck and graph.composites:
         stuck = _unread(graph, stuck, boundary)
     if stuck and starts:
-        reached = shape.reached(starts)
-        stuck = [index for index in stuck if index in reached]
+        known: dict[int, bool] = {}
+        stuck = [index for index in stuck if shape.is_reached(starts, index, known)]
     return stuck
 
 

@@ -21,7 +21,7 @@ from merrow_analysis.graph.bare.reach import components
 _LONG_WALK = 50
 """Nodes one after the other that follow from some that strayed; then all that do are looked for at once."""
 _MOST_WALKS = 4
-"""Knots behind each of which the old order is walked along again to its end; then all that is left waits in the heap."""
+"""Knots behind each of which what is left goes on in its old order; then all of it waits in the heap."""
 
 
 class Ranked(Protocol):
@@ -120,6 +120,24 @@ def _rows(shape: Ranked) -> list[list[int]]:
     return rows
 
 
+def first_place(shape: Ranked, node: int, order: Sequence[int], places: Sequence[int], begin: int = 0) -> int | None:
+    """The first place in an order, from ``begin`` on, at which a node may come whose sources differ from those it had there; None
+    where it stays.
+
+    Where an edge is gone its target may come earlier: not before the last of its sources that stay, and from there on only if
+    its rank is smaller than that of a node which came before it so far. Where an edge came from a node that is later in the
+    order, its target comes later.
+    """
+    ranks, own_place = shape.ranks, places[node]
+    first = max(map(places.__getitem__, shape.sources(node)), default=-1) + 1
+    if first > own_place:
+        return own_place
+    first = max(first, begin)
+    while first < own_place and ranks[order[first]] < ranks[node]:
+        first += 1
+    return None if first == own_place else first
+
+
 def ordered(shape: Ranked, order: list[int], places: list[int], strayed: Sequence[Strayed]) -> Ordered:
     """The order of a shape's nodes, of one that all but the nodes ``strayed`` fit in, and that has no knots.
 
@@ -190,11 +208,15 @@ class _Ordering:
             else:
                 knot = self._knot()
                 found += knot
+                if len(self.knots) <= _MOST_WALKS:
+                    until = self._go_on(knot)
+                    base, places = self.base, self.places
+                    last = len(found) - 1
+                    continue
                 self._arrived(knot)
                 last = max(last, *map(places.__getitem__, knot))
             # All up to a place have come, and no other.
-            walked = self.here == len(found) or len(self.knots) <= _MOST_WALKS
-            if self.arrived and last + 1 == len(found) < until and walked:
+            if self.arrived and last + 1 == len(found) == self.here < until:
                 self._start(len(found))
                 last = len(found) - 1
         return Ordered([*found, *base[len(found) :]], self.knots)
@@ -224,6 +246,27 @@ class _Ordering:
             latest = more - late
             late |= latest
         self.closed = True
+
+    def _go_on(self, knot: Collection[int]) -> int:
+        """Go on behind a knot with what is left, in the order in which it was; answers the place up to which it may not hold.
+
+        Only what follows from nodes that have come since the last start may come earlier now.
+        """
+        came, shape, found = self.came, self.shape, self.found
+        came.update(knot)
+        left = [node for node in self.base[self.begin :] if node not in came]
+        self.base, self.places = base, places = [*found, *left], self.places.copy()
+        for place in range(self.begin, len(base)):
+            places[base[place]] = place
+        freed = set[int]().union(*map(shape.following.__getitem__, came)).union(node for node, _ in self.strayed)
+        strayed: list[Strayed] = []
+        for node in freed.intersection(left):
+            first = first_place(shape, node, base, places, len(found))
+            if first is not None:
+                strayed.append(Strayed(node, first))
+        self.strayed = strayed
+        self._start(len(found))
+        return 1 + max((places[node] for node, _ in strayed), default=-1)
 
     def _wait(self, node: int) -> None:
         """Have a node come once its sources have."""

@@ -9,7 +9,7 @@ from math import inf
 from operator import eq, sub
 from typing import NamedTuple
 
-from merrow_analysis.graph.bare.order import Strayed, ordered, ordered_cold
+from merrow_analysis.graph.bare.order import Strayed, first_place, ordered, ordered_cold
 
 Row = list[int]
 Rows = Mapping[int, Row]
@@ -83,13 +83,28 @@ class Shape:
         """Nodes in the order of their first mention."""
         return sorted(nodes, key=self.ranks.__getitem__)
 
-    def reached(self, starts: Iterable[int]) -> set[int]:
-        """The nodes to which a path leads from one of ``starts``, themselves included."""
-        found = set(starts)
-        latest = found.copy()
-        while latest:
-            latest = set[int]().union(*map(self.following.__getitem__, latest)) - found
-            found |= latest
+    def is_reached(self, starts: Collection[int], node: int, known: dict[int, bool]) -> bool:
+        """Whether a path leads to ``node`` from one of ``starts``. ``known`` keeps answers for the next questions."""
+        if node in known:
+            return known[node]
+        seen: dict[int, None] = {node: None}
+        stack = [node]
+        found = False
+        while stack:
+            at = stack.pop()
+            if at in starts or known.get(at):
+                found = True
+                break
+            if at in known:
+                continue
+            for source in self.before[at]:
+                if source not in seen:
+                    seen[source] = None
+                    stack.append(source)
+        if found:
+            known[node] = True
+        else:
+            known.update(dict.fromkeys(seen, False))
         return found
 
     def sources(self, node: int) -> Row:
@@ -203,7 +218,7 @@ class Shape:
             if shape.ranks[node] == NO_RANK or node in births or set(calm.sources(node)) == set(shape.sources(node)):
                 continue
             differing.append(node)
-            first = _first(shape, node, order, places)
+            first = first_place(shape, node, order, places)
             if first is not None:
                 strayed.append(Strayed(node, first))
         if strayed:
@@ -316,22 +331,6 @@ class Calm(NamedTuple):
     changed: frozenset[int] = frozenset()
     born: Sequence[int] = ()
     gone: frozenset[int] = frozenset()
-
-
-def _first(shape: Shape, node: int, order: Sequence[int], places: Sequence[int]) -> int | None:
-    """The first place in an order at which a node may come whose sources differ from those it had there; None where it stays.
-
-    Where an edge is gone its target may come earlier: not before the last of its sources that stay, and from there on only if
-    its rank is smaller than that of a node which came before it so far. Where an edge came from a node that is later in the
-    order, its target comes later.
-    """
-    ranks, own_place = shape.ranks, places[node]
-    first = max(map(places.__getitem__, shape.sources(node)), default=-1) + 1
-    if first > own_place:
-        return own_place
-    while first < own_place and ranks[order[first]] < ranks[node]:
-        first += 1
-    return None if first == own_place else first
 
 
 def _sources_first(shape: Shape, born: Collection[int]) -> list[int] | None:
