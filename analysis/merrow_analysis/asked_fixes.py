@@ -10,19 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Fix, Fixes
+from merrow_analysis.diagnostics import LATER, NO_FIXES, Diagnostic, Fix, Fixes, with_fixes
 from merrow_analysis.rules.context import GRAPH_SCOPES, TextContext, check_graph, check_text
 from merrow_analysis.text import Range
 
-_LATER = Fixes(())
-"""Stands for the fixes of a finding until `AskedFixes.given`."""
-
 _Key = tuple[str, Range, str]
-
-
-def without_fixes(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Findings without their fixes and all that these hold, marked as having some."""
-    return [one if one.fixes is NO_FIXES else one._replace(fixes=_LATER) for one in found]
 
 
 class AskedFixes:
@@ -33,13 +25,13 @@ class AskedFixes:
         self._made: dict[_Key, list[Fixes]] | None = None
 
     def given(self, found: Iterable[Diagnostic]) -> list[Diagnostic]:
-        """Findings of `without_fixes` with their fixes."""
+        """Findings of `merrow_analysis.diagnostics.without_fixes` with their fixes."""
         seen: Counter[_Key] = Counter()
         given: list[Diagnostic] = []
         for one in found:
-            if one.fixes is _LATER:
+            if one.fixes is LATER:
                 key = _key(one)
-                given.append(one._replace(fixes=Fixes(self._fixes(key, seen[key]))))
+                given.append(with_fixes(one, Fixes(self._fixes(key, seen[key]))))
                 seen[key] += 1
             else:
                 given.append(one)
@@ -58,7 +50,7 @@ def _again(text: TextContext) -> dict[_Key, list[Fixes]]:
     """The fixes of all findings, of objects that stay."""
     workflow = text.workflow
     if workflow is not None:
-        workflow = replace(workflow, fixing=None, _rims=None, _misplaced=None)
+        workflow = replace(workflow, fixing=None, at_nodes=None, _rims=None, _misplaced=None)
         text = replace(text, workflow=workflow)
     found = check_text(text, reading=True)
     if text.diagram.is_flowchart:

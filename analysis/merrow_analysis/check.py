@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from copy import copy
 from dataclasses import dataclass, field
 
-from merrow_analysis.asked_fixes import AskedFixes, without_fixes
+from merrow_analysis.asked_fixes import AskedFixes
 from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.collector import collection_paused
 from merrow_analysis.consequences import explained_by_syntax, unexplained
@@ -19,7 +19,7 @@ from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
 from merrow_analysis.definitions.provider import Provider
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
-from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Fix, Severity
+from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Fix, Severity, without_fixes
 from merrow_analysis.document import Document
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.drawings.fold import fold
@@ -29,6 +29,7 @@ from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.resolve import Resolution
+from merrow_analysis.rules.at_nodes import AtNodes
 from merrow_analysis.rules.context import GRAPH_SCOPES, GraphContext, TextContext, check_graph, check_text
 from merrow_analysis.rules.drawn.syntax_rules import is_notable
 from merrow_analysis.rules.reading import why_not
@@ -239,6 +240,7 @@ class Analyser:
         last, redrawn = self._typed, self._redrawn
         kept = last is not None and last.settings is settings and last.core.language.callees is callees
         if last is None or redrawn is None or not kept or last.flow is not self._before:
+            self._kept.at_nodes.forget()
             self._typed = typed.build(flow, settings, None if last is None else last.core.language, callees)
             return self._typed, _NONE
         delta = redrawn.delta
@@ -247,9 +249,13 @@ class Analyser:
         else:
             core = infer(last.core, delta, flow.chart, typed.composites_of(flow))
         self._typed = last.after(flow, core)
+        same_scenery = flow.scenery is last.flow.scenery
+        if flow.moved is not last.flow.moved or not same_scenery:
+            self._kept.at_nodes.forget()
+        elif core is not last.core:
+            self._kept.at_nodes.forget(core)
         if flow.moved is not last.flow.moved:
             return self._typed, _NONE
-        same_scenery = flow.scenery is last.flow.scenery
         if core is last.core:
             return self._typed, _ALL if same_scenery else _CONNECTED
         if same_scenery and redrawn.nodes_only and _only_parameters_differ(last.core, core, delta.nodes):
@@ -275,11 +281,13 @@ def _errors_of_called(text: str, path: str, provider: Provider, config: Config, 
 class _Kept:
     """Findings about a workflow by scope, kept from one analysis to the next.
 
-    ``stand_ins`` and ``book`` are what those of ``NODE`` and ``PARAMETER`` are about besides the graph.
+    ``stand_ins`` and ``book`` are what those of ``NODE`` and ``PARAMETER`` are about besides the graph. ``at_nodes`` are parts of
+    findings that do not hold as a whole any more.
     """
 
     def __init__(self) -> None:
         self.findings: dict[Scope, list[Diagnostic]] = {}
+        self.at_nodes = AtNodes()
         self.stand_ins: frozenset[str] = frozenset()
         self.book: PromptBook | None = None
 
@@ -287,10 +295,12 @@ class _Kept:
         """The same findings, to be renewed by themselves."""
         other = copy(self)
         other.findings = dict(self.findings)
+        other.at_nodes = self.at_nodes.copy()
         return other
 
     def renewed(self, context: GraphContext, holds: frozenset[Scope]) -> list[Diagnostic]:
         """All findings, with those that do not hold any more found again."""
+        context.at_nodes = self.at_nodes
         stand_ins = context.boundary.stand_in_ids
         if self.stand_ins != stand_ins:
             self.stand_ins, holds = stand_ins, holds - {Scope.NODE}
@@ -302,6 +312,8 @@ class _Kept:
                 findings[scope] = without_fixes(check_graph(context, scope))
         if Scope.GRAPH not in holds and context.graph.forget_overflow():
             findings[Scope.GRAPH] = without_fixes(check_graph(context, Scope.GRAPH))
+        # They go on with the next version; this one stays true of its text.
+        context.at_nodes = None
         return [diagnostic for found in findings.values() for diagnostic in found]
 
 

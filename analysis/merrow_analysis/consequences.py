@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
-from merrow_analysis.diagnostics import Cause, Diagnostic, Severity
+from merrow_analysis.diagnostics import Cause, Diagnostic, Severity, because_of
 from merrow_analysis.rules.drawn.syntax_rules import METADATA
 from merrow_analysis.rules.registry import Flags, flags_of
 from merrow_analysis.syntax.parser import Diagram
@@ -42,7 +42,7 @@ def unexplained(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
         place = Cause(diagnostic.code, diagnostic.range)
         told[place] = max(told.get(place, 0), weight)
     return [
-        diagnostic._replace(because=()) if diagnostic.because else diagnostic
+        because_of(diagnostic, ()) if diagnostic.because else diagnostic
         for number, diagnostic in numbered
         if number not in left_out
     ]
@@ -99,4 +99,4 @@ def _syntax_behind(
 
 
 def _marked(diagnostic: Diagnostic, causes: tuple[Cause, ...]) -> Diagnostic:
-    return diagnostic._replace(because=diagnostic.because + causes) if causes else diagnostic
+    return because_of(diagnostic, diagnostic.because + causes) if causes else diagnostic

@@ -135,3 +135,24 @@ class Diagnostic(NamedTuple):
     fixes: Fixes = NO_FIXES
     tags: tuple[Tag, ...] = ()
     because: tuple[Cause, ...] = ()
+
+
+LATER = Fixes(())
+"""Stands for the fixes of a finding until somebody asks for them (`merrow_analysis.asked_fixes`)."""
+
+
+def without_fixes(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Findings without their fixes and all that these hold, marked as having some."""
+    return [one if (fixes := one.fixes) is NO_FIXES or fixes is LATER else with_fixes(one, LATER) for one in found]
+
+
+def with_fixes(one: Diagnostic, fixes: Fixes) -> Diagnostic:
+    """A finding with other fixes. Each keystroke asks for each finding, and `Diagnostic._replace` takes three times as long."""
+    code, name, severity, message, place, related, _, tags, because = one
+    return Diagnostic(code, name, severity, message, place, related, fixes, tags, because)
+
+
+def because_of(one: Diagnostic, causes: tuple[Cause, ...]) -> Diagnostic:
+    """A finding with other explanations."""
+    code, name, severity, message, place, related, fixes, tags, _ = one
+    return Diagnostic(code, name, severity, message, place, related, fixes, tags, causes)

@@ -273,3 +273,80 @@ def test_a_finding_moves_to_a_declaration_above() -> None:
     place = Position(2, 5)
     analyser.edit(TextEdit(Range(place, place), '["Review"]'))
     assert analyser.analysis().diagnostics == analyse(text % '["Review"]').diagnostics
+
+
+SINGLE_NODES = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    IN([Input]):::Interface
+    RETURN([Result]):::Interface
+    A["Custom<br/>(role: one)"]:::CustomOp
+    B["Custom<br/>(role: two)"]:::CustomOp
+    LOST["Custom<br/>(role: three)"]:::CustomOp
+    ALONE["Custom<br/>(role: four)"]:::CustomOp
+    PROBLEM --> A
+    A --> B
+    A --> B
+    LOST --> B
+    A --> OK{fine?}
+    OK -->|yes| B
+    OK -->|no| B
+    OK -->|perhaps| RETURN
+    B --> RETURN
+    classDef Interface fill:#fff
+    classDef CustomOp fill:#fff
+"""
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [("    PROBLEM --> A\n", "    IN --> A\n"), ("    IN --> A\n", "    PROBLEM --> A\n")],
+        [("    OK -->|perhaps| RETURN\n", "    OK -->|yes| RETURN\n"), ("    OK -->|no| B\n", "    OK -->|yes| B\n")],
+        [("(role: three)", "(role: more)"), ("    LOST --> B\n", "    LOST\n"), ("    LOST\n", "    ALONE --> LOST\n")],
+        [("    A --> B\n    A --> B\n", "    A -->|input| B\n    A --> B\n"), ("    B --> RETURN\n", "    B --> A\n")],
+        [("    LOST --> B\n", "    LOST -->\n"), ("    LOST -->\n", "    LOST --> B\n\n"), ("ALONE", "OTHER")],
+        [("    classDef Interface fill:#fff\n", ""), ('    A["Custom<br/>(role: one)"]', '\n    A["Review"]')],
+        [
+            ('LOST["Custom<br/>(role: three)"]:::CustomOp', 'LOST["Test"]:::TestOp'),
+            ("    IN([Input]):::Interface\n", ""),
+        ],
+    ],
+)
+def test_what_is_said_of_single_nodes_is_that_of_the_text_as_it_is_now(edits: list[tuple[str, str]]) -> None:
+    text = SINGLE_NODES
+    analyser = Analyser(text)
+    assert {"MW102", "MW117"} <= {found.code for found in analyser.analysis().diagnostics}
+    for old, new in edits:
+        start = text.index(old)
+        before, within = text[:start], text[: start + len(old)]
+        place = Range(*(Position(part.count("\n"), len(part) - part.rfind("\n") - 1) for part in (before, within)))
+        analyser.edit(TextEdit(place, new))
+        text = before + new + text[start + len(old) :]
+        assert analyser.document.text == text
+        assert analyser.analysis().diagnostics == analyse(text).diagnostics
+
+
+def test_edges_of_one_case_are_told_once_the_decision_takes_them_for_one() -> None:
+    text = """flowchart TD
+    PROBLEM([Problem]):::Interface --> A["Custom<br/>(role: one)"]:::CustomOp --> OK
+    OK@{ op: Decision, label: "ok" }
+    A --> B["Custom<br/>(role: two)"]:::CustomOp --> RETURN([Result]):::Interface
+    OK -->|yes:after| B
+    OK -->|passed:after| B
+    OK -->|no:after| RETURN
+    classDef Interface fill:#fff
+    classDef CustomOp fill:#fff
+"""
+    analyser = Analyser(text)
+    assert "MW117" not in {found.code for found in analyser.analysis().diagnostics}
+    # What arrives at B is what it was.
+    place = Position(2, text.splitlines()[2].index("label"))
+    for edit in (
+        TextEdit(Range(place, place), "if: \"when == 'x'\", "),
+        TextEdit(Range(place, Position(2, place.column + 20)), ""),
+    ):
+        text = apply_edits(text, [edit])
+        analyser.edit(edit)
+        warm = analyser.analysis()
+        assert warm.diagnostics == analyse(text).diagnostics
+        assert ("MW117" in {found.code for found in warm.diagnostics}) == ("if:" in text)

@@ -210,3 +210,15 @@ def test_a_bottleneck_is_wide_before_and_after(before: int, after: int, found: i
     lines += [f"LAST[Custom]{C} --> RETURN", "PROBLEM --> X", "X --> RETURN2", "RETURN2([more]):::Interface"]
     hints = [one for one in diagnose(workflow(*lines)) if one.code == "MW402" and one.message.count("through X")]
     assert len(hints) == found
+
+
+def test_of_a_long_cycle_the_edges_between_the_nodes_that_are_named_are_shown() -> None:
+    lines = [f"N{n}{C} --> N{n + 1}{C}" for n in range(19)]
+    found = [
+        one
+        for one in diagnose(workflow("PROBLEM --> N0", *lines, "N19 --> N0", "N19 --> RETURN"))
+        if one.code == "MW110"
+    ]
+    assert len(found) == 1
+    assert found[0].message.startswith("N0 -> N1 -> N2 -> N3 -> N4 -> N5 -> N6 -> ... -> N19 -> N0 is a cycle:")
+    assert [related.message for related in found[0].related] == [f"N{n} leads to N{n + 1}" for n in range(7)]

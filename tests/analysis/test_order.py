@@ -79,3 +79,42 @@ def test_the_order_is_a_function_of_the_graph_and_not_of_its_history(
             [[cold.node(node).id for node in knot] for knot in cold.cycles],
         )
         check_order(warm.shape)
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 40), st.none() | edges), min_size=1, max_size=8))
+def test_the_order_is_that_of_the_graph_while_many_cycles_stay(changes: list[tuple[int, str | None]]) -> None:
+    # Each of these nodes and the next one wait for each other.
+    cycles = [f"    N{n} --> N{n + 1}\n    N{n + 1} --> N{n}\n" for n in range(0, NODES, 3)]
+    drawn = [f"    N{n} --> N{n + 2}\n" for n in range(0, NODES - 2, 2)]
+    head = [*HEAD, *cycles]
+    analyser = Analyser("".join([*head, *drawn]))
+    analyser.analysis()
+    line = "".join(head).count("\n")
+    for place, new in changes:
+        at = place % (len(drawn) + 1)
+        end = min(at + 1, len(drawn)) if new is None or place % 2 else at
+        drawn[at:end] = [] if new is None else [new]
+        analyser.edit(TextEdit(Range(Position(line + at, 0), Position(line + end, 0)), new or ""))
+        warm, cold = analyser.analysis().typed, analyse("".join([*head, *drawn])).typed
+        assert warm is not None
+        assert cold is not None
+        check_order(warm.shape)
+        assert [warm.node(node).id for node in warm.order] == [cold.node(node).id for node in cold.order]
+
+
+def test_an_arrow_back_that_is_typed_and_taken_away_leaves_the_order_as_it_was() -> None:
+    drawn = [f"    N{n} --> N{n + 1}\n" for n in range(NODES - 1)]
+    analyser = Analyser("".join([*HEAD, *drawn]))
+    before = analyser.analysis().typed
+    line = "".join(HEAD).count("\n") + NODES - 3
+    assert before is not None
+    orders = []
+    for target in ("N2", "N1", "", "N1", "N12", f"N{NODES - 2}"):
+        analyser.edit(TextEdit(Range(Position(line, 0), Position(line + 1, 0)), f"    N{NODES - 3} --> {target}\n"))
+        now = analyser.analysis().typed
+        assert now is not None
+        check_order(now.shape)
+        orders.append(([now.node(node).id for node in now.order], [len(knot) for knot in now.cycles]))
+    assert [knots for _, knots in orders] == [[NODES - 4], [NODES - 3], [], [NODES - 3], [NODES - 14], []]
+    assert orders[-1][0] == [before.node(node).id for node in before.order]

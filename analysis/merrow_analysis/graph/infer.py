@@ -6,7 +6,8 @@ A cold reading is a delta on the graph without nodes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from heapq import heapify, heappop, heappush
+from functools import partial
+from heapq import heappop, heappush
 
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
@@ -380,8 +381,8 @@ class _Inference:
         records, facts, placements, language = self.records, self.facts, self.placements, self.language
         handles, unknown = self.handles, self.language.unknown
         changed: set[int] = set()
-        waiting = [places[node] for node in stale]
-        heapify(waiting)
+        # In a heap, which a sorted list is.
+        waiting = sorted([places[node] for node in stale])
         last_place = -1
         while waiting:
             own_place = heappop(waiting)
@@ -405,18 +406,10 @@ class _Inference:
                 else:
                     key += None if label is None else label.text, number
 
-            def given(edges: Sequence[EdgeRecord] = edges, own_place: int = own_place) -> Given:
-                return tuple(
-                    (
-                        after.text_of(edge),
-                        carried(placements[handles[edge.source]].signature, levels(after, edge), self.language.types)
-                        if places[handles[edge.source]] < own_place
-                        else UNKNOWN,
-                    )
-                    for edge in edges
-                )
-
-            answer = language.place(own_facts, tuple(key), given)
+            asked = tuple(key)
+            answer = language.placed(asked) or language.place(
+                own_facts, asked, partial(self._given, after, edges, own_place)
+            )
             before = placements[node]
             if answer is before:
                 continue
@@ -427,3 +420,16 @@ class _Inference:
                     if places[target] > own_place:
                         heappush(waiting, places[target])
         return changed
+
+    def _given(self, after: Graph, edges: Sequence[EdgeRecord], own_place: int) -> Given:
+        """The labels on edges into the node at a place, and what their sources give."""
+        places, placements, handles, types = after.shape.places, self.placements, self.handles, self.language.types
+        return tuple(
+            (
+                after.text_of(edge),
+                carried(placements[handles[edge.source]].signature, levels(after, edge), types)
+                if places[handles[edge.source]] < own_place
+                else UNKNOWN,
+            )
+            for edge in edges
+        )

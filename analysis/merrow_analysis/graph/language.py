@@ -17,6 +17,7 @@ from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.definitions.validators import Validator
+from merrow_analysis.graph.boxes.words import word_in
 from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, Placement, Signature
 from merrow_analysis.graph.placing.ports import place
 from merrow_analysis.graph.resolve import Choice, NodeText, Resolution, Words, resolve
@@ -102,8 +103,13 @@ class Language:
             if len(self._placements) > _REMEMBERED:
                 self._placements.clear()
             made = place(facts.facts, given(), self.types)
-            known = self._placements[key] = replace(made, number=self._number(made.signature))
+            worded = any(word_in(edge.label.output or edge.label.port or "") for edge in made.edges)
+            known = self._placements[key] = replace(made, number=self._number(made.signature), worded=worded)
         return known
+
+    def placed(self, key: tuple[object, ...]) -> Placement | None:
+        """What `place` answered before for a key; None where it was not asked."""
+        return self._placements.get(key)
 
     def _number(self, signature: Signature) -> int:
         number = self._signatures.get(signature)

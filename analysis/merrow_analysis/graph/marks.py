@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
+from typing import Generic, TypeVar
 
 from merrow_analysis.graph.model import Graph, Marks, conflicting
 from merrow_analysis.graph.placing.placement import Placement
@@ -38,29 +39,46 @@ def marked(marks: Marks, graph: Graph, nodes: Collection[int]) -> Marks:
 
 
 def _marked_cold(graph: Graph) -> Marks:
-    resolutions, placements = graph.resolutions, graph.placements
+    # Nodes that say the same share what is known of them, and there is seldom anything to mark.
+    resolutions, placements = _Kinds(graph.resolutions), _Kinds(graph.placements)
     return Marks(
-        frozenset(node for node, placement in enumerate(placements) if placement.findings),
-        frozenset(node for node, resolution in enumerate(resolutions) if resolution.problems),
-        frozenset(
-            node
-            for node, (resolution, placement) in enumerate(zip(resolutions, placements, strict=True))
-            if _gathers(resolution, placement)
-        ),
-        frozenset(node for node, resolution in enumerate(resolutions) if resolution.kind == "decision"),
+        placements.which(lambda placement: bool(placement.findings)),
+        resolutions.which(lambda resolution: bool(resolution.problems)),
+        placements.which(lambda placement: bool(placement.crowded)) | resolutions.which(_takes_several),
+        resolutions.which(lambda resolution: resolution.kind == "decision"),
         frozenset(
             node
             for node, record in enumerate(graph.records)
             if record is not None and len(record.mentions) > 1 and conflicting(record)
         ),
-        frozenset(node for node, resolution in enumerate(resolutions) if resolution.plain is not None),
-        *(
-            frozenset(node for node, resolution in enumerate(resolutions) if key in resolution.parameters)
-            for key in ("template", "agent", "validate")
-        ),
+        resolutions.which(lambda resolution: resolution.plain is not None),
+        resolutions.which(lambda resolution: "template" in resolution.parameters),
+        resolutions.which(lambda resolution: "agent" in resolution.parameters),
+        resolutions.which(lambda resolution: "validate" in resolution.parameters),
     )
+
+
+_What = TypeVar("_What")
+
+
+class _Kinds(Generic[_What]):
+    """What nodes are, by handle."""
+
+    def __init__(self, nodes: Sequence[_What]) -> None:
+        self.nodes, self.distinct = nodes, set(nodes)
+
+    def which(self, holds: Callable[[_What], bool]) -> frozenset[int]:
+        """The handles of the nodes of which something holds."""
+        wanted = {what for what in self.distinct if holds(what)}
+        if not wanted:
+            return frozenset()
+        return frozenset([node for node, what in enumerate(self.nodes) if what in wanted])
 
 
 def _gathers(resolution: Resolution, placement: Placement) -> bool:
     """Whether what feeds a node must be looked at together."""
-    return bool(placement.crowded) or (resolution.spec is not None and resolution.spec.sources > 1)
+    return bool(placement.crowded) or _takes_several(resolution)
+
+
+def _takes_several(resolution: Resolution) -> bool:
+    return resolution.spec is not None and resolution.spec.sources > 1

@@ -6,7 +6,7 @@ refer to blocks as these were first read (`Block.origin`); `Flow.here` says wher
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -101,6 +101,15 @@ class Chart:
     outgoing: Rows = field(default_factory=dict)
     _numbers: dict[EdgeRecord, int] | None = None
     _following: dict[str, str | None] | None = None
+    _classes: dict[str, int] | None = None
+
+    @property
+    def classes(self) -> Mapping[str, int]:
+        """The names of the classes that nodes have, and how often they are given."""
+        if self._classes is None:
+            self._classes = {}
+            _count(self._classes, self.nodes.values(), 1)
+        return self._classes
 
     @property
     def numbers(self) -> dict[EdgeRecord, int]:
@@ -117,19 +126,24 @@ class Chart:
             self._following = dict(zip(names, [*names[1:], None], strict=True))
         return self._following
 
-    def apply(self, delta: Delta) -> Chart:
-        """The chart with a delta."""
-        nodes = self._nodes(delta)
+    def apply(self, delta: Delta, place: Callable[[EdgeRecord], object] | None = None) -> Chart:
+        """The chart with a delta. ``place`` gives something by which edges can be sorted as they are in the text, those of one
+        block alike: so not all of them need be numbered.
+        """
+        nodes, classes = self._nodes(delta), self._classes
+        if classes is not None and delta.nodes:
+            classes = classes.copy()
+            _count(classes, [was for name in delta.nodes if (was := self.nodes.get(name)) is not None], -1)
+            _count(classes, [now for now in delta.nodes.values() if now is not None], 1)
         if not delta.edges:
-            return Chart(nodes, self.edges, self.incoming, self.outgoing, self._numbers)
+            return Chart(nodes, self.edges, self.incoming, self.outgoing, self._numbers, _classes=classes)
         edges = self.edges.copy()
         gone: list[EdgeRecord] = []
         for start, removed, added in reversed(delta.edges):
             gone += edges[start : start + removed]
             edges[start : start + removed] = added
         come = [edge for splice in delta.edges for edge in splice.added]
-        after = Chart(nodes, edges, self.incoming.copy(), self.outgoing.copy())
-        numbers: dict[EdgeRecord, int] | None = None
+        after = Chart(nodes, edges, self.incoming.copy(), self.outgoing.copy(), _classes=classes)
         for rows, ends in (
             (after.incoming, {edge.target for edge in (*gone, *come)}),
             (after.outgoing, {edge.source for edge in (*gone, *come)}),
@@ -139,9 +153,9 @@ class Chart:
                 row = [edge for edge in rows.get(name, ()) if edge not in left]
                 own = [edge for edge in come if name == (edge.target if rows is after.incoming else edge.source)]
                 if own and row:
-                    if numbers is None:
-                        numbers = after.numbers
-                    row = sorted((*row, *own), key=numbers.__getitem__)
+                    if place is None:
+                        place = after.numbers.__getitem__
+                    row = sorted((*row, *own), key=place)  # type: ignore[arg-type]  # numbers or places
                 elif own:
                     row = own
                 if row:
@@ -184,3 +198,15 @@ class Chart:
             taken = place
         after.update(left)
         return after
+
+
+def _count(classes: dict[str, int], nodes: Iterable[NodeRecord], step: int) -> None:
+    """Count the classes of some nodes, up or down; what nothing has is not there."""
+    for node in nodes:
+        for given in node.classes:
+            name = given.name.text
+            count = classes.get(name, 0) + step
+            if count:
+                classes[name] = count
+            else:
+                del classes[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,8 @@ from merrow_analysis.definitions.prompts import PromptBook, ResourceProblem
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.flow import Flow
-from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.rules.at_nodes import AtNodes
 from merrow_analysis.rules.boundary import Boundary, find_boundary
 from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
 from merrow_analysis.rules.registry import Flags, Scope, checks_of
@@ -63,6 +64,7 @@ class GraphContext:
     ``header`` and ``front`` are those of the diagram, ``settings`` what its front matter itself says, and ``book`` the prompts
     that it has or names. All of them may be left out: they say where findings about the whole file are shown, and what
     single nodes may name. ``diagram`` is what was read, of which fixes are made; `fixing` keeps what several of them need.
+    ``at_nodes`` are findings about single nodes that earlier versions had, None where there are none.
     """
 
     graph: TypedGraph
@@ -72,6 +74,7 @@ class GraphContext:
     book: PromptBook = field(default_factory=PromptBook)
     diagram: Diagram | None = None
     fixing: Any = None
+    at_nodes: AtNodes | None = None
     _rims: Boundary | None = None
     _misplaced: list[Misplaced] | None = None
 
@@ -93,6 +96,18 @@ class GraphContext:
         if self._misplaced is None:
             self._misplaced = find_misplaced(self.graph)
         return self._misplaced
+
+    def at_node(
+        self, node: int, question: object, find: Callable[[TypedNode], Iterable[Diagnostic]]
+    ) -> Iterable[Diagnostic]:
+        """What `find` says of the node with this handle, asked again only where the node or one that leads to it has changed.
+
+        ``question`` tells apart what is asked of one node, and has all that the answer hangs on besides: the ids and ports of
+        other nodes, for example. Findings that were kept have no fixes (`merrow_analysis.diagnostics.LATER`).
+        """
+        if self.at_nodes is None:
+            return find(self.graph.node(node))
+        return self.at_nodes.found(node, question, lambda: find(self.graph.node(node)))
 
     def boundary_places(self) -> dict[str, Range]:
         """Where the front matter names inputs and outputs, by their ids."""

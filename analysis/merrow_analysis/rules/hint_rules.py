@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
 from merrow_analysis.graph.bare.reach import reach
+from merrow_analysis.graph.bare.shape import Shape
 from merrow_analysis.graph.liveness.conditions import TooManyCombinationsError
 from merrow_analysis.graph.liveness.live_nodes import LiveNode
 from merrow_analysis.graph.liveness.waiting import order_of
@@ -91,11 +92,27 @@ def _is_implied(graph: TypedGraph, edge: TypedEdge, waiting: LiveNode) -> bool:
     return bool(reach(following, [edge.source.index])[edge.target.index])
 
 
+_LOOKED_BACK = 8
+"""Nodes before another one that may show that something passes it by, so that not all are counted at each edit."""
+
+
+def _may_be_cut(shape: Shape, index: int) -> bool:
+    """Whether nothing that comes right before a node passes it by."""
+    boundary, places = shape.boundary, shape.places
+    place = places[index]
+    for other in shape.order[max(place - _LOOKED_BACK, 0) : place]:
+        if other not in boundary:
+            for target in shape.following[other]:
+                if places[target] > place and target not in boundary:
+                    return False
+    return True
+
+
 def _bottlenecks(graph: TypedGraph) -> Iterator[Diagnostic]:
     """Nodes between wide stages that no edge between operators passes by."""
     shape = graph.shape
     boundary = shape.boundary
-    if shape.wide <= boundary:
+    if not any(_may_be_cut(shape, index) for index in shape.wide - boundary):
         return
     inner = shape.count - len(boundary)
     boundary_places = sorted(shape.places[end] for end in boundary)

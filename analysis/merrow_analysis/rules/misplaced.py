@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, meaning
+from merrow_analysis.graph.boxes.words import WORDS, meaning, word_in
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.placing.placement import Finding
-
-WORDS = frozenset({AGAIN, EACH, FIRST, OVER})
 
 
 class Misplaced(NamedTuple):
@@ -30,13 +28,7 @@ def word_of(finding: Finding) -> str | None:
     """The word that was taken for a port or output which doesn't exist; None for any other finding."""
     if finding.kind not in ("unknown-port", "unknown-output") or not finding.names:
         return None
-    return _word_in(finding.names[0])
-
-
-def _word_in(written: str) -> str | None:
-    """The word that a part of a label begins with, or that comes late, after an output."""
-    parts = written.split(":")
-    return next((word for word in (parts[0].strip(), parts[-1].strip()) if word in WORDS), None)
+    return word_in(finding.names[0])
 
 
 def is_late(graph: TypedGraph, one: Misplaced) -> bool:
@@ -65,16 +57,18 @@ def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
     alone = [[index] for index in graph.shape.wrong]
     for component in (*graph.cycles, *alone):
         for index in component:
+            # Cycles may have hundreds of nodes, and hardly any edge has such a word.
+            if not core.placements[index].worded:
+                continue
             record = core.records[index]
             for one in core.into(record.id) if record is not None else ():
-                # Cycles may have hundreds of nodes, and hardly any edge has such a word.
                 if one.arrow.label is None or WORDS.isdisjoint(map(str.strip, one.arrow.label.text.split(":"))):
                     continue
                 edge = graph.edge(one)
                 if len(component) == 1 and edge.source is not edge.target:
                     continue
                 label, node = edge.placed.label, edge.target
-                word = _word_in(label.output or label.port or "")
+                word = word_in(label.output or label.port or "")
                 if word is None or edge.source.kind != "operator":
                     continue
                 if word not in (edge.source.outputs if label.output else {port.name for port in node.input_ports}):

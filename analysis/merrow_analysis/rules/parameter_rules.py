@@ -63,15 +63,15 @@ def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the parameters of all nodes whose operator is known, and the keys of edges and subgraphs."""
     graph = context.graph
     resolutions = graph.resolutions
-    wrong: dict[int, tuple[Finding, ...]] = {}
-    for shared, index in dict(zip(map(id, resolutions), range(len(resolutions)), strict=True)).items():
-        known = _FOUND.get(shared)
+    wrong: dict[Resolution, tuple[Finding, ...]] = {}
+    for resolution in set(resolutions):
+        known = _FOUND.get(id(resolution))
         if known is None:
-            known = _remember(resolutions[index], graph.core.records[index])
+            known = _remember(resolution, graph.core.records[resolutions.index(resolution)])
         if known[1]:
-            wrong[shared] = known[1]
+            wrong[resolution] = known[1]
     for index in graph.ranked if wrong else ():
-        findings = wrong.get(id(resolutions[index]))
+        findings = wrong.get(resolutions[index])
         if findings:
             node = graph.node(index)
             start = label_start(node.flow)

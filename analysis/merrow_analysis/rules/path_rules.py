@@ -39,6 +39,7 @@ from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.word_rules import misplaced_causes
+from merrow_analysis.syntax.tree import Span
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 MISSING_INPUT_OR_OUTPUT = _FAMILY.rule(
@@ -143,7 +144,7 @@ def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence
             message = f"{source_id} is an output and nothing follows it, but an edge leads on to {target_id}; {what}."
             yield report(EDGE_OUT_OF_OUTPUT, edge.range, message, fixes=_led_away(context, EDGE_OUT_OF_OUTPUT, edge))
     for index in shape.by_rank(shape.repeated):
-        yield from _repeated(context, graph.node(index))
+        yield from context.at_node(index, REPEATED_EDGE.code, lambda node: _repeated(context, node))
 
 
 def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
@@ -219,8 +220,7 @@ def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
 
 
 _LONGEST_CIRCLE = 8
-"""Nodes of a cycle that a message names."""
-_MOST_RELATED = 100
+"""Nodes of a cycle that a message names, and edges of it that it shows."""
 
 
 def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
@@ -228,11 +228,11 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
     graph = context.graph
     if not graph.cycles:
         return
-    successors = graph.shape.following
+    shape, flow = graph.shape, graph.flow
     for component in graph.cycles:
-        circle = shortest_cycle(successors, component)
-        edges = _edges_along(graph, circle)
-        ids = [graph.node(index).id for index in circle]
+        circle = shortest_cycle(shape.following, component, shape.before)
+        records = _edges_along(graph, circle)
+        ids = [record.source for record in records]
         shown = ids if len(ids) <= _LONGEST_CIRCLE else [*ids[: _LONGEST_CIRCLE - 1], "...", ids[-1]]
         path = " -> ".join((*shown, ids[0]))
         more = len(component) - len(circle)
@@ -245,10 +245,12 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
                 f"{path} is a cycle{knot}: an arrow back needs a loop, and without one each waits for the other, so "
                 "none can run. Remove one of these edges."
             )
-        last = max(edges, key=lambda edge: edge.index)
-        back = _named_again(graph, edges)
+        lines = [flow.here(record.block).line for record in records]
+        lowest = max(lines)
+        last = max((record for record, line in zip(records, lines, strict=True) if line == lowest), key=_place)
+        back = _named_again(graph, records)
         if back is not None:
-            last = back.flow
+            last = back.record
             message = (
                 f"{path} is a cycle{knot}: `again` is the name of a case here, as the first part of a label always is out of a "
                 f"Decision. Write `{with_word(back, AGAIN)}` if the case begins another turn."
@@ -256,23 +258,29 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
         elif (box := _box_of(graph, circle)) is not None:
             message = (
                 f"{path} is a cycle{knot} in the {box.operator} {box.id}: each waits for the other, so none can run. Write "
-                f"`{with_word(graph.edge(last.record), AGAIN)}` on the edge that leads back, or remove one of these edges."
+                f"`{with_word(graph.edge(last), AGAIN)}` on the edge that leads back, or remove one of these edges."
             )
         fixes: list[Fix] = []
-        for edge in edges:
-            unfinished = continued(edge)
+        for record in records:
+            unfinished = continued(flow.edge(record)) if "\n" in record.block.text.rstrip() else None
             if unfinished is not None:
-                last, fixes = edge, unfinished.fixes
+                last, fixes = record, unfinished.fixes
                 message = (
                     f"{unfinished.why}, which makes {path} a cycle{knot}; write its target after it, or remove it."
                 )
         inside = {graph.node(index).id for index in component} if causes else ()
         within = [found for edge, found in causes.items() if edge.source in inside and edge.target in inside]
         because = [cause for found in within for cause in found]
-        others = [edge for edge in edges if edge is not last][:_MOST_RELATED]
+        named = records if len(records) <= _LONGEST_CIRCLE else [*records[: _LONGEST_CIRCLE - 1], records[-1]]
+        others = [flow.edge(record) for record in named if record is not last]
         related = [Related(edge.range, f"{edge.record.source} leads to {edge.record.target}") for edge in others]
-        cut = fixes or _untied(context, component, [last, *others])
-        yield report(CYCLE, last.range, message, related=related, fixes=cut, because=because)
+        cut = fixes or _untied(context, component, [flow.edge(last), *others])
+        yield report(CYCLE, flow.edge(last).range, message, related=related, fixes=cut, because=because)
+
+
+def _place(edge: EdgeRecord) -> tuple[Span, Span, Span]:
+    """By this, edges of one block are in the order of the text."""
+    return edge.arrow.span, edge.source_vertex.span, edge.target_vertex.span
 
 
 _MOST_CUT = 4
@@ -287,12 +295,16 @@ def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[Flo
         yield from remove_edge(context, CYCLE, edge, reveals=_off_the_path)
 
 
-def _named_again(graph: TypedGraph, edges: Sequence[FlowEdge]) -> TypedEdge | None:
+def _named_again(graph: TypedGraph, records: Sequence[EdgeRecord]) -> TypedEdge | None:
     """An edge of a cycle in a composite that leaves a Decision in a case called ``again``."""
-    for edge in map(graph.edge, [edge.record for edge in edges]):
-        label = edge.flow.arrow.label
-        case = None if label is None else label.text.partition(":")[0].strip()
-        if edge.source.kind == "decision" and case == AGAIN and edge.border.scope is not None:
+    if not graph.composites:
+        return None
+    for record in records:
+        label = record.arrow.label
+        if label is None or label.text.partition(":")[0].strip() != AGAIN:
+            continue
+        edge = graph.edge(record)
+        if edge.source.kind == "decision" and edge.border.scope is not None:
             return edge
     return None
 
@@ -305,12 +317,17 @@ def _box_of(graph: TypedGraph, circle: Sequence[int]) -> Composite | None:
     return None if box is None or box.implied else box
 
 
-def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[FlowEdge]:
-    ids = [graph.node(index).id for index in circle]
-    return [
-        next(graph.flow.edge(record) for record in graph.core.out_of(source) if record.target == target)
-        for source, target in zip(ids, (*ids[1:], ids[0]), strict=True)
-    ]
+def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[EdgeRecord]:
+    """The first edge from each node of a circle to the next."""
+    core = graph.core
+    ids = [record.id for index in circle if (record := core.records[index]) is not None]
+    found: list[EdgeRecord] = []
+    for source, target in zip(ids, (*ids[1:], ids[0]), strict=True):
+        for edge in core.out_of(source):
+            if edge.target == target:
+                found.append(edge)
+                break
+    return found
 
 
 def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
@@ -329,14 +346,15 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
     stuck = _dead_ends(graph, boundary)
     idle = [index for index in starts if not shape.following[index]] if ends else []
     unfed = _unfed(graph, boundary)
-    lost = [node for node in map(graph.node, unreached) if node.id not in graph.flow.groups]
-    last = [graph.node(index) for index in stuck]
-    roots = [node for node in lost if shape.following[node.index] or node.again_out]
-    broken = _gap(graph, last, roots) if not (idle or unfed) else None
+    groups = graph.flow.groups
+    lost = [index for index in unreached if graph.node(index).id not in groups] if groups else unreached
+    again = {graph.core.handles[edge.source] for edge in graph.again_records} if graph.core.words else set()
+    roots = [index for index in lost if shape.following[index] or index in again]
+    broken = _gap(graph, stuck, roots) if not (idle or unfed) else None
     if unreached or idle:
-        yield from _broken_beginnings(context, lost, [graph.node(i) for i in idle], broken)
+        yield from _broken_beginnings(context, lost, roots, [graph.node(i) for i in idle], broken)
     if stuck or unfed:
-        yield from _broken_ends(context, last, [graph.node(i) for i in unfed], broken)
+        yield from _broken_ends(context, [graph.node(i) for i in stuck], [graph.node(i) for i in unfed], broken)
 
 
 def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> list[list[int]]:
@@ -403,56 +421,47 @@ _Gap = tuple[TypedNode, TypedNode]
 """The node before a gap in a chain, and the one behind it."""
 
 
-def _gap(graph: TypedGraph, last: list[TypedNode], roots: list[TypedNode]) -> _Gap | None:
+def _gap(graph: TypedGraph, last: list[int], roots: list[int]) -> _Gap | None:
     """Where a chain is broken: there is one step that leads nowhere, and one that nothing leads to."""
-    if len(last) != 1 or len(roots) != 1 or reach(graph.shape.following, [roots[0].index])[last[0].index]:
+    if len(last) != 1 or len(roots) != 1 or reach(graph.shape.following, roots)[last[0]]:
         return None
-    return last[0], roots[0]
+    return graph.node(last[0]), graph.node(roots[0])
+
+
+_FEW = 3
+"""Nodes that nothing leads to whose neighbours are asked what may lead to them: one edge was lost, and not half of the file."""
 
 
 def _broken_beginnings(
-    context: GraphContext, unreached: list[TypedNode], idle: list[TypedNode], broken: _Gap | None
+    context: GraphContext, unreached: list[int], roots: list[int], idle: list[TypedNode], broken: _Gap | None
 ) -> Iterator[Diagnostic]:
     graph = context.graph
-    following = graph.shape.following
-    lonely = [node for node in unreached if not (following[node.index] or node.again_out)]
-    roots = [node for node in unreached if following[node.index] or node.again_out]
-    for node in lonely:
-        message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
-        yield report(OFF_PATH, node.flow.range, message, fixes=remove_node(context, OFF_PATH, node))
+    for index in unreached:
+        if index not in roots:
+            yield from context.at_node(index, "lonely", lambda node: [_without_edges(context, node)])
     if len(roots) > 1 and len(idle) == 1 and idle[0].id == PROBLEM_ID:
         # One cause: the input was never connected.
-        names = listed(node.id for node in roots)
+        unfed = [graph.node(index) for index in roots]
+        names = listed(node.id for node in unfed)
         message = f"{PROBLEM_ID} feeds nothing, and {names} get nothing; draw edges from {PROBLEM_ID} to them."
-        related = [Related(node.flow.range, f"nothing leads to {node.id}") for node in roots]
-        fixes = lead_to_all(context, OFF_PATH, idle[0], roots)
+        related = [Related(node.flow.range, f"nothing leads to {node.id}") for node in unfed]
+        fixes = lead_to_all(context, OFF_PATH, idle[0], unfed)
         yield report(OFF_PATH, idle[0].flow.range, message, related=related, fixes=fixes)
         return
-    for node in roots:
-        beside = [] if idle or broken else _beside(node)
-        before = broken[:1] if broken else [edge.source for edge in beside]
-        givers = idle or [*before, *graph.inputs]
-        arrow = _arrow(givers[0].id if givers else PROBLEM_ID, node, broken[0] if broken else None)
-        if beside:
-            label = label_of(beside[0].flow)
-            arrow = f"{givers[0].id} -->{'' if label is None else f'|{label}|'} {node.id}"
-        message = (
-            f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
-            f"such as `{arrow}`, or remove it."
-        )
-        named = chain.from_iterable(call_it(context, OFF_PATH, one) for one in (node, *(broken or ())[:1]))
-        yield report(
-            OFF_PATH,
-            node.flow.range,
-            message,
-            fixes=chain(named, feed_node(context, OFF_PATH, node, givers)),
-            because=led_to_boxes(graph, node, UNKNOWN_OPERATOR),
+    for index in roots:
+        if len(roots) <= _FEW:
+            yield _unreached(context, graph.node(index), idle, broken)
+            continue
+        source = next((giver.id for giver in idle or graph.inputs), PROBLEM_ID)
+        boxes = tuple(led_to_boxes(graph, graph.node(index), UNKNOWN_OPERATOR)) if graph.flow.subgraphs else ()
+        yield from context.at_node(
+            index, (OFF_PATH.code, source, boxes), lambda node: [_unreached(context, node, idle, None, alone=False)]
         )
     for node in idle:
         if roots and node.id == PROBLEM_ID:
             continue
         # What nothing leads to is repaired with it, where it takes anything.
-        without = [root for root in roots if root.spec is not None and root.spec.bulk is not None]
+        without = [root for root in map(graph.node, roots) if root.spec is not None and root.spec.bulk is not None]
         takers = [other for other in graph.nodes if _has_open(other, node)] or without or beside_inputs(context, node)
         hint = f"connect it (`{_arrow(node.id, takers[0], node)}`)" if takers else "connect it to a node that needs it"
         message = f"{node.id} is an input that feeds nothing, so it lies on no path to an output; {hint} or remove it."
@@ -460,6 +469,37 @@ def _broken_beginnings(
         all_of_them = lead_to_all(context, OFF_PATH, node, takers) if len(takers) > 1 and node.id != PROBLEM_ID else ()
         fixes = chain(all_of_them, lead_on(context, OFF_PATH, node, takers), remove_input(context, OFF_PATH, node))
         yield report(OFF_PATH, node.flow.range, message, related=related, fixes=fixes)
+
+
+def _without_edges(context: GraphContext, node: TypedNode) -> Diagnostic:
+    message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
+    return report(OFF_PATH, node.flow.range, message, fixes=remove_node(context, OFF_PATH, node))
+
+
+def _unreached(
+    context: GraphContext, node: TypedNode, idle: list[TypedNode], broken: _Gap | None, *, alone: bool = True
+) -> Diagnostic:
+    """The finding about a node that nothing leads to; ``alone`` looks at the steps beside it as well."""
+    graph = context.graph
+    beside = _beside(node) if alone and not idle and not broken else []
+    before = broken[:1] if broken else [edge.source for edge in beside]
+    givers = idle or [*before, *graph.inputs]
+    arrow = _arrow(givers[0].id if givers else PROBLEM_ID, node, broken[0] if broken else None)
+    if beside:
+        label = label_of(beside[0].flow)
+        arrow = f"{givers[0].id} -->{'' if label is None else f'|{label}|'} {node.id}"
+    message = (
+        f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
+        f"such as `{arrow}`, or remove it."
+    )
+    named = chain.from_iterable(call_it(context, OFF_PATH, one) for one in (node, *(broken or ())[:1]))
+    return report(
+        OFF_PATH,
+        node.flow.range,
+        message,
+        fixes=chain(named, feed_node(context, OFF_PATH, node, givers)),
+        because=led_to_boxes(graph, node, UNKNOWN_OPERATOR),
+    )
 
 
 def _beside(node: TypedNode) -> list[TypedEdge]:

@@ -12,7 +12,7 @@ from merrow_analysis.definitions.templates import Piece, Template, pieces, varia
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.front_matter import entry_removals
 from merrow_analysis.graph.instructions import prompt_of
-from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Parameter, Resolution
 from merrow_analysis.places.node_places import label_range, metadata_value_range
 from merrow_analysis.places.template_places import TemplateText, template_texts
@@ -77,31 +77,34 @@ def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about prompts."""
     graph, book, front = context.graph, context.book, context.front
     used: set[str] = set()
-    first: tuple[Resolution, str] | None = None
-    # What is to be said at each node with one of these resolutions; for most files that is nothing.
-    wrong: dict[int, tuple[_Need, str | None]] = {}
-    prompts, guesses = book.prompts, Guesses()
-    resolutions = list(map(graph.resolutions.__getitem__, graph.ranked))
-    for key, resolution in dict(zip(map(id, resolutions), resolutions, strict=True)).items():
-        known = _NEEDS.get(key)
+    prompts = book.prompts
+    # Nodes that say the same share a resolution; at most of them there is nothing to be said.
+    unsaid: dict[Resolution, _Need] = {}
+    for resolution in set(graph.resolutions):
+        known = _NEEDS.get(id(resolution))
         need = known[1] if known is not None else _need(resolution)
-        if need is None:
-            continue
+        if need is not None:
+            if need.key is not None:
+                used.add(need.name)
+            if need.key is None or (need.wanted and need.name not in prompts):
+                unsaid[resolution] = need
+    wrong: dict[Resolution, tuple[_Need, str | None]] = {}
+    nowhere: dict[Resolution, str] = {}
+    guesses = Guesses()
+    # Which misspelt roles are looked up is a matter of their order.
+    for resolution in _by_rank(graph, unsaid) if len(unsaid) > 1 and book.declared else unsaid:
+        need = unsaid[resolution]
         if need.key is None:
-            wrong[key] = need, None
-            continue
-        used.add(need.name)
-        if not need.wanted or need.name in prompts:
-            continue
-        if not book.declared and need.name not in book.unusable:
-            first = first or (resolution, need.key)
+            wrong[resolution] = need, None
+        elif not book.declared and need.name not in book.unusable:
+            nowhere[resolution] = need.key
         elif not book.problems:
             near = guesses.closest(need.role, (prompt.name for prompt in prompts.values()))
             # The prompt that was probably meant is not unused as well.
             used.add((near or "").strip().casefold())
-            wrong[key] = need, near
+            wrong[resolution] = need, near
     for index in graph.ranked if wrong else ():
-        found = wrong.get(id(graph.resolutions[index]))
+        found = wrong.get(graph.resolutions[index])
         if found is not None:
             need, near = found
             node = graph.node(index)
@@ -109,13 +112,20 @@ def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
                 yield _without_instruction(context, node, used)
             else:
                 yield _missing(context, node, need.key, need.role, near)
-    if first is not None:
-        index = next(index for index in graph.ranked if graph.resolutions[index] is first[0])
-        yield _no_prompts(context, graph.node(index), first[1])
+    if nowhere:
+        handles = map(graph.core.handles.__getitem__, graph.core.chart.nodes)
+        index = next(index for index in handles if graph.resolutions[index] in nowhere)
+        yield _no_prompts(context, graph.node(index), nowhere[graph.resolutions[index]])
     if front is not None and context.settings.prompts:
         yield from _unused(context.settings, used, front)
     for template in template_texts(graph, book, front, context.settings):
         yield from _unknown_variables(template)
+
+
+def _by_rank(graph: TypedGraph, wanted: Collection[Resolution]) -> list[Resolution]:
+    """Some resolutions, in the order of the first nodes that they are those of."""
+    found = dict.fromkeys(map(graph.resolutions.__getitem__, graph.ranked))
+    return [resolution for resolution in found if resolution in wanted]
 
 
 @_FED.checked_by

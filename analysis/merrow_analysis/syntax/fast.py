@@ -113,66 +113,68 @@ def read_line(line: str) -> tuple[Statement, ...] | None:
 
     A blank line gives an empty tuple. Lines that start with an arrow continue the statement before them and are never taken.
     """
+    match = _EDGE.match(line)
+    if match is not None:
+        return _edge(match, line)
     start = len(line) - len(line.lstrip(" \t"))
     if start == len(line):
         return ()
     if "direction" in line or "~~~" in line or "%%" in line:
         return None
-    if line[start] in "xo" and line[start + 1 : start + 2] in _ARROW_BODY:
-        return None
     special = _KEYWORDS.get(line[start : start + 3])
     if special is not None:
         return special(line, start)
-    match = _EDGE.match(line)
-    if match is not None:
-        return _edge(match)
     match = _NODE.match(line)
     if match is not None:
         return _node(match)
+    if line[start] in "xo" and line[start + 1 : start + 2] in _ARROW_BODY:
+        return None
     return _chain(line, start)
 
 
-def _edge(match: re.Match[str]) -> tuple[Statement, ...] | None:
-    """What ``A --> B`` and ``A -->|text| B`` say; the same as `_chain` answers."""
+def _edge(match: re.Match[str], line: str) -> tuple[Statement, ...] | None:
+    """What ``A --> B`` and ``A -->|text| B`` say; the same as `_chain` answers, where it is asked."""
     source, arrow, text, target = match.groups()
-    if source in RESERVED or target in RESERVED or _is_reserved(source) or _is_reserved(target):
+    if source in RESERVED or target in RESERVED or "direction" in line or source == "x" or source == "o":
         return None
-    source_span, target_span = match.span(1), match.span(4)
+    if (source[0] in _DIGITS and _is_reserved(source)) or (target[0] in _DIGITS and _is_reserved(target)):
+        return None
+    _, source_span, (begin, end), (label_start, label_end), target_span = match.regs
     kind = _ARROWS.get(arrow)
     if kind is None:
         kind = read_arrow(arrow)
         if len(arrow) <= _SHORT_ARROW:
             _ARROWS[arrow] = kind
     label = None
-    end = match.end(2)
     if text is not None:
-        label = _label(text, match.start(3))
+        label = None if "~~~" in text or "%%" in text else _label(text, label_start)
         if label is None:
             return None
-        end = match.end(3) + 1
-    drawn = Arrow(kind[0], kind[1], kind[2], label, None, (match.start(2), end))
+        end = label_end + 1
     first = Vertex(Name(intern(source), source_span), None, None, (), None, source_span)
     second = Vertex(Name(intern(target), target_span), None, None, (), None, target_span)
+    drawn = Arrow(kind[0], kind[1], kind[2], label, None, (begin, end))
     return (Chain(((first,), (second,)), (drawn,), (source_span[0], target_span[1])),)
 
 
 def _node(match: re.Match[str]) -> tuple[Statement, ...] | None:
     """What ``A["text"]:::class`` says; the same as `_chain` answers."""
     text, inside, class_name = match.groups()
-    if _is_reserved(text) or inside[0] in _OTHER_SHAPE["square"]:
+    if text in RESERVED or (text[0] in _DIGITS and _is_reserved(text)) or inside[0] in _OTHER_SHAPE["square"]:
         return None
-    label = _label(inside, match.start(2))
+    _, name_span, (start, end), class_span = match.regs
+    label = _label(inside, start)
     if label is None:
         return None
-    start, end = match.start(1), match.end(2) + 1
+    end += 1
     classes: tuple[Name, ...] = ()
     if class_name is not None:
         if _is_reserved(class_name):
             return None
-        classes = (Name(intern(class_name), match.span(3)),)
-        end = match.end(3)
-    span = (start, end)
-    vertex = Vertex(Name(intern(text), match.span(1)), "square", label, classes, None, span)
+        classes = (Name(intern(class_name), class_span),)
+        end = class_span[1]
+    span = (name_span[0], end)
+    vertex = Vertex(Name(intern(text), name_span), "square", label, classes, None, span)
     return (Chain(((vertex,),), (), span),)
 
 
@@ -282,8 +284,8 @@ def _class(line: str, start: int) -> tuple[Statement, ...] | None:
         node, name = match.groups()
         if _is_reserved(node) or _is_reserved(name):
             return None
-        ids = (Name(intern(node), match.span(1)),)
-        return (ClassAssign(ids, Name(intern(name), match.span(2)), (start, match.end(2))),)
+        _, node_span, name_span = match.regs
+        return (ClassAssign((Name(intern(node), node_span),), Name(intern(name), name_span), (start, name_span[1])),)
     match = _CLASS_ASSIGN.match(line, start)
     if match is not None:
         names = []

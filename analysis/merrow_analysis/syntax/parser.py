@@ -359,11 +359,8 @@ class _FileParser:
                 blocks.append(Block(line, content, statements))
                 line += 1
                 continue
-            if content.endswith("\n"):
-                bare = content[:-2] if content.endswith("\r\n") else content[:-1]
-            else:
-                bare = content.removesuffix("\r")
-            statements = read_line(bare)
+            bare = content[:-1] if content[-1:] == "\n" else content
+            statements = read_line(bare[:-1] if bare[-1:] == "\r" else bare)
             if statements is not None:
                 memo[content] = statements
                 blocks.append(Block(line, content, statements))

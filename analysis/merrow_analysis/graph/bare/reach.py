@@ -4,7 +4,7 @@ recursion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 Neighbours = Sequence[Sequence[int]]
@@ -31,15 +31,21 @@ def topological_order(successors: Neighbours) -> list[int]:
     return order
 
 
-def components(successors: Neighbours | Mapping[int, Sequence[int]], nodes: Iterable[int]) -> Iterator[list[int]]:
-    """Strongly connected components among ``nodes``, successors first (Tarjan 1972, with a stack of its own)."""
-    nodes = list(nodes)
-    inside = set(nodes)
+def components(
+    successors: Neighbours | Mapping[int, Sequence[int]], nodes: Iterable[int], inside: Collection[int] | None = None
+) -> Iterator[list[int]]:
+    """Strongly connected components among ``nodes``, successors first (Tarjan 1972, with a stack of its own).
+
+    ``inside`` are the same nodes as a set, where the caller has one; then those that come first are asked for one by one.
+    """
+    if inside is None:
+        nodes = list(nodes)
+        inside = set(nodes)
     number: dict[int, int] = {}
     low: dict[int, int] = {}
     open_nodes: list[int] = []
     is_open: set[int] = set()
-    for root in dict.fromkeys(nodes):
+    for root in nodes:
         if root in number:
             continue
         work = [(root, iter(successors[root]))]
@@ -73,22 +79,32 @@ def components(successors: Neighbours | Mapping[int, Sequence[int]], nodes: Iter
                     yield sorted(component)
 
 
-def shortest_cycle(successors: Neighbours, component: Sequence[int]) -> list[int]:
-    """A shortest cycle through the first node of a strongly connected component, as its nodes in order."""
-    start, inside = component[0], set(component)
-    came: dict[int, int] = {start: -1}
-    queue = [start]
-    for node in queue:
-        for target in successors[node]:
-            if target == start:
-                path = [node]
-                while came[path[-1]] != -1:
-                    path.append(came[path[-1]])
-                return path[::-1]
-            if target in inside and target not in came:
-                came[target] = node
-                queue.append(target)
-    return [start]
+def shortest_cycle(
+    successors: Neighbours, component: Sequence[int], predecessors: Neighbours | None = None
+) -> list[int]:
+    """A shortest cycle through the first node of a strongly connected component, as its nodes in order.
+
+    Of several it is the one that takes the first edges. ``predecessors`` are those of ``successors``, where the caller has them.
+    """
+    start, left = component[0], set(component)
+    if start in successors[start]:
+        return [start]
+    ends = left.intersection(successors[start])
+    if predecessors is None:
+        rows: list[list[int]] = [[] for _ in successors]
+        for node in component:
+            for target in successors[node]:
+                rows[target].append(node)
+        predecessors = rows
+    # By how many edges the nodes are away from coming back to the start.
+    away = [{start}]
+    while away[-1] and ends.isdisjoint(away[-1]):
+        left -= away[-1]
+        away.append(set[int]().union(*map(predecessors.__getitem__, away[-1])) & left)
+    cycle = [start]
+    for nearer in reversed(away[1:]) if away[-1] else ():
+        cycle.append(next(target for target in successors[cycle[-1]] if target in nearer))
+    return cycle
 
 
 def reach(neighbours: Neighbours, starts: Iterable[int]) -> bytearray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress
 from math import inf
 from operator import eq, sub
+from typing import NamedTuple
 
-from merrow_analysis.graph.bare.order import Draft, ordered
+from merrow_analysis.graph.bare.order import Strayed, first_place, ordered, ordered_cold
 
 Row = list[int]
 Rows = Mapping[int, Row]
@@ -17,6 +18,8 @@ _NONE: Row = []
 NO_RANK = inf
 _FEW = 12
 """New nodes that are put into an order one by one; with more it is made of nothing, which is faster."""
+_MOST_STRAYED = 64
+"""Nodes with other sources from which an order is brought up to date; likewise."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +51,7 @@ class Shape:
     """For each node how many edges lead into it and out of it, of those between nodes other than inputs and outputs."""
     _rims: frozenset[int] | None = None
     _sides: tuple[frozenset[int], frozenset[int]] | None = None
+    _kept: Calm | None = None
 
     @property
     def count(self) -> int:
@@ -185,7 +189,7 @@ class Shape:
         touched = {*following, *before, *born}
         if not rims_hold or reordered:
             shape._note(range(len(ranks)), ())
-            shape._order(None)
+            shape._order()
             return shape
         shape._rims, shape._sides = self._rims, self._sides
         shape._note(touched, gone)
@@ -193,25 +197,95 @@ class Shape:
             into, out = self._inner
             shape._inner = [*into, *[0] * missing], [*out, *[0] * missing]
             shape._count_inner(shape._inner, (*touched, *gone))
-        ordered_births = _sources_first(shape, born)
-        if ordered_births is None:
-            shape._order(None)
-        elif (draft := self._draft(shape, ordered_births, gone, before)) is not None:
-            shape._order(draft)
-        else:
-            shape._places = self._places
+        self._reorder(shape, born, gone, before)
         return shape
 
-    def _order(self, draft: Draft | None) -> None:
-        """Set the order: that of a draft brought up to date, or one out of nothing."""
-        if draft is None:
-            nodes = [node for node, rank in enumerate(self.ranks) if rank != NO_RANK]
-            draft = Draft(nodes, _placed(nodes, len(self.ranks)), 0, len(nodes))
-        order = draft.order
-        if draft.begin < draft.until or draft.cycles:
-            order, self.cycles = ordered(self, draft)
-        same = order == draft.order
-        self.order, self._places = (draft.order, draft.places) if same else (order, None)
+    def _reorder(self, shape: Shape, born: Collection[int], gone: Collection[int], before: Rows) -> None:
+        """Set the order of ``shape``, in which ``born`` came, ``gone`` went, and the nodes in ``before`` have other sources."""
+        calm, changed, came, went = self._calm()
+        known = calm.places
+        changed = changed.union(before)
+        came = [*(node for node in came if node not in gone), *born]
+        went = went.union(node for node in gone if node < len(known) and known[node] >= 0)
+        births = _sources_first(shape, came)
+        if births is None or len(changed) > _MOST_STRAYED:
+            shape._order()
+            return
+        order, places = calm._with_nodes(shape, births, went)
+        strayed: list[Strayed] = []
+        differing: list[int] = []
+        for node in changed:
+            if shape.ranks[node] == NO_RANK or node in births or set(calm.sources(node)) == set(shape.sources(node)):
+                continue
+            differing.append(node)
+            first = first_place(shape, node, order, places)
+            if first is not None:
+                strayed.append(Strayed(node, first))
+        if strayed:
+            before_it = order
+            order, shape.cycles = ordered(shape, order, places, strayed)
+            if order == before_it:
+                order = before_it
+        else:
+            before_it, shape.cycles = order, []
+        if order == self.order:
+            shape.order, shape._places = self.order, self._places
+        else:
+            shape.order, shape._places = order, places if order is before_it else None
+        if shape.cycles:
+            shape._kept = Calm(calm, frozenset(differing), births, went)
+
+    def _calm(self) -> Calm:
+        """A shape without cycles, and how this one differs from it."""
+        if not self.cycles:
+            return Calm(self)
+        if self._kept is None:
+            self._kept = self._untied()
+        return self._kept
+
+    def _untied(self) -> Calm:
+        """This shape without the edges of cycles that lead back in its order."""
+        places = self.places
+        following, before = self.following.copy(), self.before.copy()
+        cut: set[int] = set()
+        for knot in self.cycles:
+            for node in knot:
+                late = {one for one in self.sources(node) if places[one] > places[node]}
+                if late:
+                    cut.add(node)
+                    before[node] = [one for one in before[node] if one not in late]
+                    for one in late:
+                        following[one] = [target for target in following[one] if target != node]
+        none: frozenset[int] = frozenset()
+        calm = Shape(
+            self.ranks, self.inputs, self.outputs, following, before, [], [], self.wrong, none, none, none, none
+        )
+        calm._order()
+        return Calm(calm, frozenset(cut))
+
+    def _with_nodes(self, shape: Shape, births: Sequence[int], gone: Collection[int]) -> tuple[list[int], list[int]]:
+        """The order without the nodes ``gone``, and with ``births``: each behind the last of its sources in ``shape``, before the
+        first node of a greater rank. And the places in it.
+        """
+        order, places, ranks = self.order, self.places, shape.ranks
+        if not (births or gone):
+            return order, places
+        order = [node for node in order if node not in gone] if gone else order.copy()
+        places = _placed(order, len(ranks)) if gone else [*places, *[-1] * (len(ranks) - len(places))]
+        for node in births:
+            at = max((places[source] for source in shape.sources(node)), default=-1) + 1
+            while at < len(order) and ranks[order[at]] < ranks[node]:
+                at += 1
+            order.insert(at, node)
+            for place in range(at, len(order)):
+                places[order[place]] = place
+        return order, places
+
+    def _order(self) -> None:
+        """Set the order, made of nothing."""
+        nodes = [node for node, rank in enumerate(self.ranks) if rank != NO_RANK]
+        self.order, self.cycles = ordered_cold(self, nodes)
+        self._places = None
 
     def _note(self, nodes: Iterable[int], gone: Iterable[int]) -> None:
         """Bring the sets of nodes of a kind up to date where ``nodes`` have other rows."""
@@ -249,54 +323,14 @@ class Shape:
             if kind != getattr(self, name):
                 setattr(self, name, frozenset(kind))
 
-    def _draft(self, shape: Shape, born: Collection[int], gone: Collection[int], before: Rows) -> Draft | None:
-        """What to make the order of ``shape`` of, in which the nodes ``born`` come, sources first; None where it is this one's.
 
-        Where an edge is gone its target may come earlier: not before the last of its sources that stay, and from there on only
-        if its rank is smaller than that of a node which came before it so far, or nodes wait for each other. Where an edge came
-        from a node that is later in the order, its target comes later. A new node comes behind the last of its sources, before
-        the first node of a greater rank.
-        """
-        ranks = shape.ranks
-        order, places = self.order, self.places
-        begin, until = len(order), 0
-        if gone or born:
-            lost = [places[node] for node in gone]
-            until = max(lost, default=0) if self.cycles else 0
-            order = [node for node in order if node not in gone] if len(gone) > 1 else order.copy()
-            if len(gone) == 1:
-                del order[lost[0]]
-            places = _placed(order, len(ranks))
-            for node in born:
-                at = max((places[source] for source in shape.sources(node)), default=-1) + 1
-                while not self.cycles and at < len(order) and ranks[order[at]] < ranks[node]:
-                    at += 1
-                order.insert(at, node)
-                begin, until = min(begin, at), max(until, at) + 1
-                places = _placed(order, len(ranks))
-        for target in before:
-            own_place = places[target]
-            if target in born or own_place < 0:
-                continue
-            old, new = set(self.sources(target)), set(shape.sources(target))
-            if old == new:
-                continue
-            if any(places[source] > own_place for source in new):
-                first = own_place
-            else:
-                first = max(map(places.__getitem__, new), default=-1) + 1
-                while not self.cycles and first < own_place and ranks[order[first]] < ranks[target]:
-                    first += 1
-                if first == own_place and not self.cycles:
-                    continue
-            begin, until = min(begin, first), max(until, own_place + 1)
-        if order is self.order and not until:
-            return None
-        if self.cycles:
-            # Which knot comes first may hang on all that comes later.
-            first = min(self.places[node] for knot in self.cycles for node in knot)
-            begin = min(begin, max(first - len(gone), 0))
-        return Draft(order, places, min(begin, until), min(until, len(order)), tuple(born), self.cycles)
+class Calm(NamedTuple):
+    """A shape without cycles, and how another one differs: ``changed`` may have other sources, ``born`` came, ``gone`` went."""
+
+    shape: Shape
+    changed: frozenset[int] = frozenset()
+    born: Sequence[int] = ()
+    gone: frozenset[int] = frozenset()
 
 
 def _sources_first(shape: Shape, born: Collection[int]) -> list[int] | None:

@@ -16,6 +16,7 @@ AGAIN: Word = "again"
 OVER: Word = "over"
 EACH: Word = "each"
 FIRST: Word = "first"
+WORDS: frozenset[str] = frozenset({AGAIN, EACH, FIRST, OVER})
 
 
 class WordedLabel(NamedTuple):
@@ -23,6 +24,12 @@ class WordedLabel(NamedTuple):
 
     word: Word
     text: str | None
+
+
+def word_in(written: str) -> str | None:
+    """The word that a part of a label begins with, or that comes late, after an output."""
+    parts = written.split(":")
+    return next((word for word in (parts[0].strip(), parts[-1].strip()) if word in WORDS), None)
 
 
 def worded(

@@ -65,13 +65,14 @@ def shape_of(record: NodeRecord) -> str | None:
 
 def is_diamond(record: NodeRecord) -> bool:
     """Whether a node is drawn as a diamond."""
-    return shape_of(record) in _DIAMONDS
+    return (shape_of(record) if record.metadata else record.shape) in _DIAMONDS
 
 
 def is_interface(record: NodeRecord) -> bool:
     """Whether a class or the metadata of a node says Interface."""
-    if any(use.name.text in _INTERFACE for use in record.classes):
-        return True
+    for use in record.classes:
+        if use.name.text in _INTERFACE:
+            return True
     for metadata, _ in record.metadata:
         op = parse_metadata(metadata.body).values.get("op")
         if isinstance(op, str) and op.strip() in _INTERFACE:

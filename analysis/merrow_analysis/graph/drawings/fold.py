@@ -89,6 +89,10 @@ class _Folder:
         if self.open:
             self.open[-1].mentions.add(chain)
         groups = chain.groups
+        if len(groups) == 2 and len(groups[0]) == 1 and len(groups[1]) == 1 and chain.arrows[0].edge_id is None:
+            # Most statements of a file are like this.
+            self._edge(groups[0], groups[1], chain.arrows[0], block)
+            return
         if not chain.arrows and self.scenery.subgraphs:
             groups = (tuple([vertex for vertex in groups[0] if not self._is_of_subgraph(vertex, block)]),)
             if not groups[0]:
@@ -104,6 +108,28 @@ class _Folder:
             self._edges(chain, number, arrow, previous, nodes, block)
             previous = nodes
 
+    def _edge(self, before: tuple[Vertex, ...], after: tuple[Vertex, ...], arrow: Arrow, block: Block) -> None:
+        """Take an arrow from one node to another one."""
+        source, target = before[0], after[0]
+        first = self._vertex(source, block)
+        if source.metadata is not None:
+            self._metadata(before, [first], block)
+        second = self._vertex(target, block)
+        if target.metadata is not None:
+            self._metadata(after, [second], block)
+        if first is not None and second is not None:
+            self._drawn(EdgeRecord(first.id, second.id, arrow, block, source, target))
+
+    def _drawn(self, edge: EdgeRecord) -> None:
+        chart = self.chart
+        chart.edges.append(edge)
+        for rows, name in ((chart.outgoing, edge.source), (chart.incoming, edge.target)):
+            row = rows.get(name)
+            if row is None:
+                rows[name] = [edge]
+            else:
+                row.append(edge)
+
     def _edges(
         self,
         chain: Chain,
@@ -113,24 +139,14 @@ class _Folder:
         targets: list[NodeRecord | None],
         block: Block,
     ) -> None:
-        chart, edge_id = self.chart, arrow.edge_id
+        edge_id = arrow.edge_id
         for i, source in enumerate(sources):
             for j, target in enumerate(targets):
                 if source is None or target is None:
                     continue
                 begin, end = source.id, target.id
                 edge = EdgeRecord(begin, end, arrow, block, chain.groups[number - 1][i], chain.groups[number][j])
-                chart.edges.append(edge)
-                row = chart.outgoing.get(begin)
-                if row is None:
-                    chart.outgoing[begin] = [edge]
-                else:
-                    row.append(edge)
-                row = chart.incoming.get(end)
-                if row is None:
-                    chart.incoming[end] = [edge]
-                else:
-                    row.append(edge)
+                self._drawn(edge)
                 # Of the edges of one arrow, the last source's first one has the id.
                 if edge_id is not None and i == len(sources) - 1 and j == 0:
                     self.edge_ids.setdefault(edge_id.text, edge)

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from merrow_analysis.document import Change
@@ -83,7 +84,7 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
             return None
         if bodies is not scenery.bodies:
             scenery = replace(scenery, bodies=bodies, read_subgraphs=lambda: with_members(bodies, known))
-    chart = flow.chart.apply(delta) if delta.nodes or delta.edges else flow.chart
+    chart = flow.chart.apply(delta, work.edge_line) if delta.nodes or delta.edges else flow.chart
     return Redrawn(
         Flow(chart, scenery, diagram.moved, diagram.blocks[-1] if diagram.blocks else NO_BLOCK),
         delta,
@@ -124,6 +125,7 @@ class _Redrawing:
     def __init__(self, flow: Flow, diagram: Diagram, gone: set[Block], come: list[Block]) -> None:
         self.chart: Chart = flow.chart
         self.here: Callable[[Block], Block] = diagram.here
+        self.before: Callable[[Block], Block] = flow.here
         self.gone = gone
         self.come = sorted(come, key=self.line)
         self.scenery = flow.scenery
@@ -175,6 +177,9 @@ class _Redrawing:
 
     def line(self, block: Block) -> int:
         return self.here(block).line
+
+    def edge_line(self, edge: EdgeRecord) -> int:
+        return self.here(edge.block).line
 
     # Classes
 
@@ -307,21 +312,18 @@ class _Redrawing:
 
     def _splices(self) -> list[Splice]:
         """Which edges go and come, by the numbers that edges have so far."""
-        numbers = self.chart.numbers
-        removed = sorted(
-            {
-                numbers[edge]
-                for vertex, _ in self._vertices(self.gone)
-                for edge in self.chart.outgoing.get(vertex.name.text, ())
-                if edge.block in self.gone
-            }
-        )
+        edges, before = self.chart.edges, self.before
         runs: list[list[int]] = []
-        for number in removed:
-            if runs and sum(runs[-1]) == number:
-                runs[-1][1] += 1
-            else:
-                runs.append([number, 1])
+        drawing = [(before(block).line, block) for block in self.gone if _draws(block)]
+        for line, block in sorted(drawing, key=itemgetter(0)):
+            # All edges of a block stand together.
+            start = end = bisect_left(edges, line, key=lambda edge: before(edge.block).line)
+            while end < len(edges) and edges[end].block is block:
+                end += 1
+            if runs and sum(runs[-1]) == start:
+                runs[-1][1] += end - start
+            elif end > start:
+                runs.append([start, end - start])
         left = self.chart.edges.copy()
         for start, count in reversed(runs):
             del left[start : start + count]
@@ -330,7 +332,7 @@ class _Redrawing:
         for block in self.come:
             edges = _edges(block)
             if edges:
-                place = bisect_right(left, self.line(block), key=lambda edge: self.line(edge.block))
+                place = bisect_right(left, self.line(block), key=self.edge_line)
                 added.setdefault(place, []).extend(edges)
         splices = []
         shift = 0
@@ -350,6 +352,11 @@ def _named(block: Block) -> list[tuple[str, bool]]:
         for group in statement.groups
         for vertex in group
     ]
+
+
+def _draws(block: Block) -> bool:
+    """Whether there are edges in a block."""
+    return any(type(statement) is Chain and statement.arrows for statement in block.statements)
 
 
 def _shifted(runs: Iterable[Sequence[int]]) -> list[tuple[int, int]]:

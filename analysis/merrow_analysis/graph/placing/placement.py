@@ -156,7 +156,8 @@ class Placement:
     says.
 
     ``required`` are the ports that must have a live source, ``fed`` those that an edge feeds. Equal signatures have equal
-    ``number`` where one `Language` made them.
+    ``number`` where one `Language` made them. ``worded`` says that the label of an edge has a word of composites in the place of
+    an output or a port, although it may be none.
     """
 
     edges: tuple[PlacedEdge, ...]
@@ -168,6 +169,7 @@ class Placement:
     when: Type | None = None
     fed: frozenset[str] = frozenset()
     number: int = 0
+    worded: bool = False
 
 
 NOT_PLACED = Placement((), UNKNOWN, ())

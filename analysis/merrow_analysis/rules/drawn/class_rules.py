@@ -9,7 +9,7 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STY
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.classes import define_class, undefine_class
 from merrow_analysis.edits.renaming import rename_class
-from merrow_analysis.graph.flow import ClassUse
+from merrow_analysis.graph.flow import ClassUse, Flow
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
 from merrow_analysis.rules.context import GraphContext
@@ -50,21 +50,20 @@ def check_classes(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about classes; unknown operators' classes are reported as such and not again here."""
     graph = context.graph
     flow = graph.flow
-    used: dict[str, ClassUse] = {}
-    first: dict[str, ClassRecord] = {}
-    for record in flow.chart.nodes.values():
-        for given in record.classes:
-            if given.name.text not in first:
-                first[given.name.text] = given
-    for name, (word, block, statement) in first.items():
-        used[name] = ClassUse(word, flow.here(block), statement)
+    used: dict[str, ClassUse | None] = dict.fromkeys(flow.chart.classes)
+    if not flow.class_defs.keys() >= used.keys():
+        used = _first_uses(flow)
     for subgraph in flow.groups.values():
         for use in subgraph.classes:
             used.setdefault(use.name.text, use)
-    undefined = [name for name in used if name not in flow.class_defs and name != _EVERYWHERE]
-    for number, name in enumerate(undefined):
+    undefined = [
+        (name, use)
+        for name, use in used.items()
+        if use is not None and name not in flow.class_defs and name != _EVERYWHERE
+    ]
+    for number, (name, use) in enumerate(undefined):
         if not _is_reported(name, graph):
-            yield _undefined(name, used[name], graph, guess=number < _MOST_GUESSES)
+            yield _undefined(name, use, graph, guess=number < _MOST_GUESSES)
     yield from _on_nothing(context)
     unused = [name for name in flow.class_defs if name not in used and name != _EVERYWHERE]
     assigned = {assign.class_name.text for assign, _ in flow.scenery.class_assigns} if unused else ()
@@ -73,6 +72,16 @@ def check_classes(context: GraphContext) -> Iterator[Diagnostic]:
             message = f"Class `{name}` is defined, but nothing has it."
             place, fixes = flow.class_defs[name][-1].range, _without_class(name, graph)
             yield report(UNUSED_CLASS, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
+
+
+def _first_uses(flow: Flow) -> dict[str, ClassUse | None]:
+    """The classes of nodes, and where each is first given."""
+    first: dict[str, ClassRecord] = {}
+    for record in flow.chart.nodes.values():
+        for given in record.classes:
+            if given.name.text not in first:
+                first[given.name.text] = given
+    return {name: ClassUse(word, flow.here(block), statement) for name, (word, block, statement) in first.items()}
 
 
 def _without_class(name: str, graph: TypedGraph) -> Iterator[Fix]:

@@ -100,12 +100,16 @@ _ALONE = Diagram(), Flow()
 
 
 def _has_notable(block: Block) -> bool:
+    # Nearly all blocks are asked about: what these texts are not in has neither metadata nor comment marks.
+    doubtful = "%%" in block.text or "@" in block.text
     for statement in block.statements:
-        kind = type(statement)
-        if kind is Chain:
-            if _is_odd(statement, block):  # type: ignore[arg-type]  # narrowed by the exact type above
+        if isinstance(statement, Chain):
+            for arrow in statement.arrows:
+                if arrow.type in _HEADS:
+                    return True
+            if doubtful and _is_odd(statement, block):
                 return True
-        elif kind in _NOTABLE:
+        elif type(statement) in _NOTABLE:
             return True
     return False
 

@@ -49,8 +49,9 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
         yield from _two_lists(context, name, edges)
     # A workflow may have hundreds of Loops, and this is looked at with each key: objects are made for what is wrong alone.
     targets = dict.fromkeys(record.target for record in graph.again_records)
+    handles, resolutions = graph.core.handles, graph.resolutions
     for name in targets:
-        if not graph.core.into(name) or graph.by_id[name].kind == "decision":
+        if not graph.core.into(name) or resolutions[handles[name]].kind == "decision":
             yield from _first_turn(context, graph.by_id[name])
     for record, placement in graph.again_placements.items():
         yield from _again(context, record, placement)
@@ -67,6 +68,8 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
             )
             yield report(ENSEMBLE_NEEDS_TWO_SOURCES, part_range(edge, FIRST), message, fixes=without_word(graph, edge))
     for name in targets:
+        if not _takes_one_value(graph, name):
+            continue
         try:
             yield from _fed_twice(context, graph.by_id[name])
         except TooManyCombinationsError:
@@ -141,18 +144,19 @@ def _no_list(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
 def _again(context: GraphContext, record: EdgeRecord, placement: Placement) -> Iterator[Diagnostic]:
     """What is wrong with where an `again` edge goes, and with the type of what it brings."""
     graph = context.graph
-    node, found = graph.by_id[record.target], False
+    handle, found = graph.core.handles[record.target], False
     for finding in placement.findings:
         if finding.edge is not None:
-            one = tell_of_edge(context, node, graph.edge(record), finding)
+            one = tell_of_edge(context, graph.node(handle), graph.edge(record), finding)
             if one is not None:
                 found = True
                 yield one
-    if found or node.kind not in ("operator", "decision"):
+    if found or graph.resolutions[handle].kind not in ("operator", "decision"):
         return
     for feed in placement.edges[0].feeds:
-        wanted = takes_again(graph.core.facts[node.index].facts, node.placement, feed, graph.types)
+        wanted = takes_again(graph.core.facts[handle].facts, graph.placements[handle], feed, graph.types)
         if wanted is not None:
+            node = graph.node(handle)
             message = (
                 f"`again` brings {feed.type} to port `{feed.port}` of {named(node)}, which is {wanted} in the first turn; "
                 f"connect a node that gives {wanted}."
@@ -196,6 +200,21 @@ def _only_again(context: GraphContext, node: TypedNode, port: str, edge: TypedEd
     fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, None)
     because = led_to_boxes(context.graph, node, UNKNOWN_OPERATOR)
     return report(MISSING_REQUIRED_INPUT, node.flow.range, message, related=related, fixes=fixes, because=because)
+
+
+def _takes_one_value(graph: TypedGraph, name: str) -> bool:
+    """Whether an `again` edge may feed a port for one value of a node."""
+    resolution, placements = graph.resolutions[graph.core.handles[name]], graph.again_placements
+    spec = resolution.spec
+    if spec is None or spec.is_pass or resolution.kind == "decision":
+        return True
+    for record in graph.core.chart.incoming[name]:
+        placement = placements.get(record)
+        for feed in placement.edges[0].feeds if placement is not None else ():
+            port = spec.ports.get(feed.port)
+            if port is None or not port.many:
+                return True
+    return False
 
 
 def _fed_twice(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:

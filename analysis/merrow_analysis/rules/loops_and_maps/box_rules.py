@@ -302,11 +302,14 @@ def _idle(
     context: GraphContext, box: Composite, own: list[EdgeRecord], groups: dict[str, Subgraph]
 ) -> Iterator[Diagnostic]:
     graph = context.graph
-    if any(graph.by_id[record.source].kind != "decision" or not graph.edge(record).order_only for record in own):
-        return
-    members = {graph.core.handles[name] for name in graph.composites.members(box.id) if name in graph.core.handles}
-    if any(not members.isdisjoint(cycle) for cycle in graph.cycles):
-        return  # The edge back has a finding of its own.
+    handles, resolutions = graph.core.handles, graph.resolutions
+    for record in own:
+        if resolutions[handles[record.source]].kind != "decision" or not graph.edge(record).order_only:
+            return
+    if graph.cycles:
+        members = {handles[name] for name in graph.composites.members(box.id) if name in handles}
+        if any(not members.isdisjoint(cycle) for cycle in graph.cycles):
+            return  # The edge back has a finding of its own.
     if own:
         message = (
             f"The `again` edges of {box.id} bring no value, so each turn is given what the first was, and repeats it at "
