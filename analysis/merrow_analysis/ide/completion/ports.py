@@ -52,8 +52,8 @@ def edge_label_items(items: Items, place: InStatement) -> None:
     values = [value for node in sources for value in _arriving(graph, node, values_of(node), targets, said)]
     if said == EACH and len(sources) == 1 and values and not sources[0].placement.signature.fields:
         # The items of a list of records have their fields.
-        record = graph.types.fields_of(values[0].type or "") or {}
-        values += [Value(name, type_) for name, type_ in record.items()]
+        fields = graph.types.fields_of(values[0].type or "") or {}
+        values += [Value(name, type_) for name, type_ in fields.items()]
     if colon:
         named = [(node, value) for node in sources if (value := value_at(node, head.strip())) is not None]
         given = [value for node, one in named for value in _arriving(graph, node, [one], targets, said)]
