@@ -142,3 +142,35 @@ def test_what_a_failure_skips_is_not_read_after_every_turn(read: str, skips: str
     assert told(workflow(*boxes, *edges, front=front)) == []
     found = told(workflow(*boxes, *edges, f"{skips}@{{ on_error: skip }}", front=front))
     assert ("MW225", read) in found
+
+
+@pytest.mark.parametrize(("always", "found"), [(True, []), (False, ["MW223"])])
+def test_a_list_that_may_be_empty_needs_another_voice_that_always_runs(always: bool, found: list[str]) -> None:
+    lines = (
+        LIST,
+        'subgraph M["Map (max: 3)"]',
+        'B["Custom (role: b)"]:::CustomOp',
+        'R["Review"]:::ReviewOp',
+        "D{Good?}:::DecisionOp",
+        "end",
+        'K["Custom (role: k, returns: Bool)"]:::CustomOp',
+        "ASIDE{Aside?}:::DecisionOp",
+        'W["Custom (role: w)"]:::CustomOp',
+        'Z["Custom (role: z)"]:::CustomOp',
+        'V["ScEnsemble"]:::ScEnsembleOp',
+        "PROBLEM -->|input| A & K & W & Z",
+        "PROBLEM -->|problem| R & V",
+        "A -->|each:input| B",
+        "B -->|solution| R",
+        "B -->|value| D",
+        "R -->|result:when| D",
+        "D -->|yes:solutions| V",
+        "D -->|no:input| Z",
+        "K -->|when| ASIDE",
+        "ASIDE -->|yes:after| W" if not always else "ASIDE -->|yes:after| Z",
+        "ASIDE -->|no:after| Z",
+        "W -->|solutions| V",
+        "V -->|input| Z",
+        "Z --> RETURN",
+    )
+    assert [code for code in errors(workflow(*lines)) if code == "MW223"] == found

@@ -455,3 +455,26 @@ def test_what_a_case_carries_is_taken_apart_at_a_field() -> None:
     assert errors(good) == []
     assert edge(typed(good), "WHICH", "B").type == "Text"
     assert "MW206" in errors(workflow(*lines, "WHICH -->|Shelf:each:note:input| B", front=BOOKS))
+
+
+@pytest.mark.parametrize(
+    ("label", "type_"), [("each:first.title:input", "Text"), ("each:first.tags:input", "list[Text]")]
+)
+def test_fields_of_what_left_a_map_are_those_of_its_items(label: str, type_: str) -> None:
+    text = workflow(
+        'LIST["Custom (role: l, returns: list[Text])"]:::CustomOp',
+        'subgraph FIRST["Map (max: 5)"]',
+        'A["Custom (role: a, returns: Shelf)"]:::CustomOp',
+        "end",
+        'subgraph SECOND["Map (max: 5)"]',
+        'B["Custom (role: b)"]:::CustomOp',
+        "end",
+        "PROBLEM -->|input| LIST",
+        "LIST -->|each:input| A",
+        f"A -->|{label}| B",
+        "A -->|each:note:input| B",
+        "B --> RETURN",
+        front=BOOKS,
+    )
+    assert errors(text) == []
+    assert edge(typed(text), "A", "B").type == type_

@@ -252,3 +252,11 @@ def test_numbered_bare_ids_are_steps_of_their_own() -> None:
 def test_the_id_of_a_group_is_no_step() -> None:
     text = f"{FRONT}flowchart TD\n    subgraph Team\n    Write --> Check\n    end\n    Plan --> Team\n"
     assert [one.code for one in analyse(text).errors] == ["MW104"]
+
+
+def test_the_result_of_a_circle_is_that_of_the_step_that_only_leads_back() -> None:
+    text = f"{FRONT}flowchart TD\n    A[Plan] --> B[Do] --> C[Check] --> A\n    B --> A\n"
+    found = analyse(text)
+    assert found.errors == []
+    assert found.typed is not None
+    assert [edge.source.id for edge in found.typed.by_id["RETURN"].incoming] == ["C"]

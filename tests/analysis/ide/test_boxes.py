@@ -446,3 +446,32 @@ flowchart TD
     assert {"A.points", "A.of", "A.of.size", "A.response.points"} <= set(offered(text))
     assert "A.response.of.size" not in offered(text)
     assert "A.response.of.size" in offered(text.replace("<|>", "A.response.of.<|>"))
+
+
+def test_fields_are_offered_where_each_takes_a_list_apart() -> None:
+    text = """---
+workflow:
+  types:
+    Book: {title: Text, tags: 'list[Text]'}
+    Shelf: {books: 'list[Book]', note: Text}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Answer]):::Interface
+    A["Custom<br/>(prompt: a, returns: RETURNS)"]
+    subgraph M["Map (max: 5)"]
+        B["Custom<br/>(prompt: b)"]
+    end
+    PROBLEM -->|input| A
+    A -->|LABEL| B
+    B --> RETURN
+    classDef Interface fill:#e2e2f2
+"""
+    shelf, books = text.replace("RETURNS", "Shelf"), text.replace("RETURNS", "'list[Book]'")
+    assert {"title:", "tags:"} <= set(offered(shelf.replace("LABEL", "each:books.<|>")))
+    assert "title:input" in offered(books.replace("LABEL", "each:<|>"))
+    assert "title:" not in offered(shelf.replace("LABEL", "books.<|>"))
+    found = marked(shelf.replace("LABEL", "each:books.title:in<|>put"))
+    shown = hover(found.analysis, found.position)
+    assert shown is not None
+    assert "list[Book] becomes Text" in shown.text.plain().replace("`", "")

@@ -50,7 +50,7 @@ def test_every_example_comes_back(path: Path, tmp_path: Path) -> None:
 def test_loops_and_maps_come_back(part: int, tmp_path: Path) -> None:
     for seed in range(FIRST + part, FIRST + examples(60), 2):
         try:
-            workflow = check_workflow(nested_workflow(seed), name="nested.mmd")
+            workflow = check_workflow(nested_workflow(seed, records=True), name="nested.mmd")
         except UsageFailure:
             continue
         assert readable(read_back(workflow, tmp_path)) == readable(workflow), seed

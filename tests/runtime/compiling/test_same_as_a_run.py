@@ -53,7 +53,7 @@ def test_loops_and_maps_in_each_other_run_alike(part: int, tmp_path: Path) -> No
     while seen["workflows"] < NESTED // 2:
         seed += 2
         try:
-            workflow = check_workflow(nested_workflow(seed), name="nested.mmd")
+            workflow = check_workflow(nested_workflow(seed, records=True), name="nested.mmd")
         except UsageFailure:
             continue
         seen["workflows"] += 1
@@ -62,7 +62,9 @@ def test_loops_and_maps_in_each_other_run_alike(part: int, tmp_path: Path) -> No
             try:
                 seen[check_same(workflow, program, tmp_path, number, bad).status] += 1
             except AssertionError as wrong:
-                raise AssertionError(f"workflow {seed}, answers {number}: {wrong}\n{nested_workflow(seed)}") from wrong
+                raise AssertionError(
+                    f"workflow {seed}, answers {number}: {wrong}\n{nested_workflow(seed, records=True)}"
+                ) from wrong
     assert seen["finished"]
 
 

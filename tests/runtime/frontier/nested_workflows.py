@@ -38,10 +38,13 @@ class Bundle:
 
 @dataclass
 class Nest:
-    """A workflow in the making. ``wild`` of a hundred places get something unexpected."""
+    """A workflow in the making. ``wild`` of a hundred places get something unexpected; ``records`` says whether there are
+    records with lists, and unions.
+    """
 
     random: Random
     wild: int
+    records: bool = False
     lines: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     count: int = 0
@@ -112,7 +115,7 @@ class Nest:
         """A Decision: its name, its cases, and the value that it carries."""
         name = self.name("D")
         texts = self.texts(values)
-        if texts and self.chance(15):
+        if self.records and texts and self.chance(15):
             step = self.custom(values, "Step")
             self.lines.append(f"{name}{{which?}}:::DecisionOp")
             self.link(step, name, None)
@@ -169,7 +172,7 @@ class Nest:
         return name
 
     def inside(self) -> Nest:
-        return Nest(self.random, self.wild, count=self.count + 1)
+        return Nest(self.random, self.wild, self.records, count=self.count + 1)
 
     def loop(self, values: list[Bundle], depth: int) -> Bundle | None:
         """A Loop; how it ends is drawn: by a case and by its turns, by its turns alone, by `until`."""
@@ -232,7 +235,7 @@ class Nest:
         """A Map over a list, made where there is none."""
         lists = [value for value in values if value.type.startswith("list[")]
         fields: tuple[str, ...] = ()
-        if self.chance(25):
+        if self.records and self.chance(25):
             type_, several = self.random.choice(LISTS)
             source = self.custom(values, type_)
             fields = tuple(self.random.sample(several, self.random.randrange(len(several)) + 1))
@@ -289,10 +292,10 @@ class Nest:
                 return self.map(values, depth)
 
 
-def nested_workflow(seed: int) -> str:
-    """The text of the workflow with this number."""
+def nested_workflow(seed: int, *, records: bool = False) -> str:
+    """The text of the workflow with this number; with ``records`` it is another one, which may have them."""
     random = Random(seed)
-    nest = Nest(random, random.choice([0, 0, 5, 20]))
+    nest = Nest(random, random.choice([0, 0, 5, 20]), records)
     values = [Bundle((("PROBLEM", ""),), "Text")]
     for _ in range(random.choice([1, 1, 2, 3])):
         made = nest.loop(values, 1) if random.random() < 0.5 else nest.map(values, 1)
