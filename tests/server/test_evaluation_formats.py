@@ -172,6 +172,11 @@ def test_html_is_one_harmless_file_with_failures_first(
     listed = in_process(capsys, "evaluations", "--format", "json").json[0]["evaluation"]
     again = in_process(capsys, "show", listed, "--format", "html")
     assert Page(again.out).rows == page.rows
+    # As JSON each answer has a line of its own, which tools for lines can take.
+    shown = in_process(capsys, "show", listed, "--format", "json")
+    lines = [line.strip().rstrip(",") for line in shown.out.splitlines() if '"item": ' in line]
+    assert [json.loads(line) for line in lines] == shown.json["rows"]
+    assert len(lines) == 4
 
 
 # What the schema of JUnit's reports says: attributes that an element needs, those it may have, children.

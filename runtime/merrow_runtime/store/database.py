@@ -44,7 +44,6 @@ from merrow_runtime.visit import Visit
 Report = Callable[[str], object]
 """Called with a sentence about a damaged record, which is left out."""
 
-_NUMBER = "(SELECT number FROM runs WHERE id = ?)"
 _PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
 _BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
 _BEGIN_AS = f"INSERT INTO runs (number, {rows.RUN_COLUMNS}) VALUES (?, {_PLACES})"  # noqa: S608
@@ -63,9 +62,9 @@ WHERE id = :run AND part GLOB :part ORDER BY age
 _TIMES = f"""
 SELECT number, started, seconds,
     json_valid(usage) AND json_valid(request) AND json_valid(result) AND request LIKE '{{%' AND result LIKE '{{%'
-FROM {CALLS} WHERE run = {_NUMBER} ORDER BY number
+FROM {CALLS} WHERE run = ? ORDER BY number
 """  # noqa: S608 (texts of this package)
-_OTHERS = f"SELECT 1 FROM {CALLS} WHERE run = {_NUMBER} AND kind = 'model' AND endpoint <> ? LIMIT 1"  # noqa: S608
+_OTHERS = f"SELECT 1 FROM {CALLS} WHERE run = ? AND kind = 'model' AND endpoint <> ? LIMIT 1"  # noqa: S608
 _REMEDY = "To remove the run, use: merrow runs --delete {}"
 
 
@@ -305,7 +304,7 @@ class Store:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         by_revision = {0: definitions} | {number: {**definitions, **own} for number, own in revised.items()}
         told: list[Told] = []
-        for (several,) in self._rows(f"SELECT several FROM {NODES} WHERE run = {_NUMBER} ORDER BY number", (run,)):  # noqa: S608
+        for (several,) in self._of_run(f"SELECT several FROM {NODES} WHERE run = ? ORDER BY number", run):  # noqa: S608
             try:
                 told += rows.told_of(several, by_revision)
             except rows.Damaged:
@@ -358,9 +357,10 @@ class Store:
         `StoreFailure`.
         """
         where, values = ("", ()) if node is None else ("AND (node = ? OR path <> '' OR redo <> 0)", (node,))
-        found = self._rows(
-            f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = {_NUMBER} {where} ORDER BY number",  # noqa: S608
-            (run, *values),
+        found = self._of_run(
+            f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = ? {where} ORDER BY number",  # noqa: S608
+            run,
+            *values,
         )
         calls: list[CallRecord] = []
         for row in found:
@@ -376,12 +376,13 @@ class Store:
     def times(self, run: str, report: Report = _ignore) -> list[tuple[float, float]]:
         """When each call of a run began and how many seconds it took; damaged records as in `runs`. Raises `StoreFailure`."""
         times: list[tuple[float, float]] = []
-        for number, started, seconds, sound in self._rows(_TIMES, (run,)):
+        for number, started, seconds, sound in self._of_run(_TIMES, run):
             if not sound:
                 # What SQLite doesn't take for JSON may be some all the same.
-                (row,) = self._rows(
-                    f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = {_NUMBER} AND number = ?",  # noqa: S608
-                    (run, number),
+                (row,) = self._of_run(
+                    f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = ? AND number = ?",  # noqa: S608
+                    run,
+                    number,
                 )
                 try:
                     rows.call_of(row)
@@ -396,13 +397,13 @@ class Store:
 
         Raises `StoreFailure`.
         """
-        if not self._rows(_OTHERS, (run, endpoint)):
+        if not self._of_run(_OTHERS, run, endpoint):
             return []
         given: dict[tuple[Any, ...], dict[str, None]] = {}
-        for *key, by in self._rows(
-            f"SELECT node, path, redo, sample, step, attempt, request_hash, endpoint FROM {CALLS} WHERE run = {_NUMBER}"  # noqa: S608
+        for *key, by in self._of_run(
+            f"SELECT node, path, redo, sample, step, attempt, request_hash, endpoint FROM {CALLS} WHERE run = ?"  # noqa: S608
             " AND kind = 'model' ORDER BY number",
-            (run,),
+            run,
         ):
             given.setdefault(tuple(key), {})[by] = None
         others = [
@@ -412,10 +413,7 @@ class Store:
 
     def lost(self, run: str) -> list[tuple[str, str, str]]:
         """Calls without a result: node (or visit), step and why. Raises `StoreFailure`."""
-        found = self._rows(
-            f"SELECT node, path, redo, step, why FROM lost WHERE run = {_NUMBER} ORDER BY number",  # noqa: S608
-            (run,),
-        )
+        found = self._of_run("SELECT node, path, redo, step, why FROM lost WHERE run = ? ORDER BY number", run)
         return [(Visit(*visit).name, step, why) for *visit, step, why in found]
 
     def request_cancel(self, run: str) -> bool:
@@ -493,17 +491,24 @@ class Store:
         """What the calls of a run have used, and who answered them."""
         spent = NOTHING
         sources: dict[Source, None] = {}
-        for kind, origin, usage, endpoint, model in self._rows(
-            f"SELECT kind, origin, usage, endpoint, model FROM {CALLS} WHERE run = {_NUMBER} ORDER BY number",  # noqa: S608
-            (run,),
+        for kind, origin, usage, endpoint, model in self._of_run(
+            f"SELECT kind, origin, usage, endpoint, model FROM {CALLS} WHERE run = ? ORDER BY number",  # noqa: S608
+            run,
         ):
             if origin == "endpoint":
                 spent += rows.usage_or_unknown(usage)
             if kind == "model":
                 sources[Source(endpoint, model)] = None
-        for (usage,) in self._rows(f"SELECT usage FROM lost WHERE run = {_NUMBER}", (run,)):  # noqa: S608
+        for (usage,) in self._of_run("SELECT usage FROM lost WHERE run = ?", run):
             spent += rows.usage_or_unknown(usage)
         return spent, tuple(sources)
+
+    def _of_run(self, sql: str, run: str, *values: Any) -> list[Any]:
+        """The rows of a query for the number of a run. That is found first: told to find it in the query itself, SQLite would
+        unpack all runs of an evaluation to look for one.
+        """
+        found = self._rows("SELECT number FROM runs WHERE id = ?", (run,))
+        return self._rows(sql, (found[0][0], *values)) if found else []
 
     def _rows(self, sql: str, values: tuple[Any, ...] | Mapping[str, Any]) -> list[Any]:
         self._writer.flush()

@@ -144,9 +144,9 @@ def score_values(score: ScoreRecord) -> tuple[Any, ...]:
 
 
 def score_of(row: Sequence[Any]) -> ScoreRecord:
-    """A row of `SCORE_COLUMNS`, with the answer where it was asked for."""
-    given = dict(zip((*SCORE_COLUMNS.split(", "), "output"), row, strict=False))
-    return ScoreRecord(**{**given, "usage": rows.usage_or_unknown(given["usage"])})
+    """A row of `SCORE_COLUMNS`, which are in the order of the record, with the answer where it was asked for."""
+    item, repeat, status, value, read, reason, usage, *rest = row
+    return ScoreRecord(item, repeat, status, value, read, reason, rows.usage_or_unknown(usage), *rest)
 
 
 def output_text(output: Any) -> str:

@@ -6,7 +6,6 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from merrow_server.evaluations.report import score_text
 from merrow_server.rendering.github import annotation
@@ -27,6 +26,8 @@ def formatted(report: Mapping[str, Any], form: str, failed: Sequence[str] = ()) 
     if form == "csv":
         return as_csv(report)
     if form == "junit":
+        from merrow_server.rendering.evaluation_junit import as_junit
+
         return as_junit(report)
     if form == "github":
         return "\n".join(as_github(report, failed))
@@ -62,54 +63,6 @@ class _Rows(list[str]):
     """What a writer of CSV writes, row by row."""
 
     write = list.append
-
-
-def as_junit(report: Mapping[str, Any]) -> str:
-    """A test case for each answer: wrong and failed ones are failures, invalid ones errors, unanswered ones skipped."""
-    answers = report["answers"]
-    counts = {
-        "tests": len(report["rows"]),
-        "failures": answers["wrong"] + answers["failed"],
-        "errors": answers["invalid"],
-        "skipped": answers["unanswered"],
-    }
-    name = quoteattr(visible(report["workflow"]))
-    shown = " ".join(f'{key}="{count}"' for key, count in counts.items())
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites name="merrow evaluate" {shown} time="{report["seconds"]:.3f}">',
-        f'  <testsuite name={name} {shown} time="{report["seconds"]:.3f}">',
-        *(line for row in report["rows"] for line in _case(row, report)),
-        "  </testsuite>",
-        "</testsuites>",
-    ]
-    return "\n".join(lines)
-
-
-def _case(row: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:
-    repeated = f" ({row['repeat'] + 1})" if report["repeats"] > 1 else ""
-    head = (
-        f"    <testcase name={quoteattr(visible(row['item']) + repeated)} classname={quoteattr(visible(report['workflow']))}"
-        f' time="{row["seconds"]:.3f}"'
-    )
-    element = {"wrong": "failure", "failed": "failure", "invalid": "error", "unanswered": "skipped"}.get(row["status"])
-    if element is None:
-        yield head + "/>"
-        return
-    yield head + ">"
-    kind = "" if element == "skipped" else f' type="{row["status"]}"'
-    said = quoteattr(visible(row["reason"]))
-    if element == "skipped":
-        yield f"      <skipped message={said}/>"
-    else:
-        text = escape(f"read: {_lines(row['read'])}\ngold: {_lines(row['gold'])}\nrun: {row['run']}")
-        yield f"      <{element} message={said}{kind}>{text}</{element}>"
-    yield "    </testcase>"
-
-
-def _lines(text: str) -> str:
-    """A text with its lines, and nothing that XML does not take."""
-    return "\n".join(visible(line) for line in text.splitlines())
 
 
 def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:

@@ -313,6 +313,34 @@ async def test_the_order_of_the_data_changes_nothing(user: Store) -> None:
     assert found[0] == found[1]
 
 
+async def test_one_at_a_time_is_one_item_after_the_other(user: Store) -> None:
+    log: list[str] = []
+
+    def answer(request: ModelRequest) -> str:
+        log.append(f"asked {asked_about(request)}")
+        return asked_about(request)
+
+    plan = plan_of(FakeEndpoint(answer), numbered(5), concurrency=1)
+    await evaluated(user, plan, told=lambda score: log.append(f"kept {score.read}"))
+    assert log == [f"{what} problem {n}" for n in range(5) for what in ("asked", "kept")]
+
+
+async def test_items_wait_ready_while_as_many_as_may_be_are_asked(user: Store) -> None:
+    endpoint = FakeEndpoint()
+    endpoint.gate = asyncio.Event()
+    plan = plan_of(endpoint, numbered(20), concurrency=3)
+    begun = sessions.begin(user, plan, "hash", "all", {"golds": {}})
+    first = asyncio.ensure_future(evaluated(user, plan, begun))
+    await endpoint.until_asked(3)
+    await asyncio.sleep(0.2)  # what is begun is in the journal by now
+    with closing(Store.open(sessions.journal_of(user, begun.id), spare=False)) as looking:
+        assert [one.status for one in looking.runs()] == ["running"] * 5
+    assert endpoint.in_flight == 3
+    endpoint.gate.set()
+    assert set(statuses(await first).values()) == {"right"}
+    assert endpoint.most_flying == 3
+
+
 async def test_odd_ids_have_runs_of_their_own(user: Store) -> None:
     names = ["a/b", "a b", "ä\n\x1b[31m", "x" * 500, "plain-7", "x" + "0" * 24]
     items = [Item(name, {"problem": f"p{n}"}, f"p{n}") for n, name in enumerate(names)]

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import sqlite3
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,8 +19,9 @@ from tests.runtime.store.making import call, run
 
 import merrow_runtime
 from merrow_runtime import RunOptions, Store
-from merrow_runtime.errors import StoreFailure
+from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.requests import ModelRequest
+from merrow_runtime.usage import NOTHING
 
 FLOW = workflow('A@{op: Custom, prompt: "first"}', 'B@{op: Custom, prompt: "second"}', "PROBLEM --> A --> B --> RETURN")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
@@ -57,6 +59,62 @@ async def test_runs_are_in_the_file_and_answers_in_the_users_store(tmp_path: Pat
         assert [made.origin for made in second.calls("item-1")] == ["cache", "cache"]
     await merrow_runtime.run(FLOW, {"problem": "x"}, endpoint=endpoint, store=user)
     assert len(endpoint.seen) == 2
+
+
+async def test_a_process_that_has_it_alone_needs_no_lease_of_its_runs(tmp_path: Path, user: Store) -> None:
+    path = tmp_path / "a.sqlite"
+    with closing(Store.open(path, answers=user, alone=True)) as own:
+        begun = [own.begin(run(name)) for name in ("one", "two", "three")]
+        await begun[0].record_call(call())
+        with closing(Store.open(path, spare=False)) as looking:
+            assert {one.id: one.status for one in looking.runs()} == dict.fromkeys(("one", "two", "three"), "running")
+            with pytest.raises(StoreFailure, match="still going on"):
+                looking.delete("two")
+        with pytest.raises(UsageFailure, match="There is a run two already"):
+            own.begin(run("two"))
+        await begun[0].finish("finished", {"A": "x"}, NOTHING, None)
+        await begun[1].close()
+        own.delete("two")
+    assert count(path, "holders") == 0
+    with closing(Store.open(path, answers=user, alone=True)) as own:
+        assert {one.id: one.status for one in own.runs()} == {"one": "finished", "three": "running"}
+        _, again = own.take("three")
+        own.begin(run("four"))
+        await again.record_call(call("B"))
+        await again.finish("finished", {"A": "y"}, NOTHING, None)
+    with closing(Store.open(path, spare=False)) as looking:
+        assert {one.id: one.status for one in looking.runs()} == {
+            "one": "finished",
+            "three": "finished",
+            "four": "failed",
+        }
+        assert [len(looking.calls(name)) for name in ("one", "three", "four")] == [1, 1, 0]
+        assert "resume" in (looking.run("four").error or "")
+
+
+async def test_what_is_read_of_a_run_unpacks_no_other(
+    tmp_path: Path, user: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpacked: list[bytes] = []
+    decompress = zlib.decompress
+    monkeypatch.setattr(zlib, "decompress", lambda body: unpacked.append(body) or decompress(body))
+    path = tmp_path / "a.sqlite"
+    with closing(Store.open(path, answers=user, alone=True)) as own:
+        for number in range(8):
+            await merrow_runtime.run(
+                FLOW, {"problem": "x"}, endpoint=FakeEndpoint(), store=own, run_id=f"item-{number}"
+            )
+        left = own.begin(run("left"))
+        await left.record_call(call())
+        await left.close()
+        unpacked.clear()
+        assert (len(own.calls("left")), len(own.times("left")), own.nodes("left"), own.lost("left")) == (1, 1, [], [])
+        assert own.answered_by_others("left", "http://other.test")
+        assert own.run("left").id == "left"
+        own.take("left")
+        assert unpacked == []
+        assert len(own.calls("item-3")) == 2
+        assert 0 < len(set(unpacked)) <= 1
 
 
 async def test_nothing_in_it_is_pruned_when_runs_begin(tmp_path: Path, user: Store) -> None:

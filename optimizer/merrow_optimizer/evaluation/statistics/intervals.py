@@ -59,13 +59,62 @@ def _mid_p(right: int, n: int, tail: float) -> float:
     return low
 
 
+@lru_cache(maxsize=256)
+def paired_interval(better: int, worse: int, n: int, confidence: float = CONFIDENCE) -> Interval:
+    """Tango's score interval of the difference of two shares of the same ``n`` items, of which ``better`` were right only in
+    the second evaluation, and ``worse`` only in the first; from -1 to 1 where ``n`` is 0.
+
+    T. Tango, Equivalence test and confidence interval for the difference in proportions for the paired-sample design,
+    Statistics in Medicine 17 (1998), 891-908: all differences that a score test with this confidence does not refuse. Where
+    all that turned did so one way, the difference is also a plain share, and reaches as far as `share_interval`: Tango's alone
+    covers 92.5 % with 20 items of which .95 turn. Together they cover 93.5 % and more; and at most 99 % from 75 items on, where 3
+    or more are expected to turn. With fewer, none can do both: that nothing turns is then among the likeliest that can be seen.
+    """
+    if n == 0:
+        return Interval(-1.0, 1.0)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    seen = (better - worse) / n
+    lower = -1.0 if worse == n else _turn(better, worse, n, z, -1.0, seen)
+    upper = 1.0 if better == n else _turn(better, worse, n, -z, seen, 1.0)
+    if worse == 0:
+        share = share_interval(better, n, confidence)
+        lower, upper = min(lower, share.lower), max(upper, share.upper)
+    if better == 0:
+        share = share_interval(worse, n, confidence)
+        lower, upper = min(lower, -share.upper), max(upper, -share.lower)
+    return Interval(lower, upper)
+
+
+def _turn(better: int, worse: int, n: int, target: float, low: float, high: float) -> float:
+    """The difference at which the score falls below ``target``, between ``low`` and ``high``."""
+    while low < (middle := (low + high) / 2) < high:
+        if _score(better, worse, n, middle) > target:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _score(better: int, worse: int, n: int, difference: float) -> float:
+    """How many standard errors what was seen lies above ``difference``, with the share of those that turn the other way that is
+    likeliest then.
+    """
+    b = (2 * n - better + worse) * difference - better - worse
+    c = -worse * difference * (1 - difference)
+    other = (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+    variance = n * (2 * other + difference * (1 - difference))
+    above = better - worse - n * difference
+    return above / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, above)
+
+
 def student(
     values: Sequence[float], ends: tuple[float, float] = (0.0, 1.0), confidence: float = CONFIDENCE
 ) -> Interval:
     """Student's interval of the mean of ``values``, one for each item, on a scale with these ``ends`` (-1 and 1 for differences).
 
     One further value at each end of the scale counts as an item: where few items were seen, and all are alike, the others need
-    not be.
+    not be. For values that hardly differ, the interval is therefore wider than one that covers 95 %. That can't be helped: of a
+    scale with ends, an end that 3 % of all items have is missing among 100 items one time in 20, however alike they look.
     """
     low, high = ends
     n = len(values) + 2

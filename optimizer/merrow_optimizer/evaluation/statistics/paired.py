@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from merrow_optimizer.evaluation.statistics.distributions import fair_tail
-from merrow_optimizer.evaluation.statistics.intervals import Interval, student
+from merrow_optimizer.evaluation.statistics.intervals import Interval, paired_interval, student
 from merrow_optimizer.evaluation.statistics.power import smallest_difference
 
 FLIPS = 2_000
@@ -43,13 +43,15 @@ def compare(before: Sequence[float], after: Sequence[float], *, repeats: int = 1
     better, worse = sum(d > _EQUAL for d in differences), sum(d < -_EQUAL for d in differences)
     if repeats == 1 and all(value in (0, 1) for value in (*before, *after)):
         test, p, p_worse = "McNemar", mcnemar(better, worse), fair_tail(better + worse, worse)
+        interval = paired_interval(better, worse, len(differences))
     else:
         test, (p, p_worse) = "sign-flip", sign_flip(differences, seed)
+        interval = student(differences, (-1.0, 1.0))
     mean = math.fsum(differences) / len(differences)
     return Difference(
         len(differences),
         mean,
-        student(differences, (-1.0, 1.0)),
+        interval,
         better,
         worse,
         test,

@@ -6,14 +6,17 @@ Tests belong to the task, not to a function's name: two tasks that ask for a ``s
 from __future__ import annotations
 
 import ast
-import doctest
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.formats.python_code import parsed
 from merrow_runtime.values import Value, as_text
+
+if TYPE_CHECKING:
+    import doctest
 
 _QUOTES_ALONE = re.compile(r"""^[ \t]*(?:\"\"\"|''')[ \t]*$""", re.MULTILINE)
 _LONGEST_ASSERT = 20
@@ -153,6 +156,8 @@ def _examples(text: str) -> Iterator[str]:
 
 def _doctests(text: str) -> list[doctest.Example] | None:
     """The ``>>>`` examples of a text; None where their lines are in disorder."""
+    import doctest  # with a debugger and a test runner behind it: only where there are examples
+
     try:
         return doctest.DocTestParser().get_examples(text)
     except ValueError:
