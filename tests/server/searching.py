@@ -44,6 +44,11 @@ def answer(request: Received) -> Step:
     return Reply(said, delay=0.001)
 
 
+def question(request: Received) -> str:
+    """All that is asked: several answers to the same prompt differ in temperature and seed."""
+    return json.dumps(request.body, sort_keys=True)
+
+
 def _filled(schema: dict[str, Any], said: str) -> Any:
     if "enum" in schema:
         return schema["enum"][0]

@@ -16,7 +16,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, only
 from tests.server.program import in_process, merrow, write
-from tests.server.searching import FLOW, LIMITED, OWN, answer, begun, data, newest, server
+from tests.server.searching import FLOW, LIMITED, OWN, answer, begun, data, newest, question, server
 
 __all__ = ["server"]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -211,8 +211,8 @@ def test_an_endpoint_that_dies_pauses_it(server: OpenAIServer, capsys: Capture) 
     resumed = in_process(capsys, "resume", one["search"])
     assert resumed.code == 0, resumed.err
     assert newest()["status"] == "finished"
-    prompts = [request.prompt for request in server.requests]
-    assert len(prompts) - len(set(prompts)) <= asked - 60
+    questions = [question(request) for request in server.requests]
+    assert len(questions) - len(set(questions)) <= asked - 60
 
 
 @posix

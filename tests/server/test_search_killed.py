@@ -15,7 +15,7 @@ import pytest
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, serving
 from tests.server.program import merrow
-from tests.server.searching import LIMITED, answer, begun, newest, optimize, place, record, server
+from tests.server.searching import LIMITED, answer, begun, newest, optimize, place, question, record, server
 
 __all__ = ["server"]
 KILLS = min(30, int(os.environ.get("MERROW_KILLS", "4")))
@@ -94,7 +94,7 @@ def test_the_same_seed_gives_the_same_search_byte_for_byte(
 def test_equal_questions_of_different_candidates_are_asked_once(server: OpenAIServer) -> None:
     done = optimize(*LIMITED)
     assert done.code == 0, done.err
-    assert max(Counter(request.prompt for request in server.requests).values()) == 1
+    assert max(Counter(question(request) for request in server.requests).values()) == 1
     assert newest()["usage"]["calls"] == len(server.requests)
 
 

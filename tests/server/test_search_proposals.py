@@ -123,7 +123,7 @@ def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
     page = in_process(capsys, "show", one["search"], "--format", "html").out
     assert "Why the model proposed it: It is known. A judge gave it 9.0 of 10." in page
     assert "What a judge gave and the estimated score" in page
-    assert best["changes"] == ["~ prompt of B"]
+    assert best["changes"] == ["~ prompt of B: MAGIC"]
 
 
 @posix

@@ -20,6 +20,7 @@ from tests.server.program import merrow, write
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.optimization.record import load
+from merrow_optimizer.search.held_out import HeldOutResult
 from merrow_runtime.store.database import Store
 from merrow_server.optimizations.words import report_lines
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
@@ -166,6 +167,19 @@ def test_the_record_has_what_the_report_has(folder: Path, monkeypatch: pytest.Mo
     assert all(line["changes"] for number, line in rounds.items() if number)
 
 
+def test_no_score_of_the_chart_is_below_0_or_above_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interval of a difference may reach beyond what a score can be; the chart's axis has some room above it alone."""
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    result = HeldOutResult(10, 0.5, 0.6, 0.1, (-0.9, 0.9), 2, 1, "McNemar", 1.0, 0.7, 0, 0, None, None)
+    page = as_html(replace(found, held_out=result))
+    chart = page[page.index("Score against answers") :].partition("</figure>")[0]
+    low, high = (float(one) for one in re.findall(r'text-anchor="end"[^>]*>(-?\d\.\d\d)<', chart)[:2])
+    assert (low, high) == (0.0, 1.05)
+    assert "With so few items, a true difference of 0.700 is found with probability .8." in page
+
+
 def test_titles_names_and_errors_are_text_whatever_they_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
     with closing(Store.open()) as store:
@@ -211,7 +225,11 @@ def test_what_changed_is_drawn_and_told() -> None:
     assert lines[0] == "+ B (Format)"
     assert [line.split(" (")[0] for line in lines[1:]] == ["+ A -> B", "+ B -> RETURN", "- A -> RETURN"]
     reworded = LINE.replace('prompt: "one"', 'prompt: "two", samples: 3')
-    assert difference_words(before, analyse(reworded)) == ["~ prompt of A", "~ samples of A: as usual becomes 3"]
+    assert difference_words(before, analyse(reworded)) == [
+        "~ prompt of A: two",
+        "~ samples of A: as usual becomes 3",
+    ]
+    assert sketch("Round 2", analyse(reworded), before).count('class="node new"') == 1
     drawn = sketch("Round 1", after, before)
     assert drawn.count('class="node new"') == 1
     assert drawn.count('class="node"') == 3

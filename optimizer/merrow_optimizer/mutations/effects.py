@@ -11,18 +11,21 @@ from merrow_optimizer.mutations.base import Difference
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.original import Original
 
-_VERBS = ("adds ", "removes ", "makes ", "up to ", "wider", "narrower")
+_VERBS = ("adds ", "removes ", "makes ", "new prompt ", "up to ", "wider", "narrower")
 _MOST_TYPES = 2
 """Places at which types change that are named."""
 WORDS = (
     "adds removes makes a an edge edges and calls call more fewer wider narrower at once instead of reads gives up to"
+    " new the prompt prompts"
 )
 """The words that effects consist of, besides names and numbers."""
 
 
 def effect(change: Mutation) -> str:
     """All that a mutation changes, as one line: "1 call more; SUM reads list[Text] instead of Text; adds REVIEW and 2 edges"."""
-    return _sentence([_calls(change), _width(change), *_types(change), *_structure(change.difference)])
+    before = change.original.typed.by_id
+    prompts = [f"new prompt of {name}" for name, new in change.substituted.items() if before[name].spec is new.spec]
+    return _sentence([_calls(change), _width(change), *_types(change), *prompts, *_structure(change.difference)])
 
 
 def structure(delta: Difference) -> str:
@@ -47,7 +50,13 @@ def _structure(delta: Difference) -> list[str]:
             what.append("an edge" if len(edges) == 1 else f"{len(edges)} edges")
         if what:
             pieces.append(f"{verb} {' and '.join(what)}")
-    return [*pieces, *(f"makes {after.id} a {after.operator}" for _, after in delta.changed_nodes)]
+    pieces += (f"makes {after.id} {_article(after.operator)} {after.operator}" for _, after in delta.changed_nodes)
+    lost = [name for name in delta.removed_prompts if "." not in name]
+    return [*pieces, f"removes the prompt{'' if len(lost) == 1 else 's'} {', '.join(lost)}"] if lost else pieces
+
+
+def _article(name: str) -> str:
+    return "an" if name[:1].casefold() in set("aeiou") else "a"
 
 
 def _calls(change: Mutation) -> str:

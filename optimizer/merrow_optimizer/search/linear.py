@@ -74,7 +74,7 @@ class Posterior:
         self._shrink = self._own / variance
         self._rows, self._seen, self._error = rows, seen, noise / counts
         fitted = rows @ self._theta
-        spread = np.einsum("ij,jk,ik->i", rows, covariance, rows)
+        spread = ((rows @ covariance) * rows).sum(axis=1)
         means = fitted + self._shrink * (seen - fitted)
         variances = (1 - self._shrink) ** 2 * spread + self._shrink * self._error
         self.means: list[float] = means.tolist()

@@ -154,7 +154,7 @@ def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:
     before = "" if start.told is None else f", the start {start.told:.3f}"
     yield (
         f"{style('Best', bold=True)}: round {crown.number}, estimated {crown.told or 0:.3f} on"
-        f" {_many(len(crown.scores), 'answer')}{before}; expect about .04 less on other items: it was chosen for this score."
+        f" {_many(len(crown.scores), 'answer')}{before}; expect about .06 less on other items: it was chosen for this score."
     )
     for one in line[1:]:
         told = "" if one.told is None else f" ({one.told:.3f})"
@@ -213,7 +213,7 @@ def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
             "" if one.mean is None else f"{one.mean:.3f}",
             str(len(one.scores)),
             str(one.calls),
-            _cost(one),
+            "unknown" if one.cost is None else _dollars(one.cost),
             _short(one.title) or "the start",
         )
         for one in order[:_MOST_ROWS]

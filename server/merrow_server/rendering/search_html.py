@@ -249,7 +249,9 @@ def _round(found: SearchRecord, one: RecordedCandidate, known: Mapping[int, Anal
         items = (f'<li class="{marks.get(line[0], "")}">{_safe(line)}</li>' for line in lines)
         yield f"<details><summary>What changed ({len(lines)})</summary><ul>{''.join(items)}</ul></details>"
     if analysis is not None:
-        drawn = sketch(f"Round {one.number}" + (", new parts in green" if before else ""), analysis, before)
+        drawn = sketch(
+            f"Round {one.number}" + (", what is new or changed in green" if before else ""), analysis, before
+        )
         yield f"<details{' open' if one.number == found.crown else ''}><summary>Diagram</summary>{drawn}</details>"
     text = plain(one.text)
     if len(text) > _LONGEST:

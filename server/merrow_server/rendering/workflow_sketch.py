@@ -11,7 +11,7 @@ from merrow_optimizer.suggestions.describing import settings_changed
 from merrow_server.rendering.evaluation_charts import figure, label
 
 _WIDE, _HIGH, _ACROSS, _DOWN, _MARGIN = 120, 34, 20, 30, 10
-_LONGEST = 18
+_LONGEST, _LONGEST_PROMPT = 18, 300
 _MOST = 60
 """Nodes above which nothing is drawn."""
 
@@ -27,8 +27,11 @@ def difference_words(before: Analysis, after: Analysis) -> list[str]:
     lines += [f"+ prompt {name}" for name in found.added_prompts]
     lines += [f"- prompt {name}" for name in found.removed_prompts]
     for node, what, old, new in settings_changed(before, after):
-        said = f": {old or 'as usual'} becomes {new or 'as usual'}"
-        lines.append(f"~ {what} of {node}{'' if what == 'prompt' else said}")
+        if what == "prompt":
+            words = " ".join(new.split())
+            lines.append(f"~ prompt of {node}: {_cut(words, _LONGEST_PROMPT) or 'none'}")
+        else:
+            lines.append(f"~ {what} of {node}: {old or 'as usual'} becomes {new or 'as usual'}")
     return lines
 
 
@@ -63,6 +66,7 @@ def sketch(name: str, analysis: Analysis, before: Analysis | None = None) -> str
     drawn = {(edge.source.id, edge.target.id) for node in graph.nodes for edge in node.incoming}
     parts = [_arrow(place[a], place[b], (a, b) in new_edges) for a, b in sorted(drawn) if a in place and b in place]
     added = {node.id for node in change.added_nodes} | {node.id for _, node in change.changed_nodes}
+    added.update(one[0] for one in (() if before is None else settings_changed(before, analysis)))
     for node_id, (x, y) in place.items():
         node = graph.by_id[node_id]
         parts.append(_box(x, y, [node_id, node.operator or node.kind], node_id in added))
@@ -92,5 +96,5 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], is_new: bool) -
     )
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+def _cut(text: str, most: int = _LONGEST) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -309,22 +309,23 @@ def test_a_large_workflow_is_offered_a_loop_around_each_node_after_uses_of_patte
 def test_mutations_are_searched_by_node_and_by_effect(editor: Editor) -> None:
     uri = editor.open(FLOW)
     whole = run(editor, "merrow.mutations", {"uri": uri})
-
-    def searched(words: str) -> list[Json]:
-        found: list[Json] = []
-        more: Json = {}
-        while more.get("cursor", "") is not None:
-            more = run(editor, "merrow.mutations", {"uri": uri, "search": words, "page": 500, **more})
-            found += more.pop("moves")
-            del more["total"]
-        return found
-
     for words in ("vote", "1 call more", "Insert B", "wider"):
         said = {one["id"]: f"{one['title']} {one['effect']}".casefold() for one in whole}
         wanted = [one for one in whole if all(word in said[one["id"]] for word in words.casefold().split())]
-        assert searched(words) == wanted
+        assert searched(editor, uri, words) == wanted
         assert wanted, words
-    assert searched("no such words") == []
+    assert searched(editor, uri, "no such words") == []
+
+
+def searched(editor: Editor, uri: str, words: str) -> list[Json]:
+    """All mutations that are found by these words, page by page."""
+    found: list[Json] = []
+    more: Json = {}
+    while more.get("cursor", "") is not None:
+        more = run(editor, "merrow.mutations", {"uri": uri, "search": words, "page": 500, **more})
+        found += more.pop("moves")
+        del more["total"]
+    return found
 
 
 def test_a_page_of_another_text_is_refused(editor: Editor) -> None:
@@ -361,6 +362,31 @@ def test_effects_say_calls_and_types(editor: Editor) -> None:
     assert "Up to 99 calls more" in over
     assert "SUM reads list[Text] instead of Text" in over
     assert "1 call fewer" in found["Remove SOLVE"]
+
+
+ROLES = """\
+---
+workflow:
+  prompts:
+    quick: Answer at once.
+    slow: Answer step by step.
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: quick)"]
+    RETURN([Return]):::Interface
+    PROBLEM --> A --> RETURN
+"""
+
+
+def test_another_role_of_the_file_is_offered_and_found_and_says_what_goes(editor: Editor) -> None:
+    uri = editor.open(ROLES)
+    for words in ("role slow", "new prompt of", "removes the prompt quick"):
+        found = searched(editor, uri, words)
+        given = [(one["title"], one["effect"]) for one in found if one["title"].startswith("Give")]
+        assert given == [("Give A the role slow", "New prompt of A; removes the prompt quick")]
+    other = {one["title"]: one["effect"] for one in run(editor, "merrow.mutations", {"uri": uri, "node": "A"})}
+    assert "makes A an AnswerGenerate" in other["Replace Custom A by AnswerGenerate"]
 
 
 def test_a_part_is_extracted_to_a_file_in_one_step(open_editor: Callable[..., Editor], tmp_path: Path) -> None:

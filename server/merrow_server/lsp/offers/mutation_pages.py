@@ -122,7 +122,8 @@ class Listing:
         if self._original is not None:
             typed = self._original.typed
             yield from (node.id.casefold() for node in typed.nodes)
-            yield from (name.casefold() for name in (*typed.types.parents, *typed.operators.names()))
+            prompts = self._original.analysis.settings.prompts
+            yield from (name.casefold() for name in (*typed.types.parents, *typed.operators.names(), *prompts))
 
     def _all(self, original: Original) -> Iterator[Proposal | Rewriting]:
         """Everything that might be done, patterns first."""
