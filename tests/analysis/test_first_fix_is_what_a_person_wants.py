@@ -183,9 +183,9 @@ CASES = {
         "MW205",
         "Remove the edge of line 10",
     ),
-    "again is misspelled": Case(slip(LOOP, ("|again|", "|agian|")), "MW124", "Mark the edge back with again"),
+    "again is misspelled": Case(slip(LOOP, ("|again|", "|agian|")), "MW110", "Mark the edge back with again"),
     "again is forgotten": Case(
-        slip(LOOP, (" -.->|again| TEXT", " -.-> TEXT")), "MW124", "Mark the edge back with again"
+        slip(LOOP, (" -.->|again| TEXT", " -.-> TEXT")), "MW110", "Mark the edge back with again"
     ),
     "over is misspelled": Case(slip(LOOP, ("|over|", "|ovre|")), "MW216", "Write |over|"),
     "over is read as a port": Case(slip(LOOP, ("|over|", "|ovre|")), "MW201", "Write |over|"),

@@ -59,6 +59,8 @@ MISSING_PORT_LABEL = _FAMILY.rule(
     "An edge into an operator with several ports doesn't say which one it feeds.",
     Severity.WARNING,
     fix="sometimes",
+    # Where one edge says its port, it is clear which one another edge leads to, and only its label is missing.
+    flags=Flags.LEFT_BY_FIXES,
 )
 AMBIGUOUS_PORT = _FAMILY.rule(
     "MW203",

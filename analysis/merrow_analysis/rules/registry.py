@@ -82,6 +82,8 @@ class Flags(IntFlag):
     """What a mutation could do wrong here shows at the nodes that it touches (`mutations.harm`). A rule without this flag is
     checked on the whole graph after each mutation.
     """
+    LEFT_BY_FIXES = auto()
+    """The fix of an error may bring it: it is a warning with a safe fix of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from time import monotonic
 
 from merrow_analysis.check import Analyser
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.rules.fixes.fix_context import SAID_NEXT
+from merrow_analysis.rules.registry import Flags, flags_of
 from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
 from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_about_graph
 from merrow_optimizer.repair.edge_steps import edge_steps
@@ -103,8 +103,9 @@ def _after(reader: Reader, step: Step) -> Reading | None:
 
 def _is_remedy(before: Reading, after: Reading, finding: Diagnostic) -> bool:
     old, new = _codes(before), _codes(after)
-    allowed = SAID_NEXT if finding.severity is Severity.ERROR else frozenset()
-    return new[finding.code] < old[finding.code] and (new - old).keys() <= allowed
+    if new[finding.code] >= old[finding.code]:
+        return False
+    return all(finding.severity is Severity.ERROR and Flags.LEFT_BY_FIXES in flags_of(code) for code in new - old)
 
 
 def _codes(reading: Reading) -> Counter[str]:

@@ -40,10 +40,6 @@ _MOST_TO_READ = 5_000
 _SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 _MOST_TRIED = 100
 """Edges at the end of a text below which a new one may be written."""
-SAID_NEXT = frozenset({"MW202"})
-"""Warnings that the repair of an error may bring, for they have safe fixes: where one edge says its port, it is clear which one
-another edge leads to, and only its label is missing.
-"""
 NOTHING = GraphChange()
 Reveals = Callable[[Rule], bool]
 """Whether a fix may bring findings of a rule, since what they are about was not checked before."""
@@ -221,7 +217,7 @@ class FixContext:
         return all(
             Flags.SPELLING in one.flags
             or one.severity is Severity.HINT
-            or (one.code in SAID_NEXT and rule.severity is Severity.ERROR)
+            or (Flags.LEFT_BY_FIXES in one.flags and rule.severity is Severity.ERROR)
             or reveals(one)
             for one in come
         )
