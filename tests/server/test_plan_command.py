@@ -368,7 +368,7 @@ def test_ctrl_c_ends_it_and_keeps_what_came(server: OpenAIServer, state: Path, j
     program = [sys.executable, "-m", "merrow_server", *command]
     with subprocess.Popen(program, stderr=subprocess.PIPE, env=os.environ.copy()) as running:
         deadline = time.monotonic() + PATIENCE
-        while (len(came) < 2 + judging or _kept(state) < 1 + judging) and time.monotonic() < deadline:
+        while (len(came) < 2 + judging or _kept(state / "state") < 1 + judging) and time.monotonic() < deadline:
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=PATIENCE)
