@@ -25,8 +25,8 @@ NPM := $(foreach folder,$(NPM_FOLDERS),$(call npm_stamp,$(folder)))
 
 # GNU Make before 4.0, as on macOS, can't keep the output of parallel parts apart.
 PARALLEL := -k -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-# How many processes run the tests: one for each core.
-WORKERS ?= auto
+# How many processes run the tests: one more than there are cores, since many tests wait for processes that they started.
+WORKERS ?= $(shell python3 -c "import os; print(os.cpu_count() + 1)" 2>/dev/null || echo auto)
 # A test that fails is tried once more; what then passes is listed as RERUN, and wants looking into.
 PYTEST := pytest -q -n $(WORKERS) --dist worksteal --reruns 1 -raR
 REQUIRED := MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1

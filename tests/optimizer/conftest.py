@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.patience import give_time
+from tests.time_to_repair import give_time
 
 
 @pytest.fixture(autouse=True)

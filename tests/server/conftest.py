@@ -5,7 +5,8 @@ the clock: what a menu or a page has within its time does not depend on how busy
 from pathlib import Path
 
 import pytest
-from tests.patience import PATIENCE, give_time
+from tests.patience import PATIENCE
+from tests.time_to_repair import give_time
 
 from merrow_server.features.commands import mutation_lists
 from merrow_server.lsp.offers import repairs

@@ -121,7 +121,7 @@ def test_each_input_is_asked_for_until_its_type_takes_the_value() -> None:
     )
     code, shown = typed(["run", "flow.mmd"], *steps)
     assert code == 0, shown
-    assert "gone.txt can't be read" in shown
+    assert "There is no file gone.txt" in shown
     assert "The input LIMIT must be of type Number" in shown
     assert inputs_of_latest() == {"LETTER": "Hello", "LIMIT": 50}
     code, shown = typed(["run", "flow.mmd", "--input", "letter=Hi"], ("LIMIT (Number)", b"7\n"))

@@ -177,7 +177,7 @@ def test_no_score_of_the_chart_is_below_0_or_above_1(folder: Path, monkeypatch: 
     chart = page[page.index("Score against answers") :].partition("</figure>")[0]
     low, high = (float(one) for one in re.findall(r'text-anchor="end"[^>]*>(-?\d\.\d\d)<', chart)[:2])
     assert (low, high) == (0.0, 1.05)
-    assert "With so few items, a true difference of 0.700 is found with probability .8." in page
+    assert "This many items would show a difference of 0.700 with probability .8." in page
 
 
 def test_titles_names_and_errors_are_text_whatever_they_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,7 @@ def copy() -> Iterator[Path]:
         _copy(Path(sysconfig.get_path("purelib")), folder / "packages", *_PACKAGES_LEFT_OUT)
         _copy(ROOT / "runtime" / "merrow_runtime", folder / "packages" / "merrow_runtime", "__pycache__")
         _copy(ROOT / "tests" / "runtime" / "sandbox", folder / "work" / "tests" / "runtime" / "sandbox", "__pycache__")
+        _take(str(ROOT / "tests" / "patience.py"), str(folder / "work" / "tests" / "patience.py"))
         for shared in ("conftest.py", "examples.py", "shared.py"):
             _take(str(ROOT / "tests" / shared), str(folder / "work" / "tests" / shared))
         _take(str(ROOT / "pyproject.toml"), str(folder / "work" / "pyproject.toml"))

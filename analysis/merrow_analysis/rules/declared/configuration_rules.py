@@ -72,9 +72,18 @@ def check_files(context: TextContext) -> Iterator[Diagnostic]:
         if front is None or path is None:
             yield report(UNUSABLE_FILE, context.top, problem.message)
             continue
-        places, start = context.settings.document.places(*path), front[0].body_span[0]
-        place = context.top if places is None else front[1].range((start + places[1][0], start + places[1][1]))
+        place = _value_range(context.settings, front, path) or context.top
         yield report(UNUSABLE_FILE, place, problem.message, fixes=_other_file(problem, front, path))
+
+
+def prompt_file_range(settings: WorkflowSettings, front: Front) -> Range | None:
+    """Where the front matter names the file of prompts; None where it names none."""
+    return None if settings.prompt_file is None else _value_range(settings, front, ("workflow", "prompts"))
+
+
+def _value_range(settings: WorkflowSettings, front: Front, path: Path) -> Range | None:
+    places, shift = settings.document.places(*path), front[0].body_span[0]
+    return None if places is None else front[1].range((shift + places[1][0], shift + places[1][1]))
 
 
 def _path(settings: WorkflowSettings, name: str) -> Path | None:

@@ -14,6 +14,7 @@ from merrow_analysis.edits.yaml_write import flow, quoted, word
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
+from merrow_analysis.rules.declared.configuration_rules import prompt_file_range
 from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
 from merrow_analysis.rules.reporting import parameter_range
 from merrow_analysis.suggest import closest
@@ -32,8 +33,11 @@ def new_prompt_file(
     supports: Supports, diagram: OpenDiagram, finding: Diagnostic
 ) -> tuple[str, types.WorkspaceEdit] | None:
     """The file of prompts that the front matter names, created with a prompt for each role: its path, and the change."""
-    path = diagram.analysis.settings.prompt_file
-    if path is None or not path.endswith((".yaml", ".yml")) or not finding.message.startswith(f"{path} "):
+    settings, front = diagram.analysis.settings, diagram.analysis.diagram.front_matter
+    path = settings.prompt_file
+    if path is None or not path.endswith((".yaml", ".yml")):
+        return None
+    if front is None or prompt_file_range(settings, front) != finding.range:
         return None
     change = _created(supports, diagram, path, _prompts(diagram))
     return None if change is None else (path, change)
