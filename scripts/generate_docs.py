@@ -70,8 +70,8 @@ def rules() -> str:
 def settings() -> str:
     """The table of settings."""
     text = "# Settings\n\n" + NOTICE
-    text += "Settings are in `merrow.toml`, or below `[tool.merrow]` in `pyproject.toml`. For each workflow Merrow uses the nearest\n"
-    text += "such file in its folder or a parent folder. `--config FILE` names another file, and `--no-config` ignores them all.\n"
+    text += "Settings are in `merrow.toml`, or below `[tool.merrow]` in `pyproject.toml`. Merrow uses the nearest\n"
+    text += "such file in a workflow's folder or above it. `--config FILE` names another file, `--no-config` ignores them all.\n"
     text += "[schemas/](../schemas) has the JSON Schema.\n\n"
     return text + settings_table()
 
