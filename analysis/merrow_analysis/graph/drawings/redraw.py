@@ -1,7 +1,7 @@
 """The flowchart after an edit, from the one before: only what the edited statements name is read again.
 
-Statements whose effect is local are taken: chains of nodes and arrows, class statements, styles, comments, and what can't be
-read. Anything else (a subgraph, the header, ids of edges) is left to `fold`; the outcome is the same in either case.
+Handles statements with a local effect: chains of nodes and arrows, class statements, styles, comments, and unreadable
+statements. Anything else (a subgraph, the header, ids of edges) is left to `fold`; the result is the same in either case.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _Place = tuple[int, int]
 
 
 class Redrawn(NamedTuple):
-    """A flowchart after an edit, and what differs.
+    """A flowchart after an edit, and the differences.
 
     ``lines`` are those of the new statements. ``references_only`` says that the edited statements only name nodes that
     are first mentioned elsewhere, so that what is written at nodes stays the same; ``nodes_only`` that they draw no edge.
@@ -96,7 +96,7 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
 
 
 def _net(changes: Iterable[Change]) -> tuple[set[Block], list[Block]]:
-    """The blocks that several changes, one after the other, took away and added, as they were first read."""
+    """The blocks that several successive changes removed and added, as they were first read."""
     gone: set[Block] = set()
     come: dict[Block, None] = {}
     for old, new in changes:
@@ -119,7 +119,7 @@ def _is_local(block: Block) -> bool:
 
 
 class _Redrawing:
-    """One edit taken into a flowchart."""
+    """Applies one edit to a flowchart."""
 
     def __init__(self, flow: Flow, diagram: Diagram, gone: set[Block], come: list[Block]) -> None:
         self.chart: Chart = flow.chart
@@ -306,7 +306,7 @@ class _Redrawing:
     # Edges
 
     def _splices(self) -> list[Splice]:
-        """Which edges go and come, by the numbers that edges have so far."""
+        """Which edges are removed and added, by their numbers so far."""
         numbers = self.chart.numbers
         removed = sorted(
             {
