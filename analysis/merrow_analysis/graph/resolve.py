@@ -90,12 +90,10 @@ class Parameter:
 class Resolution:
     """The operator of a node. ``spec`` is None for input, output and unknown nodes; unknown nodes are not checked further.
 
-    ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs
-    are lists.
-    ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``.
-    ``callee`` is the file that a Call runs.
-    ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the ways
-    out of such a Decision. ``ask`` is what a Decision asks a model if nothing else decides, ``by`` what a Select sorts by.
+    ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs are lists.
+    ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``. ``callee`` is the file that a Call
+    runs. ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the
+    ways out of such a Decision. ``ask`` is what a Decision asks a model if nothing else decides, ``by`` what a Select sorts by.
     """
 
     kind: NodeKind
