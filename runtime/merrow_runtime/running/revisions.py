@@ -83,7 +83,7 @@ class Program(Protocol):
     """What a run needs besides the workflow; a `merrow_runtime.running.job.Job`."""
 
     def prepare(self, workflow: Workflow) -> Mapping[str, Steps]:
-        """The steps of a workflow and of the files that it calls, by place. Raises `UsageFailure` if that fails."""
+        """The steps of a workflow and of the files that it calls, by place. Raises `UsageFailure` if it can't be run."""
         ...
 
 
