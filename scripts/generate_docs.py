@@ -39,19 +39,19 @@ ABOUT_PATTERNS = """\
 Each is a file in [examples/patterns](../examples/patterns). `merrow new --list` lists them, and
 `merrow new flow.mmd --template debate` writes a file that starts from one.
 
-Each has a recording, which replays in the folder of the repository without a model, a key or a sandbox. Its answers were written
-by hand, not by a model; programs and tests in it were really run.
+Each has a recording that you can replay in the repository's folder without a model, a key or a sandbox. Its answers were written
+by hand, not by a model, but its programs and tests were really run.
 
-These patterns need people, tools, stores or environments, and are not here: MedPrompt, ReAct, ALFWorld, Reflexion and ADaPT, a
-person who approves, and retrieve-answer-check.
+Patterns that need people, tools, stores or environments are not included: MedPrompt, ReAct, ALFWorld, Reflexion, ADaPT, approval
+by a person, and retrieve-answer-check.
 """
 
 
 def rules() -> str:
     """All rules by group, each with a link to its page."""
     text = "# Rules\n\n" + NOTICE
-    text += "`merrow explain CODE` shows a rule's page. *Fix*: whether `--fix` or an editor can repair it;\n"
-    text += "where neither can, the page says why.\n"
+    text += "`merrow explain CODE` shows a rule's page. *Fix* says whether `--fix` or an editor can fix it;\n"
+    text += "if not, the page says why.\n"
     for digit, subject in GROUPS.items():
         group = [rule for rule in all_rules() if rule.code[2] == digit]
         if not group:
@@ -70,15 +70,18 @@ def rules() -> str:
 def settings() -> str:
     """The table of settings."""
     text = "# Settings\n\n" + NOTICE
-    text += "In `merrow.toml`, or below `[tool.merrow]` in `pyproject.toml`. The file nearest to a workflow, upwards,\n"
-    text += "counts; `--config FILE` names another, `--no-config` none. [schemas/](../schemas) has its JSON Schema.\n\n"
+    text += "Settings are in `merrow.toml`, or below `[tool.merrow]` in `pyproject.toml`. Merrow uses the nearest\n"
+    text += "such file in a workflow's folder or above it. `--config FILE` names another file, `--no-config` ignores them all.\n"
+    text += "[schemas/](../schemas) has the JSON Schema.\n\n"
     return text + settings_table()
 
 
 def operators() -> str:
     """The built-in operators with their ports."""
     text = "# Operators\n\n" + NOTICE
-    text += "The built-in ones; `*` marks a required input. An unlabelled edge goes to the input in bold.\n\n"
+    text += (
+        "These operators are built in. `*` marks a required input, and unlabelled edges go to the input in bold.\n\n"
+    )
     text += "| operator | class | inputs | outputs |\n|---|---|---|---|\n"
     for spec in BUILT_IN_TABLE.specs.values():
         inputs = ", ".join(_input(port, spec) for port in spec.inputs)
@@ -86,7 +89,7 @@ def operators() -> str:
         if spec.is_call:
             planned = [", ".join(_input(port, spec) for port in PLANNED_CALL.inputs)]
             planned.append(", ".join(f"{port.name}: {port.type}" for port in PLANNED_CALL.outputs))
-            inputs, outputs = (f"those of its file; without one {ports}" for ports in planned)
+            inputs, outputs = (f"those of the called file; for a planned Call {ports}" for ports in planned)
         text += f"| {spec.name} | `{spec.class_spelling or spec.name + 'Op'}` | {inputs} | {outputs} |\n"
     return text
 
@@ -100,7 +103,7 @@ def gallery() -> str:
         text += f"\n## {template.name}\n\n**{template.title}.** {' '.join(template.sentences)}"
         text += f" ({template.source})\n\n" if template.source else "\n\n"
         text += f"```mermaid\n{_without_comments(template.text)}```\n\n"
-        text += f"Its recording: {replay.shows}\n\n```sh\n{shlex.join(replay.command)}\n```\n"
+        text += f"The recording: {replay.shows}\n\n```sh\n{shlex.join(replay.command)}\n```\n"
     return text
 
 

@@ -50,7 +50,7 @@ _NONE: frozenset[Scope] = frozenset()
 class Analysis:
     """What is known about one text. ``typed`` and ``prompts`` are for a workflow only; diagnostics are in the text's order.
 
-    It stays true of that text whatever is edited afterwards.
+    It stays true of that text regardless of later edits.
     """
 
     diagram: Diagram
@@ -60,11 +60,11 @@ class Analysis:
     prompts: PromptBook = field(default_factory=PromptBook)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     refusals: list[Diagnostic] = field(default_factory=list)
-    """What Mermaid itself refuses, also where the configuration hides it or lowers its severity."""
+    """What Mermaid itself refuses, even if the configuration hides it or lowers its severity."""
 
     @property
     def errors(self) -> list[Diagnostic]:
-        """What keeps the workflow from being run or changed, in the text's order; no configuration hides a refusal."""
+        """What prevents running or changing the workflow, in text order; no configuration can hide a refusal."""
         others = [one for one in self.diagnostics if one.severity is Severity.ERROR and not is_refused(one.code)]
         return sorted((*self.refusals, *others), key=_order)
 
@@ -85,7 +85,7 @@ class Analysis:
 
     @property
     def is_valid(self) -> bool:
-        """Q(G): no error is left."""
+        """Q(G): there are no errors."""
         return not self.errors
 
 
@@ -100,8 +100,8 @@ def analyse(
 ) -> Analysis:
     """Check one diagram.
 
-    ``path`` is the file's, relative to the configuration, for its per-path settings; ``provider`` hands out the files
-    that the workflow names; ``callees`` finds those that it calls, where the caller knows them already. With
+    ``path`` is the file's, relative to the configuration, for its per-path settings; ``provider`` provides the files
+        that the workflow names; ``callees`` finds those that it calls, if the caller already knows them. With
     ``as_workflow`` any flowchart is read as a workflow, unless its front matter says ``workflow: false``. Never raises;
     takes time linear in the text.
     """
@@ -110,7 +110,7 @@ def analyse(
 
 
 class Analyser:
-    """A text with what was worked out for it, kept from one edit to the next."""
+    """A text and its analysis, kept from one edit to the next."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Analyser:
         self._suppressing: list[Block] = []
         self._typed: TypedGraph | None = None
         self._kept = _Kept()
-        # What changed since the last analysis; None where it may be anything.
+        # What changed since the last analysis; None if it may be anything.
         self._redrawn: Redrawn | None = None
 
     def edit(self, edit: TextEdit) -> None:
@@ -145,7 +145,7 @@ class Analyser:
         self.document.edit(edit)
 
     def fork(self) -> Analyser:
-        """Another analyser of the same text that begins with what this one knows; each is edited by itself."""
+        """Another analyser of the same text that starts with what this one knows; the two are edited independently."""
         other = copy(self)
         other.document = self.document.fork()
         other._kept = self._kept.copy()
@@ -179,7 +179,7 @@ class Analyser:
 
         analysis.diagnostics = sorted(with_fixes(unexplained(self.config.apply(found, self.path))), key=_order)
         analysis.refusals = with_fixes(analysis.refusals)
-        # Nobody else has seen the objects that the rules asked for. Without them a version ends with its last reader.
+        # No one else has the objects that the rules requested. Without them a version is freed with its last reader.
         if analysis.typed is None:
             flow.let_go()
         else:
@@ -208,7 +208,7 @@ class Analyser:
         return flow
 
     def _meaning(self, analysis: Analysis, text: TextContext) -> list[Diagnostic]:
-        """What is found besides how Mermaid reads the text, in a flowchart."""
+        """Findings in a flowchart apart from those about Mermaid's syntax."""
         front = text.front
         own = read_settings(front[0].body, front[0].indent) if front is not None else NO_SETTINGS
         settings, problems = with_libraries(own, self.provider, self.config.libraries)
@@ -225,7 +225,7 @@ class Analyser:
         return [*without_fixes(check_text(text, reading=False)), *self._kept.renewed(context, holds)]
 
     def _callees(self) -> Callees | None:
-        """What finds the files that the workflow calls: the same object while they say the same."""
+        """What finds the files that the workflow calls: the same object as long as their meaning stays the same."""
         if self._given_callees is not None or self.provider is None:
             return self._given_callees
         name = None if self.path is None else posixpath.basename(self.path)
@@ -236,7 +236,7 @@ class Analyser:
     def _type(
         self, flow: Flow, settings: WorkflowSettings, callees: Callees | None
     ) -> tuple[TypedGraph, frozenset[Scope]]:
-        """The typed graph, and the scopes whose findings of the last time still hold."""
+        """The typed graph, and the scopes whose previous findings are still valid."""
         last, redrawn = self._typed, self._redrawn
         kept = last is not None and last.settings is settings and last.core.language.callees is callees
         if last is None or redrawn is None or not kept or last.flow is not self._before:
@@ -259,7 +259,7 @@ class Analyser:
         if core is last.core:
             return self._typed, _ALL if same_scenery else _CONNECTED
         if same_scenery and redrawn.nodes_only and _only_parameters_differ(last.core, core, delta.nodes):
-            # A new label seldom changes what is said of the graph.
+            # A new label seldom changes the findings about the graph.
             holding = _CONNECTED | {Scope.NODE}
             touched = any(_touches(found, redrawn.lines) for scope in holding for found in self._kept.findings[scope])
             return self._typed, _NONE if touched else holding
@@ -274,7 +274,7 @@ def callable_files(provider: Provider, name: str | None, config: Config) -> Call
 
 
 def _errors_of_called(text: str, path: str, provider: Provider, config: Config, callees: Callees) -> list[Diagnostic]:
-    """The errors of a file that another one calls."""
+    """The errors of a called file."""
     return analyse(text, path=path, provider=provider, config=config, callees=callees).errors
 
 
@@ -292,7 +292,7 @@ class _Kept:
         self.book: PromptBook | None = None
 
     def copy(self) -> _Kept:
-        """The same findings, to be renewed by themselves."""
+        """A copy of these findings that is updated independently."""
         other = copy(self)
         other.findings = dict(self.findings)
         other.at_nodes = self.at_nodes.copy()
@@ -318,7 +318,7 @@ class _Kept:
 
 
 def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
-    """Whether these nodes of both graphs are what they were."""
+    """Whether these nodes are the same in both graphs."""
     pairs = [(old.handles.get(name), new.handles.get(name)) for name in names]
     return all(
         one is not None
@@ -351,7 +351,7 @@ def _only_parameters_differ(old: Graph, new: Graph, names: Iterable[str]) -> boo
 
 
 def _classes(graph: Graph, handle: int) -> list[str]:
-    """The names of the classes that a node is given, in their order."""
+    """The names of a node's classes, in order."""
     record = graph.records[handle]
     return [] if record is None else [use.name.text for use in record.classes]
 
@@ -374,7 +374,7 @@ def _same_ports(old: Resolution, new: Resolution) -> bool:
 
 
 def _touches(diagnostic: Diagnostic, lines: Collection[int]) -> bool:
-    """Whether anything in a finding speaks of one of these lines."""
+    """Whether a finding refers to one of these lines."""
     ranges = [diagnostic.range, *(related.range for related in diagnostic.related)]
     return any(place.start.line in lines or place.end.line in lines for place in ranges)
 

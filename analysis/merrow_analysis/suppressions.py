@@ -1,8 +1,8 @@
-"""Comments that silence rules.
+"""Comments that suppress rules.
 
-``%% merrow: ignore[MW402] reason`` on a line of its own speaks of the next statement, ``%% merrow: ignore-file[MW4,
-some-name]`` anywhere of the whole file. Without brackets every rule is meant. In the brackets stand codes, beginnings
-of codes, or names. A comment that silences nothing, names no rule, or can't be read is reported itself.
+``%% merrow: ignore[MW402] reason`` on its own line applies to the next statement, ``%% merrow: ignore-file[MW4,
+some-name]`` anywhere to the whole file. Without brackets every rule is meant. The brackets contain codes, beginnings of codes,
+or names. A comment that suppresses nothing, names no rule, or can't be read is itself reported.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class _Code:
 
     @property
     def names_refused_only(self) -> bool:
-        """Whether it names only rules about what Mermaid itself refuses, which stay errors whatever a comment says."""
+        """Whether it names only rules about what Mermaid itself refuses, which stay errors regardless of comments."""
         return bool(self.rules) and all(map(is_refused, self.rules or ()))
 
 
 @dataclass(slots=True, eq=False)
 class _Suppression:
-    """A comment: ``first`` to ``last`` are the lines it speaks of, where it is not for the whole file."""
+    """A comment: ``first`` to ``last`` are the lines it applies to, unless it is for the whole file."""
 
     block: Block
     comment: Comment
@@ -54,7 +54,7 @@ class _Suppression:
     first: int = 0
     last: int = -1
     above_front: bool = False
-    """Whether front matter follows, which becomes some once no comment is above it."""
+    """Whether front matter follows, which takes effect once there is no comment above it."""
 
     def speaks_of(self, line: int) -> bool:
         return self.whole_file or self.first <= line <= self.last
@@ -83,7 +83,7 @@ class _Malformed:
 
 @dataclass(slots=True, eq=False)
 class _Target:
-    """Lines ``first`` to ``last``, and the comments that speak of them; each code is looked up in them once."""
+    """Lines ``first`` to ``last``, and the comments that apply to them; each code is looked up in them once."""
 
     first: int = 0
     last: int = -1
@@ -93,7 +93,7 @@ class _Target:
     def silences(self, code: str) -> bool:
         known = self._known.get(code)
         if known is None:
-            # Every comment is asked, so that each one that suppresses something counts as used.
+            # Every comment is checked, so each one that suppresses something counts as used.
             answers = [comment.silences(code) for comment in self.comments]
             known = self._known[code] = any(answers)
         return known
@@ -102,10 +102,10 @@ class _Target:
 def apply(
     blocks: Sequence[Block], diagnostics: Iterable[Diagnostic], *, report_unused: bool = True
 ) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    """What is left of the diagnostics, and diagnostics about the comments themselves.
+    """The remaining diagnostics, and diagnostics about the comments themselves.
 
-    With ``report_unused`` false, where not every rule was run, only what no comment can ever suppress is reported of those that
-    silence nothing. What Mermaid itself refuses is never suppressed.
+    With ``report_unused`` false, if not every rule was run, unused comments are reported only for findings that no comment
+    can suppress. What Mermaid itself refuses is never suppressed.
     """
     found = _find(blocks)
     if not found.comments and not found.malformed:
@@ -126,7 +126,7 @@ def apply(
 
 @dataclass(slots=True)
 class _Found:
-    """``single`` are the statements that comments speak of, sorted by their last line."""
+    """``single`` are the statements that comments apply to, sorted by their last line."""
 
     whole_file: _Target = field(default_factory=_Target)
     single: list[_Target] = field(default_factory=list)
@@ -221,7 +221,7 @@ def _is_suppression(comment: Comment) -> bool:
 
 
 def _read(block: Block, comment: Comment, found: _Found, lines: tuple[int, int] | None) -> _Suppression | None:
-    """What a comment suppresses; None where it can't be read, which is reported."""
+    """What a comment suppresses; None if it can't be read, which is reported."""
     start, end = comment.span
     text = block.text[start:end]
     offset = text.index("%%") + 2 if "%%" in text else 0
@@ -276,7 +276,7 @@ def _malformed(one: _Malformed, found: Sequence[Diagnostic]) -> Diagnostic:
 
 
 def _understood(one: _Malformed, found: Sequence[Diagnostic]) -> Iterator[Fix]:
-    """Write what the comment says in the form that is understood, where that suppresses a finding; or take it out."""
+    """Rewrite the comment in the valid form if that suppresses a finding; or remove it."""
     start, end = one.comment.span
     text = one.block.text[start:end]
     mark = _MARK.match(text, text.index("%%") + 2 if "%%" in text else 0)
@@ -322,7 +322,7 @@ def _unused(suppression: _Suppression) -> Iterator[Diagnostic]:
     codes = suppression.codes
     idle = [not code.used and (code.rules is None or bool(code.rules)) for code in codes]
     where = "in this file" if suppression.whole_file else "in the next statement"
-    # What is to be taken out together with the others: a comment in which nothing is left goes as a whole.
+    # The codes to remove together with this one: a comment in which nothing is left is removed entirely.
     whole = all(idle)
     for index, code in enumerate(codes):
         if not idle[index]:
@@ -342,7 +342,7 @@ def _in_vain(suppression: _Suppression, index: int, message: str, whole: bool) -
 
 
 def _removal(suppression: _Suppression, index: int, whole: bool, applicability: Applicability) -> Fix:
-    """Take a code out of its comment, or with ``whole`` the comment."""
+    """Remove a code from its comment, or with ``whole`` the comment."""
     block = suppression.block
     if whole and suppression.above_front:
         return Fix("Empty the comment", (TextEdit(block.range(suppression.comment.span), "%%"),), applicability)
@@ -353,7 +353,7 @@ def _removal(suppression: _Suppression, index: int, whole: bool, applicability: 
 
 
 def _with_comma(block: Block, codes: list[_Code], index: int) -> Range:
-    """A code with what separates it from its neighbour."""
+    """A code with the separator to its neighbour."""
     if index + 1 < len(codes):
         return block.range((codes[index].span[0], codes[index + 1].span[0]))
     return block.range((codes[index - 1].span[1], codes[index].span[1]))

@@ -1,1 +1,1 @@
-"""Better workflows: safe mutations and crossover. The search over them is to come."""
+"""Better workflows: planning, safe mutations, crossover, repair, evaluation, suggestions and search."""

@@ -1,6 +1,6 @@
 """Running workflows: `run`, `start`, `resume`, `dry_run`. See docs/python-api.md.
 
-Nothing is imported before it is asked for, so that a program which only checks workflows doesn't wait for it.
+Nothing is imported before it is needed, so a program that only checks workflows doesn't wait for it.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The front doors of Merrow: the command line and the language server."""
+"""Merrow's interfaces: the command line and the language server."""

@@ -1,3 +1,3 @@
-"""Cases of a workflow: what ``NAME.cases.yaml`` beside it says, and what is wrong with that."""
+"""Cases of a workflow: the contents of ``NAME.cases.yaml`` beside it, and the problems in that file."""
 
 ENDING = ".cases.yaml"

@@ -45,34 +45,35 @@ SETTINGS: tuple[Setting, ...] = (
         "select",
         _RULES,
         [ALL],
-        "The rules that count: codes (`MW402`), beginnings of codes (`MW4`), names, or `ALL`.",
+        "The rules to check: codes (`MW402`), beginnings of codes (`MW4`), names, or `ALL`.",
     ),
     Setting("ignore", _RULES, [], "Rules to turn off, written as in `select`; takes precedence over `select`."),
     Setting(
         "severity",
         {"type": "object", "additionalProperties": {"enum": [*(level.value for level in Severity), OFF]}},
         {},
-        'How much a rule counts: `MW402 = "error"`, `MW4 = "off"`; an exact code or name takes precedence over its beginning.',
+        'The severity of rules: `MW402 = "error"`, `MW4 = "off"`; an exact code or name takes precedence over the beginning of'
+        " a code.",
     ),
     Setting(
         "per-path",
         {"type": "object", "additionalProperties": _RULES},
         {},
-        'Rules that don\'t count in some files: `"drafts/**" = ["MW3"]`; patterns as in `.gitignore`, from the'
-        " settings file's folder.",
+        'Rules to turn off in some files: `"drafts/**" = ["MW3"]`; patterns as in `.gitignore`, relative to the settings'
+        " file's folder.",
     ),
     Setting(
         "libraries",
         {"type": "array", "items": {"type": "string", "minLength": 1}},
         [],
-        "YAML files of operators and types for all workflows, from the settings file's folder.",
+        "YAML files with operators and types for all workflows; paths are relative to the settings file's folder.",
     ),
     Setting(
         "patterns",
         {"type": "array", "items": {"type": "string", "minLength": 1}},
         [],
-        "Files of patterns for safe mutations, or folders of them, from the settings file's folder; beside"
-        " `.merrow/patterns`.",
+        "Files of patterns for safe mutations, or folders of them, in addition to `.merrow/patterns`; paths are relative to"
+        " the settings file's folder.",
     ),
 )
 """Every setting, in the order of the documentation."""

@@ -1,1 +1,1 @@
-"""The flowchart a text draws, and the typed workflow Merrow reads in it."""
+"""The flowchart in a text, and the typed workflow that Merrow derives from it."""

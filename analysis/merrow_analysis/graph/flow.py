@@ -1,8 +1,7 @@
 """The flowchart that a text draws: Mermaid's own reading, before Merrow looks for operators and ports in it.
 
 A `Flow` belongs to one version of a text and is never changed. It is a thin view of records that versions share
-(`merrow_analysis.graph.records`): the objects for nodes and edges are made when they are first asked for, and each of them is
-the same object however often it is asked for.
+(`merrow_analysis.graph.records`): the objects for nodes and edges are created on first use and then reused.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class ClassUse:
 
 @dataclass(slots=True)
 class Mention:
-    """A node where it is written: a declaration when it says a shape, label or metadata, else a mere reference."""
+    """A mention of a node: a declaration if it has a shape, label or metadata, else a mere reference."""
 
     vertex: Vertex
     block: Block
@@ -48,7 +47,7 @@ class Mention:
 
 
 def declares(vertex: Vertex) -> bool:
-    """Whether a node is declared where it is written so."""
+    """Whether this mention declares the node."""
     return vertex.shape is not None or vertex.metadata is not None
 
 
@@ -114,7 +113,7 @@ class FlowNode:
 
     @property
     def range(self) -> Range:
-        """The id in the first declaration, or in the first mention where nothing declares the node."""
+        """The id in the first declaration, or in the first mention if nothing declares the node."""
         mentions = self.record.mentions
         first = mentions[0]
         for mention in mentions:
@@ -134,7 +133,7 @@ class FlowEdge:
 
     @property
     def index(self) -> int:
-        """Its number among all edges, in the order of the text; an implied one comes behind all."""
+        """Its number among all edges, in text order; implied ones come last."""
         return self._flow.chart.numbers.get(self.record, len(self._flow.chart.edges))
 
     @property
@@ -168,7 +167,7 @@ class FlowEdge:
 
     @property
     def carries_nothing(self) -> bool:
-        """An invisible link ``~~~`` only lays out."""
+        """An invisible link ``~~~`` only affects the layout."""
         return self.record.carries_nothing
 
 
@@ -188,8 +187,8 @@ class Subgraph:
     """A subgraph; ``nodes`` are the ids directly or indirectly first claimed by it, in Mermaid's order.
 
     ``label`` is its title where it is written, ``end`` the block of its ``end``. ``refused`` are nodes that are in it alone
-    or are declared there, and that a subgraph above has claimed. The first ``early`` blocks of metadata stand above its ``end``,
-    where Mermaid makes a node of them. ``repeated`` are the blocks of other subgraphs with its id, whose nodes are its own.
+    or are declared there, and that a subgraph above has claimed. The first ``early`` blocks of metadata come before its ``end``,
+    where Mermaid turns them into a node. ``repeated`` are the blocks of other subgraphs with its id, whose nodes are its own.
     """
 
     id: str
@@ -219,8 +218,8 @@ class Subgraph:
 class Body(NamedTuple):
     """A subgraph as it is written: its first block and its last one (None where it is never closed), as they were first read.
 
-    ``members`` are the nodes and subgraphs that it mentions itself, in Mermaid's order; ``own`` are those that stand alone or
-    are declared in it.
+    ``members`` are the nodes and subgraphs that it mentions itself, in Mermaid's order; ``own`` are those that are listed alone
+    or declared in it.
     """
 
     start: Block
@@ -244,7 +243,7 @@ class Scenery:
     """What a flowchart has besides nodes and edges, with blocks as they were first read.
 
     ``read_subgraphs``, where it is set, gives the subgraphs with the members that they have now; ``subgraphs`` has all else
-    that is true of them. ``bodies`` are in the order in which they end; ``boxes`` is what was worked out of ``subgraphs``, with
+    that is true of them. ``bodies`` are in the order in which they end; ``boxes`` is derived from ``subgraphs``, with
     these.
     """
 
@@ -296,7 +295,7 @@ class _Nodes(Mapping[str, FlowNode]):
 
 
 NO_BLOCK = Block(0, "", (), 0)
-"""Takes the place of the last block in a flowchart without any."""
+"""Used as the last block in a flowchart without blocks."""
 
 
 class Flow:
@@ -317,7 +316,7 @@ class Flow:
         self._edges: dict[EdgeRecord, FlowEdge] = {}
 
     def let_go(self) -> None:
-        """Forget the objects made so far; see `merrow_analysis.graph.nodes.TypedGraph.let_go`."""
+        """Drop the objects created so far; see `merrow_analysis.graph.nodes.TypedGraph.let_go`."""
         self._edges.clear()
         for name in ("nodes", "edges", "edge_metadata", "edge_ids"):
             self.__dict__.pop(name, None)
@@ -327,7 +326,7 @@ class Flow:
         return self.moved.get(block, block)
 
     def edge(self, record: EdgeRecord) -> FlowEdge:
-        """The edge that a record says."""
+        """The edge of a record."""
         edge = self._edges.get(record)
         if edge is None:
             edge = self._edges[record] = FlowEdge(self, record)

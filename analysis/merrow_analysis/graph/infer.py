@@ -1,6 +1,6 @@
-"""The one way from one graph to another: what a delta changes is worked out again, and nothing else.
+"""The only way from one graph to another: infers again what a delta changes, and nothing else.
 
-A cold reading is a delta on the graph without nodes.
+Reading from scratch is a delta on the empty graph.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
 _SUSPENDED = Resolution("unknown")
 """What a node is while its declarations contradict each other."""
 _MOST_HOLES = 64
-"""Handles of nodes that are gone which a graph may have beyond as many as it has nodes."""
+"""How many more handles of removed nodes than nodes a graph may have."""
 
 
 def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Composites | None = None) -> Graph:
-    """The graph after a delta, worked out again only where the delta reaches.
+    """The graph after a delta, inferred again only where the delta has an effect.
 
     ``chart`` is the one that the delta leads to, where the caller has it already; ``composites`` are its Loops and Maps, None
     where they are what they were, but for nodes that are gone.
@@ -54,7 +54,7 @@ def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Co
     if composites is None:
         written = not any(box.implied for box in graph.composites)
         composites = _kept(graph.composites, chart) if written else NO_COMPOSITES
-    # What is a beginning or an end of a drawing depends on all of it.
+    # Which nodes are the ends of a drawing depends on all of it.
     cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
         return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees)
@@ -84,7 +84,7 @@ def read_graph(
     composites: Composites = NO_COMPOSITES,
     callees: Callees | None = None,
 ) -> Graph:
-    """The graph of a chart, read cold. Never raises; what is wrong stays in resolutions and placements, for rules to report.
+    """The graph of a chart, read from scratch. Never raises; problems stay in resolutions and placements, for rules to report.
 
     Takes time linear in the chart. ``language`` is used where it is that of the settings and of ``callees``, which finds the
     files that nodes call.
@@ -111,7 +111,7 @@ def _reading(chart: Chart, settings: Settings, language: Language) -> Reading:
 
 
 class _Inference:
-    """One delta taken into a graph."""
+    """Applies one delta to a graph."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class _Inference:
         after.touched = frozenset((*read, *changed, *self.gone, *ends[0], *ends[1]))
         return after
 
-    # Nodes that come and go
+    # Added and removed nodes
 
     def _take_nodes(self) -> None:
         """Take the delta's nodes over: records, handles, ranks."""
@@ -235,7 +235,7 @@ class _Inference:
         return into | set(self.born), out | set(self.born)
 
     def _read_nodes(self, after: Graph, ends: tuple[set[int], set[int]]) -> set[int]:
-        """What the nodes are whose text differs, or whose edges may say what they are. Answers those that are something else."""
+        """Resolve the nodes whose text or defining edges differ; returns those whose resolution changed."""
         old_handles, delta = self.old.handles, self.delta
         handles = self.handles
         look = {handles[name] for name, record in delta.nodes.items() if record is not None}
@@ -249,7 +249,7 @@ class _Inference:
                 if record is not None and is_diamond(record):
                     look.add(handle)
             if (PROBLEM_ID in handles) != (PROBLEM_ID in old_handles):
-                # Other inputs may stand in for it.
+                # Other inputs may replace it.
                 look.update(self.old.shape.inputs)
                 look.difference_update(self.gone)
         changed: set[int] = set()
@@ -266,7 +266,7 @@ class _Inference:
             if resolution is not self.resolutions[handle] or facts is not self.facts[handle]:
                 self.resolutions[handle], self.facts[handle] = resolution, facts
                 changed.add(handle)
-        # A label may have moved without another meaning.
+        # A label may have moved without changing its meaning.
         changed.update(handles[name] for name, record in delta.nodes.items() if record is not None)
         return changed
 
@@ -281,7 +281,7 @@ class _Inference:
         return role, resolution, facts
 
     def _default_type(self, name: str) -> Type | None:
-        """The type an input node gives when it says none: unknown where it may stand in for a missing PROBLEM."""
+        """The type of an input node that states none: unknown if it may replace a missing PROBLEM."""
         if name in _INPUT_TYPES:
             return _INPUT_TYPES[name]
         if name in self.ends:
@@ -363,7 +363,7 @@ class _Inference:
     # Types
 
     def _place(self, after: Graph, read: set[int], ends: tuple[set[int], set[int]]) -> set[int]:
-        """Place the edges of what differs, and of those behind it as far as something changes; answers which did."""
+        """Place the edges of nodes that differ, and of nodes downstream as far as they change; returns the changed ones."""
         shape, old = after.shape, self.old.shape
         stale = read | ends[0]
         if not self.cold and shape.order is not old.order:
@@ -399,7 +399,7 @@ class _Inference:
             for edge in edges:
                 label = edge.arrow.label
                 source = handles[edge.source]
-                # A source that comes later is on a cycle with its target, or leads where it may not: unknown.
+                # A source that comes later is on a cycle with its target, or leads where it is not allowed: unknown.
                 number = placements[source].number if places[source] < own_place else unknown
                 if bordered:
                     key += after.text_of(edge), number, levels(after, edge)

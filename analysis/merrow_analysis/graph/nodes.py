@@ -1,7 +1,7 @@
 """The nodes and edges of a typed graph: what a flowchart means, as every other part of Merrow reads it.
 
-A `TypedGraph` joins a `Graph`, which knows no places, with the flowchart of one version of a text. Its objects for nodes and
-edges are made when they are first asked for, and each of them is the same object however often it is asked for.
+A `TypedGraph` joins a `Graph`, which has no positions, with the flowchart of one version of a text. Its objects for nodes and
+edges are created on first use and then reused.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from merrow_analysis.graph.resolve import NodeKind, Resolution
 
 _UNSET = object()
 _OF_OBJECTS = ("nodes", "edges", "lists", "again", "over", "by_id", "decisions")
-"""What a `TypedGraph` keeps that is made of its objects."""
+"""What a `TypedGraph` caches that consists of its objects."""
 
 
 class TypedNode:
-    """A node with its operator: ``resolution`` says how it was said, ``placement`` where its edges go and what it
-    gives. ``index`` is its handle in the graph.
+    """A node with its operator: ``resolution`` says how it was determined, ``placement`` where its edges go and what it
+    outputs. ``index`` is its handle in the graph.
     """
 
     __slots__ = (
@@ -91,14 +91,14 @@ class TypedNode:
 
     @property
     def incoming(self) -> list[TypedEdge]:
-        """The edges of the flat picture into it, in the order of the text."""
+        """Its incoming edges in the flat graph, in text order."""
         if self._incoming is None:
             self._incoming = self._graph.edges_into(self)
         return self._incoming
 
     @property
     def outgoing(self) -> list[TypedEdge]:
-        """The edges of the flat picture out of it, in the order of the text."""
+        """Its outgoing edges in the flat graph, in text order."""
         if self._outgoing is None:
             self._outgoing = [self._graph.edge(edge) for edge in self._graph.core.out_of(self.id)]
         return self._outgoing
@@ -121,7 +121,7 @@ class TypedNode:
 
     @property
     def ways(self) -> list[TypedEdge]:
-        """All edges out of it, ``again`` edges too, in the order of the text."""
+        """All its outgoing edges, including ``again`` edges, in text order."""
         if self._ways is None:
             core = self._graph.core
             if not self.again_out:
@@ -165,7 +165,7 @@ class TypedNode:
 
     @property
     def asks(self) -> bool:
-        """Whether it is a Decision that asks a model which way to take."""
+        """Whether it is a Decision that asks a model which case to take."""
         return self.placement.decided_by == "model"
 
     @property
@@ -174,7 +174,7 @@ class TypedNode:
 
     @property
     def is_promise(self) -> bool:
-        """Whether its author signs for the type of its answer. A Pass needs no trust: what it returns was checked before."""
+        """Whether its author vouches for the type of its answer. A Pass needs no trust: its value was checked before."""
         return self.spec is not None and not self.spec.is_pass and self.resolution.declared is not None
 
     @property
@@ -231,7 +231,7 @@ class TypedNode:
 
     @property
     def passes(self) -> list[list[tuple[TypedEdge, PortFeed]]]:
-        """What arrives at a Decision that asks: together what it passes on as one, by its number in `Signature.passes`."""
+        """The values at a Decision that asks a model; values passed on as one are grouped, by number in `Signature.passes`."""
         arriving = [(edge, feed) for edge in self.incoming for feed in edge.feeds]
         return [[arriving[number] for number in ones] for ones in passed_as_one([feed.type for _, feed in arriving])]
 
@@ -241,7 +241,7 @@ class TypedNode:
 
 
 class TypedEdge:
-    """An edge with the ports it joins. Most edges have one feed, order-only ones none, one into a Decision up to
+    """An edge with the ports it connects. Most edges have one feed, order-only ones none, and edges into a Decision up to
     two.
     """
 
@@ -282,7 +282,7 @@ class TypedEdge:
 
     @property
     def raised(self) -> int:
-        """How many Maps it leaves: what it brings is that many times a list."""
+        """How many Maps it leaves: its value is nested in that many lists."""
         return levels(self._graph.core, self.record).raised
 
     @property
@@ -299,7 +299,7 @@ class TypedEdge:
 
     @property
     def apart(self) -> Apart | None:
-        """What it takes apart for the items of a Map; None without ``each``."""
+        """The list that it splits into the items of a Map; None without ``each``."""
         if self.lowered is None:
             return None
         graph = self._graph
@@ -329,12 +329,12 @@ class TypedEdge:
 
     @property
     def output(self) -> str | None:
-        """The output it starts at; None out of a Decision and where that isn't known."""
+        """The output it starts at; None out of a Decision or if unknown."""
         return self.placed.feeds[0].output if self.placed.feeds else self.placed.label.output
 
     @property
     def port(self) -> str | None:
-        """The port it feeds; None for an edge of order alone, or one that finds no port."""
+        """The port it feeds; None for an order-only edge, or one without a matching port."""
         return self.placed.feeds[0].port if self.placed.feeds else None
 
     @property
@@ -348,7 +348,7 @@ class TypedEdge:
 
     @property
     def order_only(self) -> bool:
-        """A case edge that brings no value."""
+        """A case edge without a value."""
         return not self.placed.feeds and self.source.kind == "decision"
 
     @property
@@ -400,7 +400,7 @@ class TypedGraph:
         self._made: dict[int, TypedNode] = {}
         self._edges_made: dict[EdgeRecord, TypedEdge] = {}
         self._combinations: Combinations | None = None
-        # What was computed for an earlier graph, and the nodes at which this one differs from it.
+        # What was computed for an earlier graph, and the nodes where this one differs from it.
         self._earlier: tuple[Combinations, frozenset[int]] | None = None
 
     def after(self, flow: Flow, core: Graph) -> TypedGraph:
@@ -412,7 +412,7 @@ class TypedGraph:
             base, stale = (self._combinations, frozenset()) if self._earlier is None else self._earlier
             if self._combinations is not None:
                 if self._combinations.crowded:
-                    # Thousands of graphs may follow from this one; each of them would start from nothing.
+                    # Thousands of graphs may be derived from this one; each of them would start from scratch.
                     self._combinations = combinations(self)
                 base, stale = self._combinations, frozenset()
             if base is not None:
@@ -440,7 +440,7 @@ class TypedGraph:
         return node
 
     def edge(self, record: EdgeRecord) -> TypedEdge:
-        """The edge that a record says, one that carries something."""
+        """The edge of a record; not an invisible one."""
         edge = self._edges_made.get(record)
         if edge is None:
             target = self.by_id[record.target]
@@ -458,12 +458,12 @@ class TypedGraph:
 
     @cached_property
     def again_records(self) -> list[EdgeRecord]:
-        """What is written of the ``again`` edges, in the order of the text."""
+        """The records of the ``again`` edges, in text order."""
         return self._with_word(AGAIN)
 
     @cached_property
     def again_placements(self) -> dict[EdgeRecord, Placement]:
-        """Where the ``again`` edges go: each placed as if it led to its target alone, for the flat picture does without it."""
+        """The ports of ``again`` edges: each is placed as if it were the only one, since the flat graph does not include it."""
         return {edge: self._again_placement(edge) for edge in self.again_records}
 
     def _again_placement(self, edge: EdgeRecord) -> Placement:
@@ -497,7 +497,7 @@ class TypedGraph:
 
     @cached_property
     def edges(self) -> list[TypedEdge]:
-        """The edges of the flat picture, in the order of the text; ``~~~`` is none."""
+        """The edges of the flat graph, in text order, without ``~~~``."""
         return [self.edge(record) for record in self.core.chart.edges if self.core.is_flat(record)]
 
     @cached_property
@@ -542,7 +542,7 @@ class TypedGraph:
 
     @property
     def combinations(self) -> Combinations:
-        """What runs under which cases; see `merrow_analysis.graph.liveness.plan`."""
+        """What runs in which cases; see `merrow_analysis.graph.liveness.plan`."""
         if self._combinations is None:
             if self._earlier is not None:
                 self._combinations = combinations_after(self, *self._earlier)
@@ -553,7 +553,7 @@ class TypedGraph:
 
     @cached_property
     def live_order(self) -> LiveOrder | Shape:
-        """In which order a run settles what is live, and whose liveness depends on each node's."""
+        """The order in which a run decides liveness, and the nodes whose liveness depends on each node's."""
         by_unit = self.combinations.by_unit
         if by_unit is not None or not self.lists:
             return by_unit or self.shape
@@ -563,9 +563,9 @@ class TypedGraph:
         return live_order(order, plan, self.combinations.loops, len(self.core.records))
 
     def let_go(self) -> None:
-        """Forget the objects made so far; they are made again when they are asked for. Only for who asked for all of them.
+        """Drop the objects created so far; they are created again on use. Only for the caller that alone requested them.
 
-        They refer to the graph, which refers to them: with them, it would wait for the garbage collector.
+        They and the graph refer to each other: with them, it could be freed only by the garbage collector.
         """
         self._made.clear()
         self._edges_made.clear()

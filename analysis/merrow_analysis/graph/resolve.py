@@ -1,7 +1,7 @@
 """Which operator a node has: by its ``op`` metadata, its class, and the first line of its label.
 
-The answer is a pure function of what is written at the node, so that it can be remembered by value (`NodeText`). A node that
-names no operator is a plain step: a Custom whose prompt is its label, or a Decision where it is a diamond with labelled ways out.
+The answer is a pure function of what is written on the node, so it can be cached by value (`NodeText`). A node without an
+operator is a plain step: a Custom whose prompt is its label, or a Decision if it is a diamond with labelled edges out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WRITTEN = Reading()
 
 
 class NodeText(NamedTuple):
-    """What is written at a node, as far as it says which operator it has; ``ways`` are the labels on a diamond's ways out."""
+    """The text on a node that determines its operator; ``ways`` are the labels on a diamond's outgoing edges."""
 
     role: Role | None
     label: str | None
@@ -64,8 +64,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class NodeProblem:
-    """What is wrong with what a node says of itself; ``claims`` are the places, ``near`` the operator and ``misspelled`` the
-    type that were probably meant.
+    """A problem with the text on a node; ``claims`` are the places, ``near`` the operator and ``misspelled`` the type that
+    were probably meant.
     """
 
     kind: Literal["disagreement", "unknown", "none", "variant", "wrong-class", "no-class", "bad-type", "callee"]
@@ -88,14 +88,12 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Resolution:
-    """What a node is. ``spec`` is None for input, output and unknown nodes; unknown nodes are not checked further.
+    """The operator of a node. ``spec`` is None for input, output and unknown nodes; unknown nodes are not checked further.
 
-    ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs
-    are lists.
-    ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``.
-    ``callee`` is the file that a Call runs.
-    ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the ways
-    out of such a Decision. ``ask`` is what a Decision asks a model where nothing else decides, ``by`` what a Select orders by.
+    ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs are lists.
+    ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``. ``callee`` is the file that a Call
+    runs. ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the
+    ways out of such a Decision. ``ask`` is what a Decision asks a model if nothing else decides, ``by`` what a Select sorts by.
     """
 
     kind: NodeKind
@@ -121,20 +119,20 @@ class Resolution:
 
     @property
     def has_default(self) -> bool:
-        """Whether a ``default:`` says a value."""
+        """Whether there is a ``default:`` value."""
         default = self.parameters.get("default")
         return default is not None and default.value is not None
 
     @property
     def title(self) -> str | None:
-        """What people call a plain step."""
+        """The name of a plain step in messages."""
         return None if self.plain is None else step_title(self.plain)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The operator that a node's words choose, the places that name it, and what is wrong with them. ``plain`` says that no
-    words name one, and the node is a plain step.
+    """The operator that the text on a node chooses, the places that name it, and the problems with them. ``plain`` means
+    that no text names one, and the node is a plain step.
     """
 
     spec: OperatorSpec | None
@@ -166,7 +164,7 @@ def resolve(
     choices: dict[Words, Choice] | None = None,
     callees: Callees | None = None,
 ) -> Resolution:
-    """Say what a node is, from what is written at it. Never raises. ``choices`` remembers answers for equal words; ``callees``
+    """Determine a node's operator from the text on it. Never raises. ``choices`` caches answers for equal texts; ``callees``
     finds the files that Calls run.
     """
     metadata: dict[str, Parameter] = {}
@@ -181,14 +179,14 @@ def resolve(
         return _interface(text, op, metadata, table, types)
     parts = parse_label(text.label) if text.label is not None else None
     word = parts.operator_word.strip() if parts is not None else ""
-    # The text is looked at where nothing else says what the node is.
+    # The text is used only if nothing else says what the node is.
     speaks = op is None and not any(name[-2:].casefold() == "op" for name in text.classes)
     speaks = speaks and not (text.reading.names and table.named(word) is not None)
     branches = text.is_diamond and any(way is not None for way in text.ways)
     spoken = step_text(text.label) if speaks and text.label is not None else ""
     words = Words(
         word,
-        # The ways say enough where a diamond shows an icon alone.
+        # If a diamond shows only an icon, the labels of its edges say enough.
         spoken or (_WHICH if speaks and branches else ""),
         parts is not None and bool(parts.parameters),
         branches,
@@ -216,7 +214,7 @@ def resolve(
 def _written_claims(
     classes: tuple[str, ...], op: tuple[str, int] | None, table: OperatorTable
 ) -> tuple[list[Claim], bool]:
-    """Claims by metadata and classes, in the order in which they count, and whether something says Interface."""
+    """Claims by metadata and classes, in order of precedence, and whether one of them says Interface."""
     claims: list[Claim] = []
     is_interface = False
     if op is not None:
@@ -327,7 +325,7 @@ def _label_claim(word: str, others: list[Claim], table: OperatorTable) -> Claim 
 
 
 _SHORTEST_NEARLY = 6
-"""Shorter words than this are taken literally: "Text" is not a slip of "Test"."""
+"""Words shorter than this are taken literally: "Text" is not a typo for "Test"."""
 
 
 def _one_slip(first: str, second: str) -> bool:
@@ -358,8 +356,8 @@ def _call(
     types: TypeTable,
     callees: Callees | None,
 ) -> Resolution:
-    """A node that runs another file, or without `workflow:` one that is planned. The ports are not known where the file can't be
-    read; nothing is said of its edges then.
+    """A node that runs another file, or without `workflow:` a planned one. If the file can't be read, the ports are unknown and
+    its edges are not checked.
     """
     if "workflow" not in parameters:
         return Resolution("operator", PLANNED_CALL, choice.claims, choice.problems, parameters, label_parts=parts)

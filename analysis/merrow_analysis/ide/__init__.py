@@ -1,1 +1,1 @@
-"""What editors ask about a text, answered by pure functions of its analysis: one file a feature."""
+"""Editor features as pure functions of an analysis, one file per feature."""

@@ -1,1 +1,1 @@
-"""Where in a file something is named or said."""
+"""Finds where in a file something is named or set."""

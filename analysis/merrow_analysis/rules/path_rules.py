@@ -1,4 +1,4 @@
-"""The shape of the graph: inputs and outputs, paths between them, cycles, edges where none may be."""
+"""The shape of the graph: inputs and outputs, paths between them, cycles, forbidden edges."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def check_paths(context: GraphContext) -> Iterator[Diagnostic]:
 
 
 def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
-    """Missing inputs and outputs, where the front matter names them, else where the diagram begins."""
+    """Missing inputs and outputs, reported where the front matter names them, else where the diagram begins."""
     graph, boundary = context.graph, context.boundary
     places = context.boundary_places() if boundary.missing else {}
     for name in boundary.missing:
@@ -112,7 +112,7 @@ def _missing_rims(context: GraphContext) -> Iterator[Diagnostic]:
 
 
 def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
-    """Edges where none may be: to the same node, into inputs, out of outputs, and ones that repeat another."""
+    """Forbidden edges: to the same node, into inputs, out of outputs, and duplicates."""
     graph = context.graph
     shape = graph.shape
     inputs = set(shape.inputs)
@@ -148,7 +148,7 @@ def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence
 
 
 def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
-    """Make a Loop of a node that leads to itself, or take the edge away. A Decision alone has nothing new to decide on."""
+    """Turn a node that leads to itself into a Loop, or remove the edge. A lone Decision has nothing new to decide on."""
     node = context.graph.by_id[edge.record.source]
     if node.kind != "decision":
         yield from looped(context, SELF_LOOP, [node.index])
@@ -156,7 +156,7 @@ def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
 
 
 def _led_away(context: GraphContext, rule: Rule, edge: FlowEdge) -> Iterator[Fix]:
-    """Turn an edge round or take it away: first what its message says."""
+    """Reverse or remove an edge, starting with what its message says."""
     turned = turn_edge(context, rule, edge)
     removed = remove_edge(context, rule, edge, reveals=_off_the_path)
     turns = rule is EDGE_INTO_INPUT or _leads_nowhere(context.graph, edge.record.target)
@@ -176,7 +176,7 @@ def _off_the_path(rule: Rule) -> bool:
 
 
 def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
-    """Edges where none may be, in the order of the text."""
+    """Forbidden edges, in text order."""
     shape, core = graph.shape, graph.core
     if not shape.wrong:
         return []
@@ -202,7 +202,7 @@ def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
             continue
         if ports is None:
             ports = {port.name: port for port in node.input_ports}
-        # A port for one value says that it is fed twice.
+        # A port for one value already reports that it has two sources.
         if any(feed.port in ports and not ports[feed.port].many for feed in edge.feeds):
             continue
         unfinished = continued(edge.flow)
@@ -224,7 +224,7 @@ _LONGEST_CIRCLE = 8
 
 
 def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]]) -> Iterator[Diagnostic]:
-    """One finding for each knot of nodes that wait for each other, with the edges of one circle through it."""
+    """One finding for each group of nodes that wait for each other, with the edges of one cycle through it."""
     graph = context.graph
     if not graph.cycles:
         return
@@ -284,11 +284,11 @@ def _place(edge: EdgeRecord) -> tuple[Span, Span, Span]:
 
 
 _MOST_CUT = 4
-"""Edges of a cycle whose removal is offered."""
+"""How many edges of a cycle are offered for removal."""
 
 
 def _untied(context: GraphContext, component: Sequence[int], edges: Sequence[FlowEdge]) -> Iterator[Fix]:
-    """Draw a Loop around a cycle, or take one of its edges away: first the one that comes last in the text."""
+    """Draw a Loop around a cycle, or remove one of its edges, starting with the last one in the text."""
     yield from looped(context, CYCLE, component, last=edges[0].record)
     yield from unroll_once(context, CYCLE, {context.graph.node(index).id for index in component}, edges[0])
     for edge in edges[:_MOST_CUT]:
@@ -310,7 +310,7 @@ def _named_again(graph: TypedGraph, records: Sequence[EdgeRecord]) -> TypedEdge 
 
 
 def _box_of(graph: TypedGraph, circle: Sequence[int]) -> Composite | None:
-    """The innermost composite that holds all nodes of a cycle."""
+    """The innermost composite that contains all nodes of a cycle."""
     chains = [graph.composites.around(graph.node(index).id) for index in circle] if graph.composites else []
     held = next((box for box in chains[0] if all(box in chain for chain in chains)), None) if chains else None
     box = None if held is None else graph.composites.boxes[held]
@@ -331,7 +331,7 @@ def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[EdgeRecord]:
 
 
 def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
-    """Nodes on no path from an input to an output; of several in a row only the one where the path is broken."""
+    """Nodes that are not on a path from an input to an output; of several in a row only the one where the path is broken."""
     graph, boundary = context.graph, context.boundary
     shape, starts, ends = graph.shape, dict.fromkeys(boundary.starts), dict.fromkeys(boundary.ends)
     # Nothing but itself leads to a root, or follows a sink.
@@ -339,7 +339,7 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
         [index for index in shape.by_rank(shape.roots) if index not in starts and index not in ends] if starts else []
     )
     if unreached and graph.again_records:
-        # What comes again comes from an input as well.
+        # Values from `again` edges come from an input as well.
         following = _with_again(graph, graph.shape.following, back=False)
         seen = reach(following, starts)
         unreached = [index for index in unreached if not seen[index]]
@@ -358,7 +358,7 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
 
 
 def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> list[list[int]]:
-    """Neighbours of nodes, those over ``again`` edges too; with ``back`` those before them."""
+    """Successors of nodes, including those over ``again`` edges; with ``back`` their predecessors."""
     found = list(rows)
     handles = graph.core.handles
     for edge in graph.again_records:
@@ -370,7 +370,7 @@ def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> 
 
 
 def told_dead_ends(context: GraphContext) -> dict[int, Cause]:
-    """Nodes that an input leads to, that are not an output, and that nothing follows; and where that is reported."""
+    """Nodes without successors that an input leads to and that are not outputs, and where that is reported."""
     graph, boundary = context.graph, context.boundary
     stuck = [graph.node(index) for index in _dead_ends(graph, boundary)]
     result = _unfed_result([graph.node(index) for index in _unfed(graph, boundary)])
@@ -404,7 +404,7 @@ def _dead_ends(graph: TypedGraph, boundary: Boundary) -> list[int]:
 
 
 def _unread(graph: TypedGraph, stuck: list[int], boundary: Boundary) -> list[int]:
-    """Those of some nodes whose values no later turn brings to an output, and no ``until`` or ``best`` reads."""
+    """The given nodes whose values don't reach an output in a later turn, and that no ``until`` or ``best`` reads."""
     read = {
         name
         for box in graph.composites
@@ -418,7 +418,7 @@ def _unread(graph: TypedGraph, stuck: list[int], boundary: Boundary) -> list[int
 
 
 _Gap = tuple[TypedNode, TypedNode]
-"""The node before a gap in a chain, and the one behind it."""
+"""The node before a gap in a chain, and the one after it."""
 
 
 def _gap(graph: TypedGraph, last: list[int], roots: list[int]) -> _Gap | None:
@@ -503,14 +503,14 @@ def _unreached(
 
 
 def _beside(node: TypedNode) -> list[TypedEdge]:
-    """The edges into the steps beside a node that nothing leads to: those from steps that it does not lead to itself."""
+    """The edges into the siblings of a node without a predecessor, from steps that it does not itself lead to."""
     behind = {edge.target for edge in node.outgoing}
     found = edges_into_siblings(node)
     return [one for one in found if one.source.kind == "operator" and one.source not in behind and not one.implied]
 
 
 def _given(context: GraphContext, node: TypedNode, stuck: list[TypedNode]) -> Iterator[Fix]:
-    """Lead a node to an output: one that nothing follows, else the last ones of the text."""
+    """Connect a node to an output: one without a source, else the last ones in the text."""
     givers = stuck or [other for other in reversed(context.graph.nodes) if other.kind == "operator"]
     yield from feed_output(context, OFF_PATH, node, givers)
 

@@ -1,1 +1,1 @@
-"""What a workflow is worth on a data set: items, metrics, scores and their uncertainty."""
+"""The score of a workflow on a data set: items, metrics, scores and their uncertainty."""

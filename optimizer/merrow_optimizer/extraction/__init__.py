@@ -1,3 +1,3 @@
-"""Operators extracted from solved cases: a module a stage. A model names, words and proposes; the program types, checks and
-chooses.
+"""Operators extracted from solved cases, one module per stage. A model proposes operators with names and prompts; the program
+types, checks and chooses.
 """

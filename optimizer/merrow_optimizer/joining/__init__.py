@@ -1,4 +1,4 @@
-"""Parts of two workflows in one text: what of each is kept, under which names, in which order.
+"""Combines parts of two workflows in one text: what is kept of each, under which names, in which order.
 
 Crossover and moves between files use it.
 """

@@ -23,7 +23,7 @@ from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.preconditions import ALL, BOXES, Precondition, failing
 
 Proposals = Callable[[Original], Iterable[Proposal]]
-"""How an operator lists what it might do. A sequence is drawn from at random without making all of it."""
+"""How an operator lists its possible changes. Random draws from the sequence don't create all of it."""
 
 OPERATORS: Mapping[str, Proposals] = {
     SUBSTITUTION: substitution.proposals,
@@ -39,7 +39,7 @@ _GROWTH = "growth"
 
 
 NOWHERE = Files()
-"""No file: nothing lies beside it."""
+"""No file: there are no files beside it."""
 
 
 def make(change: Mutation, preconditions: Collection[Precondition] = ALL, files: Files = NOWHERE) -> Move | Refused:
@@ -49,7 +49,7 @@ def make(change: Mutation, preconditions: Collection[Precondition] = ALL, files:
 
 
 def written(change: Mutation, files: Files = NOWHERE) -> Move | Refused:
-    """The move that makes a change, whether it is safe or not; refused where the text can't say it."""
+    """The move that makes a change, whether it is safe or not; refused if the text can't express it."""
     original = change.original
     try:
         workflow_text = original.workflow_text
@@ -79,7 +79,7 @@ def identity(change: Mutation) -> str:
 
 
 def _unsettled(original: Original, mutant: Analysis) -> bool:
-    """Whether a mutant has an error or a warning that the workflow hasn't."""
+    """Whether a mutant has an error or a warning that the workflow doesn't have."""
     return bool(_said(mutant) - _said(original.analysis))
 
 
@@ -102,7 +102,8 @@ def _listings(proposals: Proposals) -> Callable[[Original], Sequence[Proposal]]:
 class Choice:
     """Which moves to look for: ``operators`` by name, ``preconditions`` that must hold, and how far to grow.
 
-    ``files`` open a mutant as the workflow itself was opened, where it has to be analysed, and have those that it may call.
+    ``files`` opens a mutant in the same way as the workflow itself if it has to be analysed, and has the files that it may
+    call.
     """
 
     operators: Mapping[str, Proposals]
@@ -111,7 +112,7 @@ class Choice:
     files: Files = NOWHERE
 
     def listed(self, operator: str) -> Callable[[Original], Sequence[Proposal]]:
-        """How an operator's proposals are asked for, the same each time, as a sequence to draw from."""
+        """How to get an operator's proposals, the same each time, as a sequence to draw from."""
         return _listings(self.operators[operator])
 
     def make(self, change: Mutation) -> Move | Refused:
@@ -124,7 +125,7 @@ class Choice:
         return len(change.added) > len(change.removed) and _grown(change) > self.max_nodes
 
     def make_if_safe(self, change: Mutation) -> Move | None:
-        """The move that makes a change; None where it is not safe, without asking why not."""
+        """The move that makes a change; None if it is not safe, without finding out why."""
         if self._outgrows(change):
             return None
         if self.preconditions is ALL:
@@ -136,9 +137,9 @@ class Choice:
         return move if isinstance(move, Move) else None
 
     def _make_as_read(self, change: Mutation) -> Move | None:
-        """The move that makes a change whose mutant is read in any case, so that the rules need not look at the inferred graph.
+        """The move that makes a change whose mutant is analysed anyway, so the rules need not look at the inferred graph.
 
-        They say the same of both where no comment silences a rule and all statements can be read.
+        They find the same in both if no comment suppresses a rule and all statements can be read.
         """
         if change.doubts:
             return None
@@ -150,7 +151,7 @@ class Choice:
 
 
 def _grown(change: Mutation) -> int:
-    """How many nodes there will be."""
+    """The number of nodes after the change."""
     return len(change.original.flow.nodes) + len(change.added) - len(change.removed)
 
 
@@ -158,14 +159,14 @@ DEFAULT = Choice(OPERATORS)
 
 
 def changes(original: Original, choice: Choice = DEFAULT) -> Iterator[Mutation]:
-    """Everything that the operators propose, safe or not, in an order that depends on the text alone."""
+    """Everything that the operators propose, safe or not, in an order that depends only on the text."""
     for proposals in choice.operators.values():
         for proposal in proposals(original):
             yield proposal()
 
 
 def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
-    """All safe moves of a workflow, lazily, in an order that depends on the text alone; none where it is not a workflow."""
+    """All safe moves of a workflow, lazily, in an order that depends only on the text; none if it is not a workflow."""
     if why_unchangeable(analysis) is not None:
         return
     original = Original(analysis)
@@ -180,7 +181,7 @@ def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
 
 
 def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move | Refused | None:
-    """The move with an id; the precondition that failed where it is not safe; None where there is none of that id."""
+    """The move with an id; if it is not safe, the precondition that failed; None if there is none with that id."""
     if why_unchangeable(analysis) is not None:
         return None
     original = Original(analysis)
@@ -194,15 +195,15 @@ def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move 
 
 
 def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move | None:
-    """A random safe move: the operator first, all alike, then one of its moves, all alike; None where there is none."""
+    """A random safe move: first the operator, then one of its moves, both chosen uniformly; None if there is none."""
     return None if why_unchangeable(analysis) is not None else draw_from(Original(analysis), random, choice)
 
 
 def draw_from(original: Original, random: Random, choice: Choice = DEFAULT) -> Move | None:
-    """The same of a workflow that is asked more than once, which is faster from the second time on.
+    """The same for a workflow that is used more than once, which is faster from the second time on.
 
-    Proposals are tried in random order until one is safe, which draws evenly from the safe ones without listing them. Those
-    that were not safe once are not tried again.
+    Proposals are tried in random order until one is safe, which draws uniformly from the safe ones without listing them. Unsafe
+    ones are not tried again.
     """
     names = list(choice.operators)
     while names:
@@ -247,7 +248,7 @@ class Mutant:
 
 
 def random_mutants(text: str, count: int, seed: int, choice: Choice = DEFAULT) -> Iterator[Mutant]:
-    """``count`` random mutants, each made from the one before; fewer where no safe move is left.
+    """``count`` random mutants, each made from the one before; fewer if no safe move is left.
 
     The same text, seed and choice give the same mutants everywhere.
     """
@@ -261,7 +262,7 @@ def random_mutants(text: str, count: int, seed: int, choice: Choice = DEFAULT) -
 
 
 class Lineage:
-    """A workflow that is mutated again and again, with what one mutant shares with the next kept."""
+    """A workflow that is mutated repeatedly; what consecutive mutants share is kept."""
 
     def __init__(self, text: str, choice: Choice = DEFAULT) -> None:
         self.text = text
@@ -275,7 +276,7 @@ class Lineage:
         return self._analyser.analysis() if self._original is None else self._original.analysis
 
     def grow(self, random: Random) -> Mutant | None:
-        """Make a random safe move; None, and all as it was, where there is none."""
+        """Make a random safe move; None, and no change, if there is none."""
         if self._original is None:
             analysis = self._analyser.analysis()
             if why_unchangeable(analysis) is not None:
@@ -288,7 +289,7 @@ class Lineage:
         self.text = move.apply(self.text)
         for edit in reversed(move.edits):
             self._analyser.edit(edit)
-        # What nothing was wrong with, nothing is wrong with after a safe move.
+        # A valid workflow stays valid after a safe move.
         known = Counter[tuple[str, str]]() if was_clean and self.choice.preconditions is ALL else None
         self._original = Original(self._analyser.analysis(), known)
         return Mutant(move, self.text)

@@ -1,7 +1,7 @@
-"""What must hold before a change is made: one named object for each precondition, so that each can be left out.
+"""The conditions for a safe change: one named object for each precondition, so that each can be left out.
 
-The names are those of ``docs/mutations.md``, which gives the reasons. All but ``kinds``, ``promises`` and ``order`` are
-asked of the graph that would follow, whose types are inferred again; what was wrong before counts for nothing.
+The names are those of ``docs/mutations.md``, which gives the reasons. All except ``kinds``, ``promises`` and ``order``
+are checked on the resulting graph, whose types are inferred again; earlier problems are ignored.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Precondition:
 
 
 def _new(change: Mutation, flags: Flags, where: Callable[[str], bool] = lambda _: True) -> str | None:
-    """The first new trouble with a rule that has one of these flags, in words."""
+    """The first new problem with a rule that has one of these flags, in words."""
     return _first(sorted((code, node) for code, node in change.new_troubles if flags_of(code) & flags and where(node)))
 
 
 def _first(found: Sequence[tuple[str, str]]) -> str | None:
-    """The first of some troubles, by code and node, in words."""
+    """The first of several problems, by code and node, in words."""
     if not found:
         return None
     code, node = found[0]
@@ -73,7 +73,7 @@ def _emptied(change: Mutation) -> str | None:
 
 
 def _input_voter(change: Mutation) -> str | None:
-    """An input that comes to vote in an ensemble beside those who answer it."""
+    """An input that becomes a voter in an ensemble beside the nodes that answer it."""
     voters = change.original.remembered(_input_voters)
     inputs = {node.id for node in change.after.inputs}
     for target in change.read_anew:
@@ -104,7 +104,7 @@ def _ports(change: Mutation) -> str | None:
 
 
 def _broken_template(change: Mutation) -> str | None:
-    """A template that names a port which its node has no more, or that leaves out one that is newly fed."""
+    """A template that names a port which its node no longer has, or that leaves out a newly connected one."""
     book = change.original.analysis.prompts
     for node in change.differing:
         for problem in template_problems(node, book):
@@ -115,7 +115,7 @@ def _broken_template(change: Mutation) -> str | None:
 
 
 def _template_problems(original: Original) -> frozenset[tuple[str, tuple[str, str]]]:
-    """What is wrong with templates as they are, by node."""
+    """Existing problems of templates, by node."""
     book = original.analysis.prompts
     return frozenset((node.id, one) for node in original.typed.nodes for one in template_problems(node, book))
 
@@ -131,7 +131,7 @@ _OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 
 
 def _kinds(change: Mutation) -> str | None:
-    """Ports that carry the task itself are fed by what fed them, or by another source of the same type."""
+    """Ports for the task itself keep their source, or get another source of the same type."""
     ends = {(link.source, link.target) for link in change.new_links}
     targets = sorted({target for _, target in ends})
     by_id = change.original.typed.by_id
@@ -145,8 +145,8 @@ def _kinds(change: Mutation) -> str | None:
     }
     types = change.original.typed.types
     if change.operator == ADDITION:
-        # The author may have led a verdict to `solution`. An insertion there could not be taken out again, since
-        # a deletion leads none there.
+        # The author may have connected a verdict to `solution`. An insertion there could not be undone, since a deletion
+        # never connects one.
         for edge in [edge for target in targets if target in by_id for edge in by_id[target].incoming]:
             if edge.flow.index in change.edges and any(_is_odd_solution(edge, feed, types) for feed in edge.feeds):
                 return (
@@ -187,7 +187,7 @@ def _promises(change: Mutation) -> str | None:
 
 
 def _order(change: Mutation) -> str | None:
-    """The edges that stay into a node keep their order, and what replaces an edge keeps its place."""
+    """The remaining edges into a node keep their order, and a replacement takes the position of its edge."""
     chart, later = change.original.flow.chart, change.after.flow.chart
     for name in dict.fromkeys(chart.edges[index].target for index in change.edges):
         if name in change.removed or name in change.substituted:
@@ -215,7 +215,7 @@ _ID = re.compile(r"[^\W\d]\w*")
 
 
 def _boxes(change: Mutation) -> str | None:
-    """What holds a Loop or a Map together stays: the words on its edges, and the nodes that its parameters name."""
+    """The parts that define a Loop or a Map stay: the words on its edges, and the nodes that its parameters name."""
     typed = change.original.typed
     if not typed.composites:
         return None
@@ -226,7 +226,7 @@ def _boxes(change: Mutation) -> str | None:
         if said is None or as_it_is(edge) in put:
             continue
         border = typed.composites.border(edge.source.id, edge.target.id)
-        # Without the box these words mean nothing.
+        # Without the box these words have no meaning.
         if not change.unwrapped.intersection([border.scope] if said.word == AGAIN else border.entered):
             return (
                 f"The edge from {edge.source.id} to {edge.target.id} has the word `{said.word}` of its box; it stays."

@@ -1,1 +1,1 @@
-"""Searches carried out: candidates answered by an endpoint, kept in the journal, and read at the end on held-out items."""
+"""Carries out searches: candidates are run with an endpoint, stored in the journal, and compared at the end on held-out items."""

@@ -1,4 +1,4 @@
-"""Carries out a search: what it draws is answered and kept, and all else follows from that, so that it continues anywhere."""
+"""Carries out a search: its draws are answered and saved, and everything else follows from them, so it can always resume."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from merrow_runtime.store.optimizations import HELD_OUT, CandidateRecord, DrawRe
 
 
 class Searcher:
-    """One search at work. ``user`` is the user's store, with answers and scores; ``own`` the journal of its runs.
+    """One running search. ``user`` is the user's store, with answers and scores; ``own`` the journal of its runs.
 
     ``stopped_by`` says why it stopped before its end.
     """
@@ -62,10 +62,10 @@ class Searcher:
         self._told: Told = lambda _: None
 
     async def run(self, told: Told) -> None:
-        """Go on from what the journal has to the end, and tell what happens; early where `stopped_by` says why.
+        """Continue from the state in the journal to the end, and report progress; if it stops early, `stopped_by` says why.
 
-        Cancelling ends the runs in flight; what is finished is kept. Raises `StoreFailure`, and `UsageFailure` where the search
-        can't go on as it began.
+        Cancelling stops the runs in flight; finished work is kept. Raises `StoreFailure`, and `UsageFailure` if the search
+        can't continue as it began.
         """
         self._told = told
         waiting = self._replay()
@@ -78,7 +78,7 @@ class Searcher:
     # What was drawn before
 
     def _replay(self) -> list[Draw]:
-        """Draw again what was drawn before, and see that it is the same; the draws whose outcomes are still to come."""
+        """Repeat the earlier draws and check that they are the same; returns those whose outcomes are still to come."""
         waiting: list[Draw] = []
         for number, known in sorted(self._drawn.items()):
             draw = self._next()
@@ -102,7 +102,7 @@ class Searcher:
     # Drawing
 
     def _next(self) -> Draw | None:
-        """The next draw, made when the outcomes that it waits for have been handed over, no more and no fewer."""
+        """The next draw, made when exactly the outcomes that it waits for have been applied."""
         if not self._hand_over(len(self._search.history.draws) + 1 - self.plan.jobs):
             return None
         if self._consulting is not None and self._search.is_ready:
@@ -112,7 +112,7 @@ class Searcher:
         return draw
 
     def _hand_over(self, number: int) -> bool:
-        """Give the search the outcomes up to this draw, in order; whether all of them have come."""
+        """Pass the outcomes up to this draw to the search, in order; returns whether all of them have arrived."""
         while self._handed < number:
             outcome = self._outcomes.get(self._handed + 1)
             if outcome is None:
@@ -122,7 +122,7 @@ class Searcher:
         return True
 
     def _note(self) -> None:
-        """Keep what is believed once another outcome has been applied."""
+        """Save the estimates after another outcome has been applied."""
         search = self._search
         if search.history.applied == self._noted:
             return
@@ -142,7 +142,7 @@ class Searcher:
             self._look_at_start()
 
     def _keep_belief(self, number: int, crown: int, candidates: Iterable[int]) -> None:
-        """Keep the crown after a draw, and what is believed of some candidates and of the crown."""
+        """Save the best candidate after a draw, and the estimates of some candidates and of the best one."""
         search = self._search
         told: dict[int, float | None] = {}
         for one in sorted({*candidates, crown}):
@@ -158,7 +158,7 @@ class Searcher:
         return (self._search.history.mean(candidate) if scores else None), len(scores)
 
     def _look_at_start(self) -> None:
-        """Say where the start is all right or all wrong."""
+        """Report if the start is entirely right or entirely wrong."""
         scores = self._search.history.scores[START].values()
         if scores and all(score == 1 for score in scores):
             self._tell(
@@ -166,7 +166,7 @@ class Searcher:
             )
         elif scores and not any(scores):
             text = f"The start has all of its {len(scores)} answers wrong: there is little to learn from."
-            # The run is of an evaluation where that has asked the same before.
+            # The run belongs to an evaluation if that has asked the same before.
             trials = (one.score for one in self._kept.trials(self.id) if one.candidate == START)
             run = next((score.run for score in trials if value_of(score) == 0 and score.run), None)
             if run is not None:
@@ -179,7 +179,7 @@ class Searcher:
     # Answering
 
     async def _drive(self, waiting: Sequence[Draw]) -> None:
-        """Draw and answer until the search is over, or is stopped."""
+        """Draw and answer until the search is over or stopped."""
         stop = asyncio.ensure_future(self._answers.stop.wait())
         pending: set[asyncio.Future[Any]] = {stop, *map(self._begun, waiting)}
         late: asyncio.TimerHandle | None = None
@@ -204,7 +204,7 @@ class Searcher:
             await asyncio.gather(*pending, return_exceptions=True)
 
     async def _draw(self) -> Draw | None:
-        """Another draw, kept before anything is asked for it; None where outcomes have to come first, or it is over."""
+        """Another draw, saved before anything is asked for it; None if outcomes have to come first, or the search is over."""
         why = self._why_over()
         if why is not None:
             self._end(why)
@@ -224,12 +224,12 @@ class Searcher:
             self._rounds.write(one, None, 0)
             self._tell("candidate", **shown(one))
         if new:
-            # One that asks more often takes more at the end, so less is left for its own answers.
+            # A candidate with more calls uses more at the end, so less is left for its own answers.
             self._reserve.why_over(self._search.history.drafts)
         return draw
 
     async def _consult(self) -> bool:
-        """Have the model propose candidates where it is time; whether the search goes on to its next draw."""
+        """Let the model propose candidates when it is time; returns whether the search continues with its next draw."""
         consulting, search = self._consulting, self._search
         if consulting is None or not self._hand_over(len(search.history.draws) + 1 - self.plan.jobs):
             return True
@@ -267,7 +267,7 @@ class Searcher:
         return True
 
     def _candidate(self, number: int) -> CandidateRecord:
-        """A new candidate, as the journal has it."""
+        """A new candidate in the form of the journal."""
         draft = self._search.history.drafts[number]
         forecast = self._costs.of(draft)
         one = CandidateRecord(
@@ -288,7 +288,7 @@ class Searcher:
         return asyncio.ensure_future(self._carry_out(draw))
 
     async def _carry_out(self, draw: Draw) -> None:
-        """Have the answers of a draw, and keep its outcome."""
+        """Get the answers of a draw, and save its outcome."""
         answers, items = self._answers, self.plan.split.searched
         found = await answers.all(
             [Wanted(draw.candidate, draw.number, items[place.item], place.repeat) for place in draw.places]
@@ -313,7 +313,7 @@ class Searcher:
         )
 
     def _answered(self, wanted: Wanted, score: ScoreRecord) -> None:
-        """An answer is kept; where it was the last that the budget pays for, there is no other draw."""
+        """An answer was saved; if it was the last that the budget pays for, there is no further draw."""
         self._tell(
             "answer",
             candidate=wanted.candidate,
@@ -336,7 +336,7 @@ class Searcher:
         self._tell("over", why=why)
 
     def _finish_off(self) -> None:
-        """Once no other draw is made, take the outcomes that are still to come, one at a time and in order."""
+        """When no further draws are made, apply the remaining outcomes, one at a time and in order."""
         self._search.end()
         while self._hand_over(self._handed + 1):
             self._note()
@@ -349,7 +349,7 @@ class Searcher:
         return "It has converged: no other workflow is worth a try."
 
     def _why_over(self) -> str | None:
-        """Why there is no other draw: nothing can be better, or the budget pays for none."""
+        """Why there is no further draw: nothing can be better, or the budget pays for no more."""
         start = [
             (place[0], score)
             for number, outcome in self._outcomes.items()
@@ -361,7 +361,7 @@ class Searcher:
         return self._reserve.why_over(self._search.history.drafts)
 
     def _timer(self, late: asyncio.TimerHandle | None) -> asyncio.TimerHandle | None:
-        """What ends the answers in flight when the time is over."""
+        """Stops the answers in flight when the time is up."""
         if late is not None:
             late.cancel()
         left = self._reserve.seconds_left
@@ -377,7 +377,7 @@ class Searcher:
     # At the end
 
     def _believe(self) -> None:
-        """Keep what is believed of all candidates at the end, and write the crown's file."""
+        """Save the final estimates of all candidates, and write the file of the best one."""
         history, crown = self._search.history, self._search.crown
         if history.applied:
             self._keep_belief(history.applied, crown, range(len(history.drafts)))
@@ -385,7 +385,7 @@ class Searcher:
             self._tell("crown_file", candidate=crown, file=str(file))
 
     async def _read(self) -> None:
-        """Read the held-out items, once: the crown against the start."""
+        """Compare the best candidate with the start on the held-out items, once."""
         plan, crown = self.plan, self._search.crown
         if crown == START or not plan.split.held_out or self._record.held_out is not None:
             return

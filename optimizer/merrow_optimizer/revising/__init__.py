@@ -1,1 +1,1 @@
-"""Models that change the graph of a run while it goes on."""
+"""Models that change the graph of a run during the run."""

@@ -1,5 +1,5 @@
-"""A reviser's changes made in a workflow's text: one change of the graph, written by `merrow_analysis.edits`, then what
-single nodes say, and then names.
+"""Applies a reviser's changes to a workflow's text: first one change of the graph, written by `merrow_analysis.edits`, then the
+text on single nodes, and then names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from merrow_runtime.workflow import RecordingProvider, Workflow
 
 _CUSTOM = "Custom"
 _LONGEST_TOLD = 60
-"""Characters of an id that is none, in a sentence."""
+"""How many characters of an invalid id a message quotes."""
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}")
 _PORT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = frozenset(
@@ -68,7 +68,7 @@ class GraphChanges:
 
 
 def as_changes(plan: TaskGraph, workflow: Workflow) -> Iterable[Change]:
-    """What makes the Customs of a workflow those of a plan."""
+    """The changes that replace the Customs of a workflow by those of a plan."""
     graph = workflow.graph
     here = {node.id: node for node in graph.nodes if node.kind == "operator" and node.operator == _CUSTOM}
     wanted = {task.id: task for task in plan.tasks}
@@ -91,13 +91,13 @@ def as_changes(plan: TaskGraph, workflow: Workflow) -> Iterable[Change]:
 
 
 def _shown(name: str) -> str:
-    """An id that a model gave, as far as a sentence has room for it."""
+    """An id from a model, shortened for a message."""
     return name if len(name) <= _LONGEST_TOLD else f"{name[:_LONGEST_TOLD]}…"
 
 
 @dataclass
 class _Making:
-    """One workflow that is changed. ``links`` are its edges as they are to be, ``added`` the nodes that come."""
+    """A workflow being changed. ``links`` are its edges after the change, ``added`` the new nodes."""
 
     workflow: Workflow
     most: int
@@ -111,12 +111,12 @@ class _Making:
 
     @cached_property
     def graph(self) -> TypedGraph:
-        """The graph until now."""
+        """The graph so far."""
         return self.workflow.graph
 
     @cached_property
     def locked(self) -> set[str]:
-        """The ids of nodes that nobody may touch."""
+        """The ids of locked nodes."""
         return {
             node.id
             for node in self.graph.nodes
@@ -162,10 +162,10 @@ class _Making:
             text = self._called(text, old, new)
         return Revised(text, renamed)
 
-    # What changes say
+    # Reading changes
 
     def _by_first_ids(self, change: Change) -> Change:
-        """A change with nodes that an earlier one renamed under the ids that they still have."""
+        """A change in which nodes renamed by an earlier change have their current ids."""
 
         def first(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
             return None if names is None else tuple(self.names.get(name, name) for name in names)
@@ -181,14 +181,14 @@ class _Making:
         )
 
     def _lost(self, name: str) -> CannotReviseError:
-        """That nothing is called so."""
+        """The failure for an unknown name."""
         if name in self.gone:
             return CannotReviseError(f"{name} is removed by an earlier change.")
         near = closest(name, (one for one in (*self.graph.by_id, *self.added) if one not in self.gone))
         return CannotReviseError(f"There is no node {_shown(name)}." + (f" Did you mean {near}?" if near else ""))
 
     def _node(self, name: str) -> TypedNode | None:
-        """A node that may be changed; None for one that comes with these changes. Raises `CannotReviseError`."""
+        """A node that may be changed; None for a node that these changes add. Raises `CannotReviseError`."""
         if name in self.added:
             return None
         node = self.graph.by_id.get(name)
@@ -245,7 +245,7 @@ class _Making:
         return found[0]
 
     def _edge(self, source: str, target: str) -> Link:
-        """An edge with the label that edges into its target have."""
+        """An edge with the same label as other edges into its target."""
         node = self.graph.by_id.get(target)
         giver = self.graph.by_id.get(source)
         if giver is not None and giver.kind == "decision":
@@ -263,8 +263,8 @@ class _Making:
         return Link(source, target, labels[0] if labels else None)
 
     def _led(self, link: Link, target: str, word: str | None = None) -> Link:
-        """An edge that takes the place of another one from the same node: out of a Decision it has the same case, in a Loop or
-        Map the same word, or this one.
+        """An edge that replaces another one from the same node: out of a Decision it has the same case, in a Loop or Map the same
+        word, or the given one.
         """
         if link.source in self._decisions:
             return Link(link.source, target, self._cases.get(link, link.label))
@@ -273,7 +273,7 @@ class _Making:
 
     @cached_property
     def _words(self) -> dict[Link, str]:
-        """What edges of Loops and Maps say of them."""
+        """The words of Loops and Maps on edges."""
         graph = self.graph
         edges = [edge for node in graph.nodes for edge in (*node.incoming, *node.again_in)] if graph.composites else []
         return {
@@ -293,7 +293,7 @@ class _Making:
 
     @cached_property
     def _cases(self) -> dict[Link, str | None]:
-        """What the labels of edges out of Decisions say of the case alone, without the ports that they lead to."""
+        """The case in the labels of edges out of Decisions, without the ports that they lead to."""
         return {
             Link(name, edge.target.id, label_of(edge.record)): edge.case_label
             for name in self._decisions
@@ -305,7 +305,7 @@ class _Making:
 
     @cached_property
     def _asked_of(self) -> set[str]:
-        """Inputs and Decisions: what their edges are labelled is not what others' are."""
+        """Inputs and Decisions, whose edges have different labels from others."""
         return {node.id for node in self.graph.nodes if node.kind in ("input", "decision")}
 
     def _edit(self, change: Change) -> None:
@@ -422,13 +422,13 @@ class _Making:
         self.links = left
 
     def _join_ends(self) -> None:
-        """What nothing reads of what comes is put together with the rest, where something does that."""
+        """Connect new nodes that nothing reads to the node that combines the rest, if there is one."""
         joins = [node.id for node in self.graph.nodes if node.operator == "Assemble" and node.id not in self.gone]
         for name in self.added:
             if joins and not any(link.source == name for link in self.links):
                 self.links.append(self._edge(name, joins[-1]))
 
-    # What is written
+    # Writing
 
     def _read(self, text: str) -> Analysis:
         known = RecordingProvider(None)
@@ -488,7 +488,7 @@ class _Making:
         return text
 
     def _again(self, text: str, name: str) -> str:
-        """The text with a node asked for once more."""
+        """The text with a node requested to run again."""
         analysis = self._read(text)
         front, count = analysis.diagram.front_matter, analysis.settings.redo.get(name, 0)
         known = name in analysis.settings.redo and front is not None
@@ -502,7 +502,7 @@ class _Making:
         return apply_edits(text, [edit])
 
     def _forgotten(self, text: str, name: str) -> str:
-        """The text without what asks for a node again that is gone."""
+        """The text without requests to run removed nodes again."""
         for said in [one for one in self.workflow.analysis.settings.redo if one.rpartition("/")[2] == name]:
             front = parse_diagram(text).front_matter
             edit = None if front is None else remove_entry(front, ("workflow", "redo", said))

@@ -1,1 +1,1 @@
-"""Steps of a workflow that become operators, or get one that is declared: edits alone, without a model."""
+"""Turns steps of a workflow into operators, or replaces them by declared ones: edits only, without a model."""

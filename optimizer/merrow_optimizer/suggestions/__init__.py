@@ -1,1 +1,1 @@
-"""Improvements of a workflow that a model suggests: asked for, checked, repaired, judged. Nothing of it is applied unchecked."""
+"""Improvements of a workflow suggested by a model: requested, checked, repaired, judged. Nothing is applied unchecked."""

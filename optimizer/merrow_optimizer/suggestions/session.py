@@ -29,20 +29,20 @@ from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Bounds
 
 REPAIRS = 3
-"""How often a candidate that is refused goes back to the model."""
+"""How many times a refused candidate goes back to the model."""
 READINGS = 3
-"""How often the first question is asked until an answer can be read."""
+"""How many times the first question is asked to get a readable answer."""
 Told = Callable[[str, int, int], None]
-"""Is told what goes on, how many steps are done, and of how many at most."""
+"""Gets progress: a message, the number of finished steps, and the maximum number of steps."""
 
 
 def _silent(what: str, done: int, most: int) -> None:
-    """Nobody is told."""
+    """Ignores progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Who suggests and who judges, by the names of models; without a judge nothing is judged."""
+    """The names of the models that suggest and judge; without a judge nothing is judged."""
 
     optimizer: str
     judge: str | None
@@ -56,7 +56,7 @@ class Price:
     cost_usd: Bounds
 
     def to_json(self) -> dict[str, Any]:
-        """As results list it."""
+        """Its form in results."""
         return {"calls": self.calls.to_json(), "cost_usd": self.cost_usd.to_json()}
 
 
@@ -64,7 +64,8 @@ class Price:
 class Suggestion:
     """A candidate that passed the gate. ``text`` is that of the whole diagram after it, and ``edits`` lead there.
 
-    ``attempts`` is how often it went back to the model, ``verdict`` what the judge said; ``key`` says what the workflow does.
+    ``attempts`` is how many times it went back to the model, ``verdict`` is the judge's; ``key`` identifies what the workflow
+    does.
     """
 
     id: str
@@ -82,7 +83,7 @@ class Suggestion:
     verdict: Verdict | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """All but texts and edits, which callers add in their own places."""
+        """Everything except texts and edits, which callers add in their own coordinates."""
         return {
             "id": self.id,
             "title": self.title,
@@ -98,7 +99,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A candidate that never passed: its title, and why it was refused last."""
+    """A candidate that never passed: its title, and the last reason for refusal."""
 
     title: str
     form: Form
@@ -108,8 +109,8 @@ class Lost:
 
 @dataclass(slots=True)
 class Tally:
-    """How many candidates of one form there were: in all, valid at the first try, valid after a free repair, and valid after
-    1, 2 and 3 times back at the model.
+    """Numbers of candidates of one form: total, valid at first, valid after a free repair, and valid after going back to the
+    model 1, 2 and 3 times.
     """
 
     proposed: int = 0
@@ -119,7 +120,7 @@ class Tally:
 
     @property
     def valid(self) -> int:
-        """How many passed in the end."""
+        """The number that finally passed."""
         return self.first + self.free + sum(self.again)
 
     def __add__(self, other: Tally) -> Tally:
@@ -133,7 +134,7 @@ class Tally:
         return cls(shown["proposed"], shown["valid_first"], shown["valid_after_free_repair"], again)
 
     def to_json(self) -> dict[str, Any]:
-        """Counts, and the shares of all that were proposed (null where none was)."""
+        """Counts, and their shares of all proposals (null if there were none)."""
         share = None if not self.proposed else self.first / self.proposed
         after = None if not self.proposed else self.valid / self.proposed
         return {
@@ -172,8 +173,8 @@ class _Candidate:
 class Session:
     """Asks for suggestions.
 
-    ``leaks`` has the data that no prompt may repeat; ``seed`` decides the menu and the judge's order. ``endpoint`` is the one
-    whose prices say what a run of a suggestion costs.
+    ``leaks`` has the data that prompts must not repeat; ``seed`` determines the menu and the judge's order. ``endpoint`` is the
+    one whose prices determine the cost of a run of a suggestion.
     """
 
     def __init__(
@@ -197,15 +198,15 @@ class Session:
 
     @property
     def first_limit(self) -> int:
-        """Tokens that the first answer may have."""
+        """The maximum number of tokens in the first answer."""
         return 1_000 * self.wish.n + 1_000
 
     repair_limit = 1_500
-    """Tokens that the answer with one corrected candidate may have."""
+    """The maximum number of tokens in an answer with one corrected candidate."""
 
     @property
     def most_steps(self) -> int:
-        """How many steps there are at most: the question, times back, and the judge."""
+        """The maximum number of steps: the question, corrections, and the judge."""
         return 1 + REPAIRS + (self.models.judge is not None)
 
     async def run(self, asker: Asks, taken: Sequence[str] = (), told: Told = _silent) -> Outcome:
@@ -221,7 +222,7 @@ class Session:
         keys = list(taken)
         for one in candidates:
             self._outcome.tallies[one.form].proposed += 1
-        # It computes for a second, perhaps, and others use the event loop.
+        # It may compute for a second, and others use the event loop.
         await asyncio.to_thread(self._check, candidates, keys)
         await self._repair(asker, candidates, keys)
         passed = [one for one in candidates if one.passed is not None]
@@ -257,7 +258,7 @@ class Session:
         raise AssertionError  # the last reading returns or raises
 
     def _check(self, candidates: Sequence[_Candidate], keys: list[str]) -> None:
-        """Let candidates through the gate, in their order."""
+        """Pass candidates through the gate, in order."""
         for one in candidates:
             try:
                 one.passed = self._gate.check(one.answer, keys)
@@ -275,13 +276,13 @@ class Session:
                 tally.first += 1
 
     async def _repair(self, asker: Asks, candidates: Sequence[_Candidate], keys: list[str]) -> None:
-        """Send what was refused back, each candidate alone, up to `REPAIRS` times."""
+        """Send refused candidates back, each on its own, up to `REPAIRS` times."""
         for round_ in range(1, REPAIRS + 1):
             waiting = [one for one in candidates if one.why is not None]
             if not waiting:
                 return
             self._tell(f"repairing {len(waiting)} of {len(candidates)} candidates")
-            # A failure ends no other call: that is paid by then, and its answer may be right.
+            # A failure does not cancel other calls: they are already paid for, and their answers may be right.
             answers = await asyncio.gather(*(self._again(asker, one) for one in waiting), return_exceptions=True)
             read: list[_Candidate] = []
             failures: list[BaseException] = []
@@ -334,7 +335,7 @@ class Session:
     async def _judged(
         self, asker: Asks, suggestions: list[Suggestion], passed: Sequence[_Candidate]
     ) -> list[Suggestion]:
-        """The suggestions with what the judge says, the best first; as they are where there is nothing to compare."""
+        """The suggestions with the judge's verdicts, best first; unchanged if there is nothing to compare."""
         if self.models.judge is None or not suggestions:
             return suggestions
         self._tell("judging the candidates")
@@ -360,7 +361,7 @@ class Session:
 
 
 def price_of(ground: Ground, text: str, endpoint: Endpoint) -> Price | None:
-    """What a run of a valid text may use; None where that can't be said."""
+    """What a run of a valid text may use; None if unknown."""
     with suppress(RunFailure):
         analysis = ground.analysis if text == ground.text else ground.read(text)
         found = dry_run(ground.as_workflow(text, analysis), options=ground.options, endpoint=endpoint)

@@ -1,1 +1,1 @@
-"""Calls to models and to the sandbox: asked for, answered, counted and kept."""
+"""Calls to models and to the sandbox: requested, answered, counted and stored."""

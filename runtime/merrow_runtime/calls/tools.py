@@ -1,4 +1,4 @@
-"""What an operator asks its model and the sandbox through: one node's side of every call."""
+"""How an operator reaches its model and the sandbox: one node's side of every call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 RunFile = Callable[[Mapping[str, Value]], Awaitable[Outputs]]
 
 ATTEMPTS = 3
-"""How often a question is asked in all, where answers can't be used."""
+"""How many times a question is asked in total if answers can't be used."""
 
 _CUT = AnswerFailure(
     "The answer was cut off at its greatest length; a higher `max_tokens` leaves it room.",
@@ -75,10 +75,10 @@ class NodeTools:
         judges: bool = False,
         since: float = 0.0,
     ) -> None:
-        """``seed`` is what shuffles of the visit are seeded with, together with the run's seed and the sample; ``run_file`` runs
-        the file that a Call names, None at other nodes. ``attempt`` counts the attempts of a node whose result is validated, and
-        ``history`` is what it is told of earlier ones; with ``judges`` they are those of its validator. Calls of the visit that
-        began before ``since`` are another one's.
+        """``seed``, together with the run's seed and the sample, seeds the visit's shuffles; ``run_file`` runs the file that a
+        Call names and is None for other nodes. ``attempt`` counts the attempts of a node whose result is validated, and
+        ``history`` is what it is told about earlier ones; with ``judges`` they are those of its validator. Calls of the visit
+        that started before ``since`` belong to another visit.
         """
         self.asked = False
         """Whether a model was asked anything."""
@@ -95,7 +95,7 @@ class NodeTools:
 
     @property
     def random(self) -> Random:
-        """See `merrow_runtime.operators.base.Tools.random`; made when it is first asked for, since few nodes do."""
+        """See `merrow_runtime.operators.base.Tools.random`; created on first use, since few nodes need it."""
         if self._random is None:
             later = "" if self._attempt == 1 else f":{self._attempt}"
             self._random = Random(f"{self._effects.options.seed}:{self._seed}:{self._sample}{later}")  # noqa: S311 (no secret)
@@ -115,7 +115,7 @@ class NodeTools:
         temperature: float | None = None,
         model: str | None = None,
     ) -> T:
-        """See `merrow_runtime.operators.base.Tools.ask`; ``model`` is another one than the node's, which a validator names."""
+        """See `merrow_runtime.operators.base.Tools.ask`; ``model`` is a different one from the node's, named by a validator."""
         gate = self._effects.gate
         gate.under_way += 1
         try:
@@ -202,7 +202,7 @@ class NodeTools:
     async def _answer(
         self, key: CallKey, request: ModelRequest, read: Callable[[str], T]
     ) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
-        """A reply, and what its reader makes of it: the value, or why it can't be used."""
+        """A reply, and the reader's result: the value, or why it can't be used."""
         effects, account = self._effects, self._account
         digest, content = _digested(request.canonical_text())
         record = await effects.recall(key, digest, account, model=True, since=self._since) if effects.knows else None
@@ -217,7 +217,7 @@ class NodeTools:
         started = time.time()
         told = request
         if self._step.aims is not None and key.step != MEMORY_STEP and not self._judges:
-            # What readers are asked is advice: it is sent, and no part of what the call is known by.
+            # Instructions from readers are advice: they are sent, but are not part of the call's identity.
             told = replace(request, messages=with_advice(request.messages, self._step.aims))
         question = Question(
             effects, account, key, told, digest, self._step.retries, self._told_sample, self._past_cache
@@ -262,7 +262,7 @@ class NodeTools:
         request: dict[str, Any],
         work: Callable[[], Awaitable[SandboxResult | TestResult]],
     ) -> dict[str, Any]:
-        """A sandbox's result as plain data, from the journal or the recording where it is known."""
+        """A sandbox's result as plain data, from the journal or the recording if known."""
         from merrow_runtime.sandbox import SandboxRefusedError
 
         effects, account = self._effects, self._account
@@ -290,7 +290,7 @@ def _digested(content: str) -> tuple[str, str]:
 
 
 def _judged(reply: ModelReply, read: Callable[[str], T]) -> tuple[tuple[T, ...], AnswerFailure | None]:
-    """What the reader makes of a reply: a value in a tuple, or an empty one and the failure."""
+    """The reader's result for a reply: a value in a tuple, or an empty tuple and the failure."""
     if reply.finish == "refusal":
         return (), _REFUSED
     if reply.finish == "length":

@@ -1,1 +1,1 @@
-"""A workflow as a Python program: what a person reads, and below it the runtime's own code, as far as it is reached."""
+"""A workflow as a Python program: a part for people to read, and below it the parts of the runtime's code that it needs."""

@@ -1,6 +1,6 @@
-"""What can run, what is skipped and what has come out, worked out from outcomes alone.
+"""What can run, what is skipped and what the results are, derived only from outcomes.
 
-Nothing here waits, reads a clock or touches anything outside. The caller, a real run or a dry run, reports the outcome of each
+Nothing here waits, uses a clock or has side effects. The caller, a real run or a dry run, reports the outcome of each
 visit to a frontier and carries out what follows.
 """
 

@@ -1,4 +1,4 @@
-"""How a Loop and a Map run in a frame: their turns and items are frames of their own."""
+"""How a Loop and a Map run in a frame: each turn and item is a separate frame."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from merrow_runtime.visit import segment
 
 
 def compose(around: Frame, box: Box) -> Running[Frame]:
-    """The execution of a composite in a frame, not begun yet."""
+    """The execution of a composite in a frame, not started yet."""
     return LoopRun(around, box) if box.composite.kind == "loop" else MapRun(around, box)
 
 
 class _Composed(ABC):
-    """What Loops and Maps have in common: how a frame of theirs is made."""
+    """What Loops and Maps have in common: how their frames are created."""
 
     def __init__(self, around: Frame, box: Box) -> None:
         self.around, self.box = around, box
@@ -82,7 +82,7 @@ class _Composed(ABC):
         carried: dict[tuple[int, str], Sequence[Back[Frame]]] = {}
         for handle, port, many, sources in self.box.again:
             brought = [Back(source, frame, given) for source in sources if (given := frame.brought(source))]
-            # A port for one value keeps the newest; one for several has what came in the turn before.
+            # A port for one value keeps the newest; a port for several has those of the previous turn.
             found = brought if many else brought[-1:] or frame.again.get((handle, port), ())
             if found:
                 carried[handle, port] = found
@@ -122,7 +122,7 @@ class LoopRun(_Composed):
         return () if self._final is None else (self._final,)
 
     def judged(self, told: Judged, consequences: list[Consequence]) -> None:
-        """Go on with what was said of the newest turn."""
+        """Continue with the judgement of the newest turn."""
         frame = self.frames[-1]
         frame.judged = told
         self._go_on(self._after(frame, told, consequences), consequences)
@@ -132,7 +132,7 @@ class LoopRun(_Composed):
         return self._begin_frame(number, again, number, consequences)
 
     def _go_on(self, frame: Frame | None, consequences: list[Consequence]) -> None:
-        """See to turns that are over, until one is not, or none follows."""
+        """Process finished turns until one is not finished or none follows."""
         while frame is not None and frame.is_over:
             frame.close()
             if frame.failure is not None:
@@ -148,7 +148,7 @@ class LoopRun(_Composed):
             frame = self._after(frame, told, consequences)
 
     def _judge(self, frame: Frame, consequences: list[Consequence]) -> Judged | None:
-        """What was said of a turn; None where that is still to come."""
+        """The judgement of a turn; None if it is still to come."""
         shared, path = self.around.shared, frame.path
         told = shared.early_judged.pop(path, None)
         past, redo = shared.past, 0
@@ -165,7 +165,7 @@ class LoopRun(_Composed):
         return told
 
     def _after(self, frame: Frame, told: Judged, consequences: list[Consequence]) -> Frame | None:
-        """The turn after one of which all is known; None where the Loop has ended."""
+        """The turn after a finished one; None if the Loop has ended."""
         if told.failure is not None:
             self._fail(frame, told.failure, consequences)
             return None
@@ -180,7 +180,7 @@ class LoopRun(_Composed):
         return None
 
     def _more(self, frame: Frame, told: Judged) -> bool | None:
-        """Whether another turn is wanted; None where no Decision says it."""
+        """Whether another turn is wanted; None if no Decision says so."""
         if not self.box.again:
             return False
         if self._settings.until is not None and not self.around.shared.once:
@@ -189,7 +189,7 @@ class LoopRun(_Composed):
         return False if more is not False and frame.gone and self._failed_out(frame) else more
 
     def _failed_out(self, frame: Frame) -> bool:
-        """Whether a Decision with a way out failed, or was skipped for a failure: that counts as having led out."""
+        """Whether a Decision with an exit failed, or was skipped because of a failure: that counts as an exit."""
         graph = frame.shared.graph
         leaving = [feed.source for feed in graph.combinations.loops[self.box.id].leads_out if feed.case is not None]
         if any(frame.standing.get(handle) == "failed" for handle in leaving):
@@ -216,7 +216,7 @@ class LoopRun(_Composed):
 
 
 class MapRun(_Composed):
-    """A Map that runs: several items at once, or where `again` edges lead from one to the next, one after another."""
+    """A Map that runs: several items at once or, if `again` edges lead from one to the next, one after another."""
 
     def __init__(self, around: Frame, box: Box) -> None:
         super().__init__(around, box)
@@ -267,7 +267,7 @@ class MapRun(_Composed):
         return self._kept
 
     def _go_on(self, consequences: list[Consequence], *, over: bool) -> None:
-        """Begin as many items as may be under way; end where all have."""
+        """Start as many items as may run at once; end when all have ended."""
         while not over and (number := self._items.begin()) is not None:
             frame = self._begin_frame(number, self._again, self._ordinals[number - 1], consequences)
             if frame.is_over:
@@ -279,7 +279,7 @@ class MapRun(_Composed):
             self._finish(consequences)
 
     def _end(self, frame: Frame, consequences: list[Consequence]) -> bool | None:
-        """An item is over: whether it was the last; None where the Map has failed with it."""
+        """An item is over: whether it was the last; None if the Map has failed with it."""
         frame.close()
         failure, said = frame.failure, self._settings.on_error
         self._close(frame, consequences, failure)
@@ -335,7 +335,7 @@ def _outputs(frame: Frame) -> Callable[[str], Outputs | None]:
 
 
 def _ordinals(values: Sequence[Value]) -> list[int]:
-    """Of each value how many before it are equal: what tells equal items apart, wherever they stand."""
+    """For each value the number of equal ones before it, which tells equal items apart regardless of position."""
     seen: dict[str, int] = {}
     ordinals: list[int] = []
     for value in values:

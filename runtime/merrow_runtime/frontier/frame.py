@@ -1,4 +1,4 @@
-"""One frame of a run: a fold over what comes of its visits."""
+"""One frame of a run: a fold over the outcomes of its visits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
 
 Standing = Literal["waiting", "open", "finished", "skipped", "failed"]
-"""How a node stands. ``open``: all before it is settled and it runs, but nothing has come of it yet. ``failed``: for good."""
+"""The state of a node. ``open``: everything before it is settled and it runs, but has no outcome yet. ``failed``: for good."""
 
 MOST_PASSED = 10_000
 """Values that may arrive at a Decision that asks. What arrives on several ways arrives several times, so that a few dozen
@@ -52,11 +52,11 @@ NOTHING_BACK: Mapping[tuple[int, str], Sequence[Back[Any]]] = {}
 
 
 class Frame(Inflow):
-    """Which nodes of one execution of a graph, or of the inside of a composite, can start with what; which are skipped and why,
-    and what came out.
+    """For one execution of a graph, or of the inside of a composite: which nodes can start with which inputs, which are skipped
+    and why, and the results.
 
-    It changes with each outcome that it is told, always to the same whatever order they arrive in; only `failure` and the
-    reasons of skipped nodes are what was known first. ``around`` is the frame that the composite runs in, ``run`` the
+    It changes with each outcome, and the final state does not depend on their order; only `failure` and the reasons of skipped
+    nodes are whichever was known first. ``around`` is the frame that the composite runs in, ``run`` the
     execution of that and ``number`` which turn or item it is. ``again`` has what earlier turns bring to ports, by node and port.
     ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` and ``concluded`` say
     that its beginning and its end were told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
@@ -113,7 +113,7 @@ class Frame(Inflow):
 
     @property
     def stopped(self) -> bool:
-        """Whether nothing begins in it any more."""
+        """Whether nothing starts in it any more."""
         frame: Frame | None = self
         while frame is not None:
             if frame.failure is not None:
@@ -123,7 +123,7 @@ class Frame(Inflow):
 
     @property
     def given_up(self) -> bool:
-        """Whether it, or one around it, is over, so that nothing in it makes a difference."""
+        """Whether it, or a frame around it, is over, so that nothing in it matters any more."""
         frame: Frame | None = self
         while frame is not None:
             if frame.closed:
@@ -133,16 +133,16 @@ class Frame(Inflow):
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing starts any more, and what has begun makes no difference to that."""
+        """Whether nothing starts any more, and running work can't change that."""
         return self._left == 0 or self.failure is not None
 
     def outputs(self, handle: int) -> Outputs | None:
-        """What a node gave, by port; None where it has not given anything."""
+        """A node's outputs by port; None if it has none yet."""
         told = self.told.get(handle)
         return told.outputs if type(told) is Gave else None
 
     def fail(self, cause: RunFailure, *, fatal: bool = False) -> None:
-        """Nothing begins in it any more, nor anywhere where it is that of the whole workflow or the cause is ``fatal``."""
+        """Start nothing more in it, nor anywhere if it is the frame of the whole workflow or the cause is ``fatal``."""
         self.failure = self.failure or cause
         if self.around is None or fatal:
             self.shared.failure = self.shared.failure or cause
@@ -158,7 +158,7 @@ class Frame(Inflow):
         self.go_on(consequences)
 
     def tell(self, outcome: Told | Withdrawn, consequences: list[Consequence]) -> None:
-        """Take in what came of a visit in this frame. One that comes before what it was made of is kept until then."""
+        """Process the outcome of a visit in this frame. If it arrives before its inputs are known, it is kept until then."""
         visit = outcome.visit
         handle = self.shared.graph.core.handles.get(visit.node)
         known = None if handle is None else self.visits.get(handle)
@@ -167,7 +167,7 @@ class Frame(Inflow):
                 self.visits[handle] = None
             return
         if self.shared.past is None and handle is not None and known is None:
-            # Others were told first: it has not begun as far as this frontier knows.
+            # Other outcomes arrived first: as far as this frontier knows, it has not started.
             standing = self.standing.get(handle, "waiting")
             if standing == "waiting":
                 self._early[handle] = outcome
@@ -182,7 +182,7 @@ class Frame(Inflow):
         self.go_on(consequences)
 
     def go_on(self, consequences: list[Consequence]) -> None:
-        """See to all that is ready, and to what follows from what is known of it already."""
+        """Process everything that is ready, and what follows from outcomes already known."""
         starts: list[tuple[TypedNode, Inputs, Work | None]] = []
         shared, ready = self.shared, self._ready
         graph, past, place = shared.graph, shared.past, Place(self.ordinal, self.path)
@@ -226,7 +226,7 @@ class Frame(Inflow):
                 consequences.append(self.start(node, inputs, begun))
 
     def take(self, handle: int, work: Work, consequences: list[Consequence]) -> bool:
-        """Have a node that is ready take a visit from elsewhere; whether there is one."""
+        """Let a ready node take a visit from elsewhere; whether there is one."""
         past = self.shared.past
         visit = None if past is None else past.take(work, Place(self.ordinal, self.path))
         if visit is not None:
@@ -234,7 +234,7 @@ class Frame(Inflow):
         return visit is not None
 
     def start(self, node: TypedNode, inputs: Inputs, work: Work | None) -> Start:
-        """A visit of one of its nodes begins."""
+        """A visit of one of its nodes starts."""
         visit = self.visits[node.index] = self._new_visit(node)
         past = self.shared.past
         if past is not None and work is not None:
@@ -252,7 +252,7 @@ class Frame(Inflow):
             self._take_over(handle, visit, consequences)
 
     def _take_over(self, handle: int, visit: Visit, consequences: list[Consequence]) -> None:
-        """A node has what came of a visit that is done, whoever began it. From then on it is its own."""
+        """A node gets the outcome of a finished visit, regardless of which node started it; from then on it owns it."""
         past, node = self.shared.past, self.shared.graph.node(handle)
         assert past is not None  # noqa: S101 (it is from there)
         at, own, outcome = (node.id, self.path), visit, past.outcomes[visit]
@@ -269,7 +269,7 @@ class Frame(Inflow):
         self._settle(handle, outcome, consequences)
 
     def judged_by(self) -> Hashable:
-        """What is said of this turn of a Loop is a function of this."""
+        """The judgement of this turn of a Loop is a function of this."""
         graph, settings = self.shared.graph, self.shared.layout.boxes[self.part.box or ""].settings
         assert isinstance(settings, LoopSettings)  # noqa: S101 (only turns are judged)
         visits = frozenset((graph.node(handle).id, told.visit) for handle, told in self.told.items())
@@ -277,7 +277,7 @@ class Frame(Inflow):
 
     @property
     def _is_torn(self) -> bool:
-        """Whether anything that failed may reach it."""
+        """Whether a failure may have reached it."""
         return self.gone or (self.around is not None and self.around._is_torn)
 
     def _new_visit(self, node: TypedNode) -> Visit:
@@ -287,7 +287,7 @@ class Frame(Inflow):
     # What its nodes do
 
     def _settle(self, handle: int, outcome: Told, consequences: list[Consequence]) -> None:
-        """A node has its outcome: whoever waits for nothing else is ready, and what can't run any more is skipped."""
+        """A node has its outcome: nodes that wait for nothing else are ready, and nodes that can't run any more are skipped."""
         if isinstance(outcome, Chose) and self.shared.past is not None:
             # It may have been begun under an earlier graph, with what arrived by other names and from other frames.
             outcome = Chose(outcome.visit, outcome.case, self.inputs[handle].get("value", ()))
@@ -319,7 +319,7 @@ class Frame(Inflow):
         self._skip_dead(changed, consequences)
 
     def own_live(self) -> LiveState:
-        """The liveness of this frame, which nobody else sees from now on."""
+        """The liveness of this frame, which is not shared from now on."""
         if not self._owns_live:
             assert self.part.box is not None  # noqa: S101 (that of the whole workflow has its own from the beginning)
             self.live = self.live.inner(self.part.box)
@@ -334,7 +334,7 @@ class Frame(Inflow):
                 ready.append(target)
 
     def _skip_dead(self, changed: Iterable[int], consequences: list[Consequence]) -> None:
-        """Skip what can't run any more."""
+        """Skip nodes that can't run any more."""
         units, graph = self.part.unit, self.shared.graph
         for handle in changed:
             unit = units.get(handle)
@@ -378,7 +378,7 @@ class Frame(Inflow):
         return any(self.standing.get(output.index) != "skipped" for output in graph.outputs)
 
     def _reason(self, node: TypedNode) -> str:
-        """Why a node is skipped, in words: what chose otherwise or failed before it."""
+        """Why a node is skipped, in words: which Decision chose another case or which node failed before it."""
         whys: list[str] = []
         for edge in node.incoming:
             source = edge.source
@@ -400,7 +400,7 @@ class Frame(Inflow):
             self._skip_box(box, consequences)
             return
         self.standing[name] = "open"
-        # After a failure, too: what had begun by then counts, whatever is told first.
+        # After a failure, too: work started by then counts, whichever outcome arrives first.
         run = self.runs[name] = self.shared.compose(self, box)
         run.begin(consequences)
 
@@ -415,7 +415,7 @@ class Frame(Inflow):
         self._settle_box(box, "skipped", (), consequences)
 
     def leave_out(self, box: Box, consequences: list[Consequence]) -> None:
-        """Skip what is inside a composite that nothing is brought to, whatever its liveness says."""
+        """Skip the inside of a composite without inputs, whatever its liveness says."""
         changed = self._skipping(box.members)
         self._skip_box(box, consequences)
         self._skip_dead(changed, consequences)

@@ -1,1 +1,1 @@
-"""The operators as they run, one module each with its prompt beside it."""
+"""The implementations of operators, one module each, with its prompt beside it."""

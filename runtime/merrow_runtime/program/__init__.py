@@ -1,1 +1,1 @@
-"""The program that a run carries out: a checked graph with its prompts, parameters and inputs, and where it was read from."""
+"""The program that a run executes: a checked graph with its prompts, parameters and inputs, and where it was read from."""

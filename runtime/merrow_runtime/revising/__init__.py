@@ -1,1 +1,1 @@
-"""Revisions: the graph of a run changes while it goes on, and what still holds is kept."""
+"""Revisions: the graph of a run changes during the run, and results that are still valid are kept."""

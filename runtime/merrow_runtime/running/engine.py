@@ -1,4 +1,4 @@
-"""What the scheduler asks about single nodes: operators run, memory gathered, samples, results of other runs reused."""
+"""What the scheduler asks for single nodes: runs operators, gathers memory and samples, reuses results of other runs."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ from merrow_runtime.workflow import Workflow
 class Engine(NodesAtWork):
     """The work of one run. ``executions`` are those that it may reuse from an earlier one.
 
-    ``recorder`` is told of its nodes. ``rerun`` are the visits that are made past earlier results and past the cache, each by
-    its node's index. ``parallel`` is how many items of a Map are under way at once where it doesn't say, ``default_model`` that
-    of the user's settings. ``pools`` have what turns of planned Calls may take over, ``turn`` what this one may where it runs a
-    planned workflow. ``mask`` says which results are masked. ``set_outputs`` are what a person set in it.
+    ``recorder`` is informed about its nodes. ``rerun`` are the visits that bypass earlier results and the cache, each by its
+    node's index. ``parallel`` is the default for how many items of a Map run at once, ``default_model`` the model of the
+    user's settings. ``pools`` have what turns of planned Calls may reuse, ``turn`` what this one may reuse if it runs a planned
+    workflow. ``mask`` says which results are masked. ``set_outputs`` are those that a person set.
     """
 
     executions: Executions
@@ -60,7 +60,7 @@ class Engine(NodesAtWork):
     set_outputs: SetOutputs | None = None
     mask: Mask | None = None
     inputs: Mapping[str, Value] = field(default_factory=dict)
-    """What the inputs of the workflow are given, by id."""
+    """The values of the workflow's inputs, by id."""
 
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
         """The frontier of what it runs, in the frame with a path."""
@@ -88,7 +88,7 @@ class Engine(NodesAtWork):
         )
 
     def key_of(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Hashable:
-        """What comes of a node is a function of this. Of one that asks or computes nothing it is what it is given."""
+        """A node's result is a function of this key. For a node that asks or computes nothing it consists of its inputs."""
         step = self.steps.get(node.index)
         if step is not None:
             key = step.key(inputs, self.steps.memory_of(step, entries))
@@ -99,7 +99,7 @@ class Engine(NodesAtWork):
         return node.kind, self.meaning(node), hashlib.sha256(canonical(given).encode("utf-8", "surrogatepass")).digest()
 
     def meaning(self, node: TypedNode) -> Hashable:
-        """What a node is, as far as its outcome follows from that and its inputs."""
+        """The part of a node's definition that, with its inputs, determines its outcome."""
         step = self.steps.get(node.index)
         if step is not None:
             return step.digest
@@ -107,7 +107,7 @@ class Engine(NodesAtWork):
         return node.kind, said, None if node.cases is None else node.cases.keys
 
     def policy(self, name: str) -> Hashable:
-        """What is done where a node fails, and how often it is tried."""
+        """What to do if a node fails, and how often to try it."""
         node = self.workflow.graph.by_id.get(name)
         if node is None:
             return None
@@ -140,12 +140,12 @@ class Engine(NodesAtWork):
             return done
         answered = self.effects.account.of(start.visit).answered
         answered[PERSON] = None
-        # Without a key: what a person said of this node is not what the same question gives at another.
+        # Without a key: a person's answer for this node is not the answer to the same question elsewhere.
         return replace(done, outputs={**done.outputs, **said}, key=None, sources=tuple(answered), why_no_call=None)
 
     def _masked(self, start: Start, done: Finished) -> Finished:
-        """What a node passes on where results are masked; what the run has already, at this visit or at another one, was drawn
-        there.
+        """What a node passes on if results are masked; for a result that the run already has, from this or another visit, the
+        draw was made there.
         """
         node, visit = start.node, start.visit
         if self.mask is None or done.taken is not None:
@@ -154,13 +154,13 @@ class Engine(NodesAtWork):
         if not known and self.mask.meets(visit, self.effects.renamed.get(visit.node, visit.node)):
             outputs = masked(done.outputs, node, self.workflow.graph.types)
             if outputs != done.outputs:
-                # Without a key: nothing else is to take this for what the node gives.
+                # Without a key: nothing else must take this for the node's result.
                 return replace(done, outputs=outputs, key=None, masked=True)
         step = self.steps[node.index]
         return replace(done, key=None) if step.called is not None or step.is_planned_call else done
 
     async def _run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
-        """Run a node, as far as no earlier result of it is there."""
+        """Run a node unless there is an earlier result."""
         node, visit, inputs = start.node, start.visit, start.inputs
         step = self.steps[node.index]
         account = self.effects.account.of(visit)
@@ -174,7 +174,7 @@ class Engine(NodesAtWork):
         if self.set_outputs and step.called is not None:
             key = self.set_outputs.key(visit, key)
         seed = seed_of(visit, key, start.ordinal)
-        # A recording is made of calls, and so these are gone through one by one.
+        # A recording consists of calls, so these are replayed one by one.
         given_away = self.recorder.moved.get((visit.name, key), 0.0)
         past_cache = past_cache or given_away > 0
         own = None if self.effects.recorder else self.executions.done(visit.lasting, key, self._is_usable)
@@ -204,7 +204,7 @@ class Engine(NodesAtWork):
                 validation=None if judged is None else earlier.validation,
                 taken=earlier.visit.name if own is None and self.executions.is_of_run(earlier) else None,
             )
-        # A changed validator judges what is kept; only if it is not valid it is made again.
+        # A changed validator judges the kept result; the node runs again only if it is not valid.
         kept = None if earlier is None else kept_of(earlier, step.samples)
 
         def tools(
@@ -349,7 +349,7 @@ class Engine(NodesAtWork):
             self.effects.account.gather(visit)
 
     async def _run_file(self, start: Start, step: Step, values: Mapping[str, Value]) -> Outputs:
-        """Run the file that a Call names, in a frame of its own: what reaches its outputs. Raises `RunFailure`."""
+        """Run the file that a Call names, in its own frame; returns what reaches its outputs. Raises `RunFailure`."""
         called, name, visit = step.called, step.definition.id, start.visit
         assert called is not None  # noqa: S101 (only a Call asks for this)
         own = self.own_call(step, called.name)
@@ -380,7 +380,7 @@ class Engine(NodesAtWork):
         return {port: results[port] for port in step.shapes}
 
     def _is_usable(self, earlier: NodeRecord) -> bool:
-        """Whether the run may reuse a result, by who gave it. What a person set inside a Call is in its key."""
+        """Whether the run may reuse a result, depending on its source. What a person set inside a Call is in its key."""
         effects = self.effects
         return effects.reuses_any or all(
             source.endpoint in (effects.endpoint, PERSON_ORIGIN) for source in earlier.sources

@@ -1,4 +1,4 @@
-"""A run made ready: everything that can be wrong with it is found before it begins."""
+"""Prepares a run: everything that can be checked is checked before it starts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from merrow_runtime.workflow import Workflow
 
 
 def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
-    """What a run may use: the workflow's budget, each limit replaced where the options have one."""
+    """What a run may use: the workflow's budget, with each limit replaced by that of the options, if set."""
     said = workflow.analysis.settings.budget
     return Limits(
         said.usd if options.budget_usd is None else options.budget_usd,
@@ -60,22 +60,22 @@ def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
 
 @dataclass(frozen=True, slots=True)
 class Revised:
-    """What a run that is resumed knows of its revisions: the number of the ``last`` one that was applied, 0 where none
-    was. ``moved`` says when one visit took over what another had made, by the name and key of that; ``renamed`` what nodes
-    were called first.
+    """What a resumed run knows about its revisions: the number of the ``last`` one that was applied, 0 if none was.
+    ``moved`` says when one visit took over the result of another, by the name and key of the latter; ``renamed`` has the original
+    names of nodes.
     """
 
     last: int = 0
     moved: Mapping[tuple[str, str | None], float] = field(default_factory=dict)
     renamed: Mapping[str, str] = field(default_factory=dict)
     opened: int = 0
-    """How often a reviser was asked."""
+    """How many times a reviser was asked."""
     left_open: RevisionRecord | None = None
-    """What it had not answered."""
+    """What it has not answered."""
     counted: frozenset[str] = frozenset()
     """The visits that had ended when the last one was made, by name."""
     used: Usage = NOTHING
-    """What the reviser has used for what is not left open."""
+    """What the reviser has used for answered questions."""
 
 
 NOT_REVISED = Revised()
@@ -86,13 +86,13 @@ def _all_loop_budgets(workflow: Workflow) -> dict[str, Limits]:
 
 
 def _loop_budgets(graph: TypedGraph) -> dict[str, Limits]:
-    """What Loops may use that have a budget of their own, by their ids."""
+    """The budgets of Loops that have their own, by their ids."""
     found = {box.id: loop_settings(box).budget for box in graph.composites if box.kind == "loop"}
     return {name: limits for name, limits in found.items() if limits is not None}
 
 
 class Job:
-    """A run made ready: everything that can be wrong with it is found here, before it begins."""
+    """A prepared run: everything that can be checked is checked here, before it starts."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class Job:
         return by_place
 
     def _most(self) -> float | None:
-        """How many calls the run makes at most, as far as that is known."""
+        """The maximum number of calls that the run makes, if known."""
         from merrow_runtime.running.forecast import dry_run
 
         try:
@@ -174,7 +174,7 @@ class Job:
                 raise UsageFailure(str(unpriced_failure(model, endpoint.origin)))
 
     def _refine(self) -> Refine | None:
-        """When and how a model revises the run; None where none does."""
+        """When and how a model revises the run; None if none does."""
         return refining(self.workflow.analysis.settings.refine, self.options.refine) if self.reviser else None
 
     def _check_price_of_reviser(self) -> None:
@@ -195,7 +195,7 @@ class Job:
         return self.chosen.endpoint.origin if self.asks else REPLAY_ORIGIN
 
     def answered_by_others(self) -> list[tuple[str, str]]:
-        """The nodes whose results would be reused and are of another endpoint, each with that endpoint."""
+        """The nodes whose results would be reused but come from another endpoint, each with that endpoint."""
         return self.executions.answered_by_others(self.endpoint, self.rerun.covers)
 
     def check_reuse(self, run: str, others: Sequence[tuple[str, str]]) -> None:
@@ -211,7 +211,7 @@ class Job:
         self.notices.append(f"{failure.situation} {'It runs' if len(nodes) == 1 else 'They run'} again.")
 
     def _inputs_of_others(self, earlier: Mapping[str, NodeRecord]) -> list[str]:
-        """Of a node that runs alone, that its inputs come from another endpoint than the one that answers it."""
+        """For a node that runs alone: a notice that its inputs come from a different endpoint."""
         if self.only is None:
             return []
         givers = [earlier[one.node] for values in self.only.inputs.values() for one in values if one.node in earlier]
@@ -222,9 +222,9 @@ class Job:
         return [f"The inputs of {self.only.node.id} come from {listed(list(others))}, answered by {by}."]
 
     def begin(self, record: RunRecord, journal: RunJournal, meter: Meter | None, elapsed: float = 0.0) -> Run:
-        """Begin the run that ``journal`` holds the lease of, after ``elapsed`` seconds of work in an earlier process.
+        """Start the run whose lease ``journal`` has, after ``elapsed`` seconds of work in an earlier process.
 
-        ``meter`` counts its calls; None where nothing is paid.
+        ``meter`` counts its calls; None if nothing is paid.
         """
         if self.resources.recorder is not None:
             self.resources.recorder.begin()
@@ -306,7 +306,7 @@ class Job:
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:
-        """What the first event tells."""
+        """The contents of the first event."""
         told: dict[str, Any] = {"workflow": self.workflow.name, "endpoint": self.endpoint, "nodes": nodes}
         notices = [*self.chosen.notices, *self.notices]
         minute = self.chosen.limits.endpoints.get(self.endpoint)

@@ -1,4 +1,4 @@
-"""What happens to nodes: journalled, and reported as events."""
+"""Journals what happens to nodes and reports it as events."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from merrow_runtime.validation.verdicts import validation_record
 from merrow_runtime.visit import Visit
 
 BATCH = 250
-"""Records of nodes that are written together at most."""
+"""The most node records that are written together."""
 
 _BATCH_DELAY = 0.25
-"""Seconds that the record of a node may wait for others, and for a quieter moment: what matters is journalled with its calls."""
+"""The longest delay in seconds before node records are written together: what matters is journalled with their calls."""
 
 
 class NodeRecords:
@@ -44,13 +44,13 @@ class NodeRecords:
         self._writing: set[asyncio.Future[None]] = set()
 
     async def settle(self) -> None:
-        """Wait until all is in the journal. What it refused waits there for the next commit, which fails for the same reason."""
+        """Wait until everything is in the journal. What it refused stays for the next commit, which fails for the same reason."""
         self.write()
         if self._writing:
             await asyncio.gather(*self._writing, return_exceptions=True)
 
     def keep(self, record: Told) -> None:
-        """Tell something, and have it written."""
+        """Report something and schedule it to be written."""
         if isinstance(record, NodeRecord):
             self._nodes[record.visit.name] = record
         self._waiting.append(record)
@@ -61,7 +61,7 @@ class NodeRecords:
             self._timer = asyncio.get_running_loop().call_later(_BATCH_DELAY, self.write)
 
     def write(self) -> None:
-        """Have what waits written, with the next commit."""
+        """Write what is waiting, with the next commit."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -88,25 +88,25 @@ def _always(visit: Visit) -> bool:
 
 
 class NodeRecorder:
-    """Journals how the nodes of a graph end, and tells it.
+    """Journals how the nodes of a graph end, and reports it.
 
-    A node follows from its calls, and these were committed before it ended: so its end is reported at once, while its own record
-    is on its way to the journal.
+    A node's result follows from its calls, which were committed before it ended. So its end is reported at once, while its own
+    record is still on its way to the journal.
     """
 
     def __init__(
         self, telling: Telling, records: NodeRecords, account: Account, steps: Steps, revision: int = 0
     ) -> None:
-        """``revision`` is the number of the revision that the graph is of; 0 where there was none."""
+        """``revision`` is the number of the graph's revision; 0 if there was none."""
         self.made: dict[Visit, NodeRecord] = {}
-        """How the visits ended that have outputs, for revisions."""
+        """How visits with outputs ended, for revisions."""
         self.moved: dict[tuple[str, str | None], float] = {}
-        """When another visit took over what one made, by its name and key."""
+        """When another visit took over a visit's result, by the latter's name and key."""
         self.is_newest: Callable[[Visit], bool] = _always
-        """Whether readers are to know how a visit ended: not where a revision has begun another one of the node meanwhile."""
+        """Whether to report how a visit ended: not if a revision has started another visit of the node meanwhile."""
         self._revision = revision
         self.kept: list[NodeRecord] = []
-        """How nodes of this graph ended, in the order of that, where it is a planned one."""
+        """How nodes of this graph ended, in graph order, if it is a planned one."""
         self._is_planned = False
         self._telling = telling
         self._records = records
@@ -122,14 +122,14 @@ class NodeRecorder:
         return recorder
 
     def revised(self, steps: Steps, revision: int) -> NodeRecorder:
-        """A recorder that goes on with another graph."""
+        """A recorder that continues with another graph."""
         recorder = NodeRecorder(self._telling, self._records, self._account, steps, revision)
         recorder.made, recorder.moved, recorder.is_newest = self.made, self.moved, self.is_newest
         recorder._failed, recorder._ended_by = self._failed, self._ended_by
         return recorder
 
     def failed_visits(self) -> list[tuple[Visit, RunFailure]]:
-        """The visits that have failed, also where the run continued with a default."""
+        """The visits that have failed, even if the run continued with a default."""
         return list(self._failed.items())
 
     def took(self, one: Takes) -> None:
@@ -262,7 +262,7 @@ class NodeRecorder:
         )
 
     def located(self, failure: RunFailure) -> RunFailure:
-        """What ended the run, with the node that met it, where it was one."""
+        """What ended the run, with the node where it happened, if any."""
         known = self._ended_by.get(id(failure))
         return failure if known is None else known[1]
 
@@ -319,7 +319,7 @@ def _reference(given: Given, path: str) -> dict[str, Any]:
 
 
 def _not_valid(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """What is kept of the validation of a node that failed."""
+    """What is stored about the validation of a failed node."""
     if not verdicts:
         return None
     return validation_record("", list(verdicts), max(one["attempt"] for one in verdicts), valid=False)

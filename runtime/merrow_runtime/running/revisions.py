@@ -1,4 +1,4 @@
-"""The graph of a run changes while it goes on: who asks for that, one after the other, and what comes of it."""
+"""Revisions of a run's graph while it runs: requests are handled one at a time, and each is applied or refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from merrow_runtime.workflow import Workflow, restore
 
 T = TypeVar("T")
 MOST_TIMES = 4
-"""How many times the calls that a run may make at most, its nodes may be carried out with revisions of a model."""
+"""With a model's revisions, nodes may run at most this many times the run's maximum number of calls."""
 
 
 def _unknown() -> None:
@@ -47,19 +47,19 @@ def _unknown() -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Waiting:
-    """A revision that is to be tried: of a person, or with what a reviser wants, or why it wants nothing."""
+    """A revision to be tried: from a person, or from a reviser with its changes or its reason for none."""
 
     record: RevisionRecord
     done: asyncio.Future[RevisionRecord]
     changes: Changes | None = None
     problem: str = ""
     workflow: Workflow | None = None
-    """A person's, where this process has it already."""
+    """A person's revision, if this process already has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WithinBudget:
-    """Asks a reviser's model as long as it has not used up what it may: `merrow_runtime.revising.reviser.Asker`."""
+    """Asks a reviser's model until its budget is used up: `merrow_runtime.revising.reviser.Asker`."""
 
     asker: Asker
     used_up: Callable[[], str]
@@ -80,10 +80,10 @@ class _WithinBudget:
 
 
 class Program(Protocol):
-    """What a run needs of a workflow beside the workflow; a `merrow_runtime.running.job.Job`."""
+    """What a run needs besides the workflow; a `merrow_runtime.running.job.Job`."""
 
     def prepare(self, workflow: Workflow) -> Mapping[str, Steps]:
-        """The steps of a workflow and of the files that it calls, by place. Raises `UsageFailure` where it can't be run so."""
+        """The steps of a workflow and of the files that it calls, by place. Raises `UsageFailure` if it can't be run."""
         ...
 
 
@@ -91,11 +91,11 @@ class Program(Protocol):
 class Revisions:
     """The revisions of one run. ``applied`` is the number of the newest one that was applied.
 
-    They are tried one after the other, those of people first. Nothing of a new graph is used before the journal has it.
-    ``reviser`` thinks about the graph as ``refine`` says, both None where nobody does. ``opened`` counts how often it was
-    asked, in earlier processes, too, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was
-    asked when the last one ended. ``most`` is how many nodes the run may carry out in all, and ``used_before`` what the
-    reviser used in earlier processes, for what is not open any more.
+    They are tried one at a time, those of people first. Nothing of a new graph is used before the journal has it.
+    ``reviser`` reviews the graph as ``refine`` says; both are None if there is none. ``opened`` counts how often it was asked,
+    including earlier processes, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was being asked
+    when the last process ended. ``most`` is the number of nodes that the run may carry out in total, and ``used_before`` what the
+    reviser used in earlier processes for questions that are no longer open.
     """
 
     job: Program
@@ -149,7 +149,7 @@ class Revisions:
             self._open("every")
 
     def _open_for_missed(self) -> None:
-        """Have the reviser look at what failed while it thought about something else, as far as that still stands."""
+        """Have the reviser look at failures that occurred while it was busy, if they are still current."""
         missed, self._missed = self._missed, []
         for visit, trigger in missed:
             if self.scheduler.frontier.holds(visit):
@@ -157,12 +157,12 @@ class Revisions:
                 return
 
     def _waits(self) -> bool:
-        """Whether any node has not begun."""
+        """Whether any node has not started."""
         graph = self.engine.workflow.graph
         return any(self._standing(node) == "waiting" for node in graph.nodes if node.kind == "operator")
 
     def _standing(self, node: TypedNode) -> str:
-        """How a node stands, in a word for a reviser."""
+        """The state of a node, in one word for a reviser."""
         frontier = self.scheduler.frontier
         standing = frontier.standing(node)
         if standing != "open":
@@ -171,12 +171,12 @@ class Revisions:
 
     def holds(self) -> bool:
         """See `merrow_runtime.running.overseer.Overseer.holds`."""
-        with contextlib.suppress(RunFailure):  # The end of the run meets it, too.
+        with contextlib.suppress(RunFailure):  # The end of the run will report it, too.
             self.look()
         return self._work is not None or self._thinking is not None
 
     def look(self) -> None:
-        """See what people have asked for, unless the run has failed: then it is for a resume. Raises `StoreFailure`."""
+        """Check what people have requested, unless the run has failed: then a resume does it. Raises `StoreFailure`."""
         if self.scheduler.failure is not None:
             return
         if self.left_open is not None and self.refine is not None and self._thinking is None:
@@ -190,8 +190,8 @@ class Revisions:
                 self.decide(one.number, apply=one.state == "agreed")
 
     async def ask(self, workflow: Workflow) -> RevisionRecord:
-        """Try a person's workflow in this process; how that ended. Raises `StoreFailure`, and `UsageFailure` where the run
-        is over before.
+        """Try a person's workflow in this process; returns how that ended. Raises `StoreFailure`, and `UsageFailure` if the run
+        ends first.
         """
         if self._is_over:
             raise UsageFailure("The run is over: its workflow can't change any more.")
@@ -200,22 +200,20 @@ class Revisions:
         return await self._take(record, workflow)
 
     def decide(self, number: int, *, apply: bool) -> None:
-        """A person agrees to a revision that waits for that, or refuses it. Raises `UsageFailure` where none of this
-        number waits.
-        """
+        """A person accepts or refuses a waiting revision. Raises `UsageFailure` if none with this number is waiting."""
         waiting = self._deciding.pop(number, None)
         if waiting is None or waiting.done():
             raise UsageFailure(f"No revision {number} of this run waits for anybody to agree.")
         waiting.set_result(apply)
 
     async def close(self, failure: BaseException | None, *, done: bool) -> None:
-        """See `merrow_runtime.running.overseer.Overseeing.close`. What was not tried is for a resume, but where all is done."""
+        """See `merrow_runtime.running.overseer.Overseeing.close`. What was not tried is left to a resume, unless all is done."""
         self._is_over = True
         tasks = [task for task in (self._work, self._thinking) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        # Here, since a task that is cancelled before its first step does nothing at its end.
+        # Done here, because a task that is cancelled before its first step does no cleanup.
         left, self._asked = self._asked, []
         late = UsageFailure("The run ended before its workflow could change. A resume tries the revision.")
         for one in left:
@@ -233,7 +231,7 @@ class Revisions:
     # A model
 
     def _open(self, trigger: str) -> None:
-        """Have the reviser look, as far as it may."""
+        """Have the reviser look, if it still may."""
         refine = self.refine
         assert refine is not None and self.reviser is not None  # noqa: S101, PT018 (whoever calls this has looked)
         if self.opened >= refine.max or self._used_up(refine):
@@ -253,7 +251,7 @@ class Revisions:
         self._think(record)
 
     def _used_up(self, refine: Refine) -> str:
-        """What the reviser has used up of its own budget, in words; empty where something is left."""
+        """The limit that the reviser has used up, in words; empty if something is left."""
         used = self.execution.effects.account.used_by(REVISER) + self.used_before
         if refine.tokens is not None and used.tokens >= refine.tokens:
             return f"{refine.tokens:,} tokens (`tokens` of refine)"
@@ -335,7 +333,7 @@ class Revisions:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Begin what has waited, unless something is to wait still."""
+        """Start what has been waiting, unless something still has to wait."""
         refine = self.refine
         if self._work is None and (self._thinking is None or refine is None or refine.strategy == "overlap"):
             self.scheduler.go_on()
@@ -356,7 +354,7 @@ class Revisions:
         return await self.settle(record, workflow)
 
     async def _try_changes(self, record: RevisionRecord, changes: Changes | None, problem: str) -> RevisionRecord:
-        """Make what a reviser wants on the graph as it is by now."""
+        """Apply a reviser's changes to the current graph."""
         if changes is None or self.refine is None:
             return await self._refuse(record, problem)
         record = replace(record, reason=changes.reason)
@@ -407,7 +405,7 @@ class Revisions:
         return await self._apply(record, workflow, by_place, found, renamed or {})
 
     def _finished(self) -> set[str]:
-        """The ids of nodes that have a result, or were skipped."""
+        """The ids of nodes that have a result or were skipped."""
         frontier, graph = self.scheduler.frontier, self.engine.workflow.graph
         return {node.id for node in graph.nodes if frontier.standing(node) in ("finished", "skipped")}
 
@@ -442,7 +440,7 @@ class Revisions:
             ended = replace(ended, adopted={**ended.adopted, "cancelled": [visit.name for visit in cancelled]})
         if self.scheduler.has_cancelled:
             self.execution.effects.journal.learn()
-        # All of it is in one commit: how nodes have ended, what was taken over, and the graph. Only then anything begins on it.
+        # All of it is in one commit: outcomes of nodes, reused results, and the graph. Nothing starts on it before that.
         after.recorder.write()
         await self.execution.effects.journal.record_revision(ended, text_of(definitions_of(by_place)))
         return ended
@@ -462,14 +460,14 @@ class Revisions:
 
 
 def _give_up(waiting: _Waiting, failure: RunFailure) -> None:
-    """Tell whoever waits for a revision that it is not tried."""
+    """Tell those who wait for a revision that it is not tried."""
     if not waiting.done.done():
         waiting.done.set_exception(failure)
-        waiting.done.exception()  # Of a model's nobody waits for it.
+        waiting.done.exception()  # No one waits for a model's revision.
 
 
 def asker_of(engine: Engine, refine: Refine, record: RevisionRecord) -> NodeTools:
-    """What a reviser asks its model through: the calls are those of a visit of its own."""
+    """How a reviser asks its model: its calls belong to a separate visit."""
     step = next(iter(engine.steps.values()))
     model = model_of_reviser(engine.workflow, engine.effects.options, refine)
     definition = replace(
@@ -486,12 +484,12 @@ def asker_of(engine: Engine, refine: Refine, record: RevisionRecord) -> NodeTool
 
 
 def model_of_reviser(workflow: Workflow, options: RunOptions, refine: Refine) -> str | None:
-    """The model that revises, where anything names one; else it is that of the workflow's first node."""
+    """The model that revises, if one is named; else that of the workflow's first node."""
     return refine.model or options.model or workflow.analysis.settings.model
 
 
 def called_before(known: Mapping[str, str], renamed: Mapping[str, str], workflow: Workflow) -> dict[str, str]:
-    """What nodes were called first, by their ids in a workflow that a revision brings; ``known`` is the same before it."""
+    """The original names of nodes, by their ids in the workflow of a revision; ``known`` is the same before it."""
     now = {new: known.get(old, old) for new, old in renamed.items()}
     kept = {new: old for new, old in known.items() if new in workflow.graph.by_id and new not in now}
     return {new: old for new, old in {**kept, **now}.items() if new != old}

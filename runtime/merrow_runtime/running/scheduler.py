@@ -1,7 +1,7 @@
-"""Runs the nodes of a workflow, each the moment its live inputs are there.
+"""Runs the nodes of a workflow, each as soon as its live inputs are available.
 
-There are no levels and no polling: a frontier says what follows from each outcome, and that is done at once. Here is only what
-waits: the tasks that nodes with an operator, and Decisions that ask, run in.
+There are no levels and no polling: a frontier says what follows from each outcome, and that is done immediately. This module
+has only the parts that wait: the tasks for nodes with an operator and for Decisions that ask a model.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from merrow_runtime.visit import Visit
 
 
 class _By(NamedTuple):
-    """Who does a visit, and who follows it: those of the graph that it began under."""
+    """Who carries out a visit and who observes it: those of the graph under which it started."""
 
     work: Work
     watcher: Watcher
@@ -50,8 +50,8 @@ class _By(NamedTuple):
 class Scheduler:
     """One run of a frontier. ``inputs`` has the value of each input node by id.
 
-    ``stop_after`` is how many nodes with an operator it carries out before it stops. Which ones does not depend on how long
-    they take: they begin together, in the order of the graph, each time that nothing else runs.
+    ``stop_after`` is the number of nodes with an operator to run before it stops. Which ones does not depend on how long
+    they take: they start together, in graph order, whenever nothing else is running.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Scheduler:
         self._put_off: list[Start | Judge] = []
         self.overseer: Overseer | None = None
         self.has_cancelled = False
-        """Whether revisions have cancelled anything that ran."""
+        """Whether revisions have cancelled any running node."""
         self._done: asyncio.Future[None] | None = None
         self._left = stop_after
         self._held: list[Start] = []
@@ -83,7 +83,7 @@ class Scheduler:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether there are nodes that it could have carried out, and was not to."""
+        """Whether there are nodes that it could have run but was told not to."""
         return bool(self._held)
 
     @property
@@ -94,12 +94,12 @@ class Scheduler:
 
     @property
     def count(self) -> int:
-        """How many nodes there are to run or skip."""
+        """The number of nodes to run or skip."""
         return self._frontier.count
 
     @property
     def failure(self) -> RunFailure | None:
-        """Why the run failed; None where it did not, or not yet."""
+        """Why the run failed; None if it has not failed."""
         return self._frontier.failure
 
     @property
@@ -108,15 +108,15 @@ class Scheduler:
         return self._frontier.results
 
     def runs(self, visit: Visit | None) -> bool:
-        """Whether a visit is under way."""
+        """Whether a visit is in progress."""
         return visit in self._running
 
     def running(self) -> int:
-        """How many nodes with an operator run."""
+        """The number of running nodes with an operator."""
         return len(self._tasks)
 
     async def run(self) -> None:
-        """Run until nothing is left to run. Where a node fails for good, `failure` says why. Cancelling stops what runs."""
+        """Run until nothing is left to run. If a node fails for good, `failure` says why. Cancelling stops running nodes."""
         loop = asyncio.get_running_loop()
         self._done = loop.create_future()
         self._follow(self._frontier.begin())
@@ -128,25 +128,25 @@ class Scheduler:
     # Revisions
 
     def pause(self) -> None:
-        """Begin nothing that takes time, until `go_on`."""
+        """Start nothing that takes time until `go_on`."""
         self._paused = True
 
     def go_on(self) -> None:
-        """Begin what has waited, and see whether there is anything left to do."""
+        """Start what has been waiting, and check whether anything is left to do."""
         self._paused = False
         waiting, self._put_off = self._put_off, []
         self._begin([one for one in waiting if self._still_counts(one)])
         self._end_if_idle()
 
     def fail(self, failure: RunFailure) -> None:
-        """The run goes no further."""
+        """Stop the run."""
         self._frontier.tell(Ended(failure))
 
     def replace(
         self, replaced: Callable[[Frontier], Sequence[Consequence]], work: Work, watcher: Watcher
     ) -> list[Visit]:
-        """Continue with another graph, which ``replaced`` puts into the frontier; the visits that are cancelled since
-        nothing needs them any more.
+        """Continue with another graph, which ``replaced`` puts into the frontier; returns the visits that are cancelled
+        because nothing needs them any more.
         """
         frontier = self.frontier
         for one in self._put_off:
@@ -159,7 +159,7 @@ class Scheduler:
         return self._cancel_obsolete()
 
     def _cancel_obsolete(self) -> list[Visit]:
-        """Cancel what runs and nothing can need any more."""
+        """Cancel running work that nothing needs any more."""
         cancelled: list[Visit] = []
         for visit in self._frontier.obsolete() if self._strays and isinstance(self._frontier, Frontier) else ():
             task = self._running.get(visit)
@@ -172,7 +172,7 @@ class Scheduler:
         return cancelled
 
     async def _stop(self) -> None:
-        """Cancel what runs, and wait until it has ended."""
+        """Cancel running work, and wait until it has ended."""
         self._stopping = True
         self._frontier.tell(Ended(None))
         while self._tasks:
@@ -221,7 +221,7 @@ class Scheduler:
         return mine
 
     def _must_wait(self, start: Start) -> bool:
-        """Whether a node that needs no operator gets a task all the same."""
+        """Whether a node that needs no operator still gets a task."""
         return self._frontier.failure is not None or self._by.work.is_validated(start.node)
 
     def _begin(self, several: Sequence[Start | Judge]) -> None:
@@ -235,7 +235,7 @@ class Scheduler:
             task.add_done_callback(self._ended)
 
     def _holds(self, one: Start | Judge) -> bool:
-        """Whether something has to wait until nothing else runs; then it is kept."""
+        """Whether something has to wait until nothing else runs; if so, it is kept."""
         if self._left is None or isinstance(one, Judge) or one.node.kind == "output":
             return False
         node, inputs, path = one.node, one.inputs, one.visit.path
@@ -245,7 +245,7 @@ class Scheduler:
         return True
 
     def _release(self) -> bool:
-        """Begin what has waited, as far as there is leave; whether anything began."""
+        """Start as much waiting work as allowed; whether anything started."""
         self._held = [one for one in self._held if self._still_counts(one)]
         if not self._held or not self._left:
             return False
@@ -256,7 +256,7 @@ class Scheduler:
         return True
 
     def _still_counts(self, one: Start | Judge) -> bool:
-        """Whether something is to begin, although its frame, or the run, may have failed since that was found."""
+        """Whether something should still start, since its frame or the run may have failed meanwhile."""
         if self._frontier.failure is None and (isinstance(one, Judge) or self._frontier.counts(one.visit)):
             return True
         if isinstance(one, Start):
@@ -287,7 +287,7 @@ class Scheduler:
         return self._gave(start, Finished({"result": arrived[0].value}), started, by)
 
     async def _run(self, start: Start | Judge) -> None:
-        """Run a node, and then one of those that waited for it: a chain needs one task, and no turn of the loop between."""
+        """Run a node, and then one that waited for it: a chain needs one task, and no turn of the event loop in between."""
         task = asyncio.current_task()
         following: Start | Judge | None = start
         while following is not None:
@@ -306,7 +306,7 @@ class Scheduler:
             self._end_if_idle()
 
     async def _run_or_withdraw(self, start: Start, task: asyncio.Task[None] | None) -> Outcome:
-        """Run a node to its end, or until a revision has no need of it."""
+        """Run a node to its end, or until a revision no longer needs it."""
         visit = start.visit
         if task is not None:
             self._running[visit] = task
@@ -356,7 +356,7 @@ class Scheduler:
         return self._gave(start, done, started, by)
 
     async def _judge(self, turn: Judge) -> Outcome:
-        """What is to be said of a turn."""
+        """The judgement of a turn."""
         try:
             work = self._by.work
             told = work.judged(turn)
@@ -396,7 +396,7 @@ class Scheduler:
         return Failed(start.visit, failure, goes_on == "fail", ends)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Handle a task that did not end on its own: it was cancelled, or it met a fault outside of its node's work."""
+        """Handle a task that did not end on its own: it was cancelled, or failed outside its node's work."""
         if task not in self._tasks:
             return
         self._tasks.discard(task)

@@ -1,7 +1,7 @@
-"""Generated Python code, run where it can do no harm.
+"""Runs generated Python code where it can do no harm.
 
-`Sandbox.evaluate` runs code and gives back what a function of it returned; `Sandbox.test` runs tests against a solution, in
-another process than the solution's. See docs/sandbox.md for what holds and what does not.
+`Sandbox.evaluate` runs code and returns the result of one of its functions; `Sandbox.test` runs tests against a solution, in a
+separate process. See docs/sandbox.md for what is isolated and what is not.
 """
 
 from __future__ import annotations

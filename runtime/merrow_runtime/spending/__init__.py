@@ -1,1 +1,1 @@
-"""What calls cost over all runs of a user, and how many may be made: the ledger, limits a minute, the month's cap."""
+"""What calls cost across all runs of a user, and how many are allowed: the ledger, limits per minute, the monthly limit."""

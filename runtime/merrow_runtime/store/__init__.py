@@ -1,1 +1,1 @@
-"""What outlives a process: the journal of runs, the cache of answers, recordings."""
+"""Persistent data: the journal of runs, the cache of answers, recordings."""

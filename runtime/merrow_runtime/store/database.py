@@ -73,7 +73,7 @@ def _ignore(sentence: str) -> None:
 
 
 def _what(told: Told) -> tuple[object, ...]:
-    """What is told, so that it counts once: a run that is resumed tells all of it again."""
+    """Identifies a report so that it counts once: a resumed run reports everything again."""
     if isinstance(told, NodeRecord):
         return (told.visit,)
     return told.event.endswith("_started"), told.path, told.composite, told.which
@@ -116,10 +116,10 @@ class Store:
         """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
 
         ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
-        evaluation or a search; it stays the caller's to close, later than this one. No run is pruned while a journal is open
-        so. None: they are in the same file. ``alone`` with ``answers`` refuses a journal that another process has open so.
-        ``spare`` sets room aside for a full disk, which who only reads does not need; beside a journal with ``answers`` it is
-        given back at the end. Raises `StoreFailure`.
+        evaluation or a search; the caller closes it, after this one. No run is pruned while a journal is open like this. None:
+        they are in the same file. ``alone`` with ``answers`` refuses a journal that another process has open like this. ``spare``
+        reserves space for a full disk, which readers don't need; in a journal with ``answers`` it is released at the end. Raises
+        `StoreFailure`.
         """
         path = state_folder() / FILE if path is None else Path(path)
         private_file(path)
@@ -147,7 +147,7 @@ class Store:
             raise explained(problem) from problem
 
     def begin(self, run: RunRecord) -> SqliteJournal:
-        """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` where its id is taken."""
+        """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` if its id is taken."""
         workflow = rows.workflow_text(run)
         if self._is_alone:
             return self._begin_alone(run, workflow)
@@ -166,8 +166,8 @@ class Store:
         return SqliteJournal(self._writer, run.id, number, holder, self.cache.writer, is_new=True)
 
     def _begin_alone(self, run: RunRecord, workflow: str | None) -> SqliteJournal:
-        """The same in a journal that this process alone works on: no run in it needs a lease, and the numbers of runs are known
-        here, so that a run is put in with the next commit, whatever else that is for.
+        """The same in a journal that only this process uses: no run in it needs a lease, and the numbers of runs are known here,
+        so a run is put in with the next commit, together with anything else.
         """
         try:
             _refuse_taken(self._database, run.id)
@@ -183,8 +183,8 @@ class Store:
         return SqliteJournal(self._writer, run.id, number, None, self.cache.writer, is_new=True)
 
     def take(self, run: str) -> tuple[RunRecord, SqliteJournal]:
-        """Take a run that began earlier, to continue it. Raises `StoreFailure` where a living process has it,
-        `UsageFailure` where there is none of this id.
+        """Take a run that started earlier, to continue it. Raises `StoreFailure` if a living process has it, `UsageFailure` if
+        there is none with this id.
         """
         record = self.run(run)
         holder = None if self._is_alone else lease.Holder.here()
@@ -238,16 +238,16 @@ class Store:
 
     @property
     def has_runs(self) -> bool:
-        """Whether there is any run."""
+        """Whether there are any runs."""
         return bool(self._rows("SELECT 1 FROM runs LIMIT 1", ()))
 
     def inputs(self) -> dict[str, Any]:
-        """What was given to each run, by its id. Raises `StoreFailure`."""
+        """The inputs of each run, by its id. Raises `StoreFailure`."""
         found = self._rows("SELECT id, json_extract(snapshot, '$.inputs') FROM runs WHERE json_valid(snapshot)", ())
         return {run: json.loads(inputs) for run, inputs in found if inputs is not None}
 
     def status(self, run: str) -> RunStatus | None:
-        """How the run with this very id ended as far as it is written down; None where there is none. Raises `StoreFailure`."""
+        """How the run with exactly this id ended, as far as recorded; None if there is none. Raises `StoreFailure`."""
         found = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
         return found[0][0] if found else None
 
@@ -267,7 +267,7 @@ class Store:
 
     def nodes(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
-        # A node that was resumed, or failed and continued, is there more than once: the last record counts.
+        # A node that was resumed, or failed and continued, occurs more than once: the last record counts.
         ended = {node.visit: node for node in self._told(run, report) if isinstance(node, NodeRecord)}
         return sorted(ended.values(), key=lambda node: node.ended)
 
@@ -288,7 +288,7 @@ class Store:
         return [all_told[place] for place in sorted(told)]
 
     def _told(self, run: str, report: Report) -> list[Told]:
-        """All that was told of a run, in the order it was written."""
+        """Everything that was reported about a run, in the order it was written."""
         definitions: dict[str, Any] = {}
         revised: dict[int, dict[str, Any]] = {}
         for _, part, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": f"{DEFINITIONS}*"}):
@@ -310,7 +310,7 @@ class Store:
             except rows.Damaged:
                 report(f"Results of some nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         if any(isinstance(node, NodeRecord) and rows.UNKNOWN in node.sources for node in told):
-            # An older version did not record who answered: only where no model was asked is that known.
+            # An older version did not record what answered: it is known only if no model was asked.
             asked = {call.key.visit for call in self.calls(run) if call.kind == "model"}
             told = [
                 replace(node, sources=())
@@ -338,15 +338,13 @@ class Store:
         return asked
 
     def decide_revision(self, run: str, number: int, *, apply: bool) -> bool:
-        """Agree to a revision of a run that waits for that, or decline it; False where it does not wait. Raises
-        `StoreFailure`.
-        """
+        """Accept or decline a waiting revision of a run; False if it is not waiting. Raises `StoreFailure`."""
         state: RevisionState = "agreed" if apply else "declined"
         decided: bool = self._writer.now(lambda database: revisions.decide(database, run, number, state))
         return decided
 
     def is_worked_on(self, run: str) -> bool:
-        """Whether a living process works on the run with this very id. Raises `StoreFailure`."""
+        """Whether a living process works on the run with exactly this id. Raises `StoreFailure`."""
         try:
             return lease.is_held(self._database, run)
         except sqlite3.Error as problem:
@@ -374,7 +372,7 @@ class Store:
         return calls
 
     def times(self, run: str, report: Report = _ignore) -> list[tuple[float, float]]:
-        """When each call of a run began and how many seconds it took; damaged records as in `runs`. Raises `StoreFailure`."""
+        """When each call of a run started and how many seconds it took; damaged records as in `runs`. Raises `StoreFailure`."""
         times: list[tuple[float, float]] = []
         for number, started, seconds, sound in self._of_run(_TIMES, run):
             if not sound:
@@ -393,7 +391,7 @@ class Store:
         return times
 
     def answered_by_others(self, run: str, endpoint: str) -> list[tuple[str, str]]:
-        """The nodes of a run with answers that another endpoint gave and this one did not, each with that endpoint.
+        """The nodes of a run with answers from another endpoint and none from this one, each with that endpoint.
 
         Raises `StoreFailure`.
         """
@@ -417,7 +415,7 @@ class Store:
         return [(Visit(*visit).name, step, why) for *visit, step, why in found]
 
     def request_cancel(self, run: str) -> bool:
-        """Ask the process that works on a run to end it; False where none does. Raises `StoreFailure`, `UsageFailure`."""
+        """Ask the process that works on a run to end it; False if there is none. Raises `StoreFailure`, `UsageFailure`."""
         identity = self.identity(run)
 
         def work(database: sqlite3.Connection) -> bool:
@@ -449,11 +447,11 @@ class Store:
         return prune(self._database, older_than_s, max_bytes)
 
     def tidy(self, older_than_s: float | None, max_bytes: int | None) -> None:
-        """The same a little at a time, cheap enough for the beginning of every run. Raises `StoreFailure`."""
+        """The same in small steps, cheap enough for the start of every run. Raises `StoreFailure`."""
         tidy(self._database, older_than_s, max_bytes)
 
     def close(self) -> None:
-        """Write what waits and close the file."""
+        """Write pending data and close the file."""
         self._writer.flush()
         if self._opening is not None:
             token = self._opening.token
@@ -468,8 +466,8 @@ class Store:
         self._database.close()
 
     def _shown(self, run: RunRecord, row: Sequence[Any]) -> RunRecord:
-        """The run as it is now. What a run without an end has used is counted from its calls. A run that no living process
-        works on isn't running, whatever its ``row`` says: its process died.
+        """The current state of a run. The usage of an unfinished run is counted from its calls. If no living process works on a
+        run, it isn't running, whatever its ``row`` says: its process died.
         """
         if run.ended is None:
             usage, sources = self._counted(run.id)
@@ -488,7 +486,7 @@ class Store:
         return replace(run, status="failed", error=error, failure=RunFailed("interrupted"))
 
     def _counted(self, run: str) -> tuple[Usage, tuple[Source, ...]]:
-        """What the calls of a run have used, and who answered them."""
+        """What the calls of a run have used, and what answered them."""
         spent = NOTHING
         sources: dict[Source, None] = {}
         for kind, origin, usage, endpoint, model in self._of_run(
@@ -533,7 +531,7 @@ def _damaged_call(visit: str, run: str) -> str:
 
 
 def _set_aside(ballast: Path) -> None:
-    """Real bytes, not a hole, that are freed when the disk is full."""
+    """Real bytes, not a sparse file, that are freed when the disk is full."""
     with contextlib.suppress(OSError):
         if ballast.exists() and ballast.stat().st_size == BALLAST:
             return

@@ -1,4 +1,4 @@
-"""The journal of one run: every call that finished, kept before its result is used."""
+"""The journal of one run: every finished call, saved before its result is used."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LOST = (
 
 
 class SqliteJournal:
-    """`merrow_runtime.store.contract.RunJournal` in SQLite. It holds the run's lease, where it has one, until it is closed."""
+    """`merrow_runtime.store.contract.RunJournal` in SQLite. It holds the run's lease, if there is one, until it is closed."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class SqliteJournal:
         is_new: bool = False,
     ) -> None:
         """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another.
-        ``holder`` has the run's lease; None where this process alone has the journal, so that no run in it needs one. Of a run
-        that ``is_new`` there is nothing to be read.
+        ``holder`` has the run's lease; None if only this process has the journal, so that no run in it needs one. For a run
+        that ``is_new`` there is nothing to read.
         """
         self.run = run
         self._number = number
@@ -84,7 +84,7 @@ class SqliteJournal:
         """The call, if it finished before this journal was opened, or `learn` was called last; with ``endpoint`` only where that
         gave the answer, and only where it began after ``since``.
 
-        None also where its record is damaged. Raises `StoreFailure`.
+        None also if its record is damaged. Raises `StoreFailure`.
         """
         self._show_life()
         numbers = self._known.get((*_parts(key), request_hash), {})
@@ -104,13 +104,13 @@ class SqliteJournal:
             raise explained(problem) from problem
 
     async def record_definitions(self, definitions: str, frame: str = "") -> None:
-        """Keep the nodes' definitions, with the next commit; and show from here on that the run is alive."""
+        """Save the nodes' definitions with the next commit, and show from now on that the run is alive."""
         self._show_life()
         for statement in sharing(self._number, f"{DEFINITIONS} {frame}".strip(), definitions):
             self._writer.write_later(statement)
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
-        """Keep a call that finished, and its result under ``answer`` in the cache; returns once both are committed.
+        """Save a finished call, and its result under ``answer`` in the cache; returns once both are committed.
 
         Raises `StoreFailure`.
         """
@@ -122,7 +122,7 @@ class SqliteJournal:
             if self._answers is self._writer:
                 self._writer.write_later(statement)
             else:
-                # First the answer: if the process dies between the two commits, it is not paid for again.
+                # The answer first: if the process dies between the two commits, it is not paid for again.
                 elsewhere = self._answers.write(statement, at_once=alone)
         done = self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
         if elsewhere is None:
@@ -130,18 +130,18 @@ class SqliteJournal:
         else:
             await asyncio.gather(elsewhere, done)
         if alone and time.monotonic() - self._yielded > _TURN:
-            # Nothing else may have yielded: cancelling, readers and the heartbeat must get their turn.
+            # Nothing else may have yielded: cancellation, readers and the heartbeat must get their turn.
             await asyncio.sleep(0)
             self._yielded = time.monotonic()
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
-        """Count a call that may have been paid and has no result. Raises `StoreFailure`."""
+        """Count a call that may have been paid for but has no result. Raises `StoreFailure`."""
         values = (self._number, key.node, key.sample, key.step, key.attempt, request_hash, rows.usage_text(usage), why)
         self._check()
         await self._writer.write((_LOST, (*values, time.time(), key.path, key.redo)))
 
     def record_told(self, several: Sequence[Told]) -> asyncio.Future[None]:
-        """Keep what was told; the future is done once it is committed, or fails with `StoreFailure`."""
+        """Save a report; the future is done once it is committed, or fails with `StoreFailure`."""
         if self._lost_lease:
             refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             refused.set_exception(self._taken_over())
@@ -149,13 +149,13 @@ class SqliteJournal:
         return self._writer.write((_NODES, (self._number, rows.told_text(several))))
 
     def add_revision(self, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
-        """Keep a new revision at once: ``made`` gives it for its number. Raises `StoreFailure`."""
+        """Save a new revision at once: ``made`` returns it for its number. Raises `StoreFailure`."""
         self._check()
         added: RevisionRecord = self._writer.now(lambda database: revisions.add(database, self.run, made))
         return added
 
     async def record_revision(self, revision: RevisionRecord, definitions: str = "") -> None:
-        """Keep how a revision stands, with all that waits to be written, in one commit. Raises `StoreFailure`."""
+        """Save the state of a revision, with all pending data, in one commit. Raises `StoreFailure`."""
         self._check()
         if definitions:
             for statement in sharing(self._number, f"{DEFINITIONS} !{revision.number}", definitions):
@@ -163,15 +163,13 @@ class SqliteJournal:
         await self._writer.write(revisions.write(self._number, revision))
 
     def asked_revisions(self) -> list[RevisionRecord]:
-        """The revisions that a person has asked for, agreed to or declined in another process, and nobody has looked at. Raises
-        `StoreFailure`.
-        """
+        """The unhandled revisions that a person has requested, accepted or declined in another process. Raises `StoreFailure`."""
         if self._holder is None:
             return []
         return revisions.read(self._writer.database, self._number, ("asked", "agreed", "declined"))
 
     def pages(self) -> Pages:
-        """What was told since this journal was opened, starting with the first."""
+        """The reports since this journal was opened, oldest first."""
         return _Pages(self._writer.database, self._number, self._before)
 
     async def finish(
@@ -184,8 +182,8 @@ class SqliteJournal:
         sources: Sequence[Source] = (),
         failure: RunFailed | None = None,
     ) -> None:
-        """Keep how the run ended, after ``seconds`` of work by this process, and why it failed; with that it is released, and
-        what somebody has asked for in the last moment is refused if it has finished.
+        """Save how the run ended, after ``seconds`` of work by this process, and why it failed. The run is then released, and
+        if it has finished, requests made at the last moment are refused.
 
         Raises `StoreFailure`.
         """
@@ -216,7 +214,7 @@ class SqliteJournal:
             self._pack()
 
     def _pack(self) -> None:
-        """Let a finished run of an evaluation or a search take less room, with the next commit."""
+        """Compress a finished run of an evaluation or a search with the next commit."""
         try:
             statements = pack(self._writer.database, self._number)
         except sqlite3.Error as problem:
@@ -225,7 +223,7 @@ class SqliteJournal:
             self._writer.write_later(statement)
 
     def spent(self) -> Usage:
-        """What the run had used before this journal was opened, in processes that died too."""
+        """What the run had used before this journal was opened, including in processes that died."""
         return self._spent
 
     def cancel_requested(self) -> bool:
@@ -233,7 +231,7 @@ class SqliteJournal:
         return self._cancel
 
     async def close(self) -> None:
-        """Write what waits and release the run."""
+        """Write pending data and release the run."""
         if self._beating is not None:
             self._beating.cancel()
         if self._released:
@@ -252,7 +250,7 @@ class SqliteJournal:
         return StoreFailure(f"Run {self.run} was taken over by another process, since this one gave no sign of life.")
 
     def _show_life(self) -> None:
-        """Show from here on that the run is alive."""
+        """Show from now on that the run is alive."""
         if self._beating is None and self._holder is not None:
             self._keep_beating()
 
@@ -285,13 +283,13 @@ def _parts(key: CallKey) -> tuple[str, int, str, int, str, int]:
 
 
 def sharing(run: int, part: str, body: str) -> tuple[Statement, Statement]:
-    """What keeps a text, once for all runs, as a part of a run."""
+    """Stores a text, shared by all runs, as part of a run."""
     key = rows.hash_of(body)
     return (_BODY, (key, body)), (_USE, (run, part, key))
 
 
 def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str, int]], Usage]:
-    """The numbers of a run's calls, by what they are and by the endpoint that answered; and what all of it has used."""
+    """The numbers of a run's calls, by identity and by the endpoint that answered, and their total usage."""
     spent = NOTHING
     known: dict[_Key, dict[str, int]] = {}
     try:
@@ -312,11 +310,11 @@ def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str,
 
 
 _PAGE = 4
-"""Rows of nodes that are read at a time; each has those that were written together."""
+"""How many rows of nodes are read at a time; each row has nodes that were written together."""
 
 
 class _Pages:
-    """`Pages` of one run, from the rows after ``last`` on."""
+    """`Pages` of one run, starting after the row ``last``."""
 
     def __init__(self, database: sqlite3.Connection, run: int, last: int) -> None:
         self._database = database

@@ -1,1 +1,1 @@
-"""Cases of workflows for every front door: found, checked, carried out, reported, and made of runs."""
+"""Cases of workflows for all interfaces: found, checked, run, reported, and made from runs."""

@@ -1,1 +1,1 @@
-"""Texts that are changed for people: fixes, repairs, safe mutations."""
+"""Changes of texts: fixes, repairs, safe mutations."""

@@ -1,1 +1,1 @@
-"""Pictures of flowcharts: Mermaid, as the extension brings it, in a headless browser."""
+"""Images of flowcharts: the extension's Mermaid in a headless browser."""

@@ -1,1 +1,1 @@
-"""Evaluations for people: made ready from what they ask for, and as plain data, the same for every front door."""
+"""Evaluations: prepared from what the user asks for, and reported as plain data, the same for all interfaces."""

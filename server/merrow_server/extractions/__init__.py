@@ -1,1 +1,1 @@
-"""Extractions of operators as the command line shows them: made ready, in words, and as files."""
+"""Extractions of operators for the command line: prepared, reported as text, and written as files."""

@@ -1,6 +1,6 @@
 """One file for each feature of the language server: each has ``register(server)`` and bridges to a pure function.
 
-``merrow_analysis.ide`` and what it brings is loaded when a feature is first used, not to answer ``initialize``: within these
+``merrow_analysis.ide`` and its imports are loaded when a feature is first used, not to answer ``initialize``: within these
 modules write ``from merrow_analysis.ide import hover``, never ``from merrow_analysis.ide.hover import hover``.
 """
 
@@ -23,7 +23,7 @@ _LAZY = "merrow_analysis.ide."
 
 
 def names() -> list[str]:
-    """The features that there are, those in rooms as ``room.feature``, in alphabetical order."""
+    """All features in alphabetical order, those in subfolders as ``folder.feature``."""
     here = f"{__name__}."
     return sorted(
         module.name.removeprefix(here) for module in pkgutil.walk_packages(__path__, here) if not module.ispkg

@@ -1,10 +1,10 @@
-"""Code actions: quick fixes, refactorings, and the repair of all that can be repaired safely.
+"""Code actions: quick fixes, refactorings, and fixing everything that can be fixed safely.
 
-What takes time is worked out when the reader chooses it: by ``codeAction/resolve``, or by the command ``merrow.applyAction`` for
-clients that know commands only. What was offered for another version of a document is not applied.
+Expensive edits are computed when the user chooses them: by ``codeAction/resolve``, or by the command ``merrow.applyAction`` for
+clients that only support commands. Offers for another version of a document are not applied.
 
-Safe mutations, and repairs that have to be searched for, are looked for when the reader opens the menu or asks for refactorings,
-not at each move of the cursor.
+Safe mutations, and repairs that have to be searched for, are computed when the user opens the menu or asks for refactorings,
+not on each move of the cursor.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MORE_COMMAND = "merrow.moreMutations"
 SUGGEST = f"{MUTATION}.suggestion"
 SUGGEST_COMMAND = "merrow.suggest"
 OF_STEPS = ("refactor.extract.operator", "refactor.rewrite.operator")
-"""The kinds of what makes operators of steps (`operator_actions`)."""
+"""The kinds of actions that turn steps into operators (`operator_actions`)."""
 _SUGGEST_TITLE = "Suggest improvements with the model"
 _SUGGEST_PROMPT_TITLE = "Improve this prompt with the model"
 _MORE_TITLE = "More safe mutations…"
@@ -63,11 +63,11 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
         repairs = [*searched_offers(document, params.range, params.context.diagnostics, wanted)]
         repairs += repair_offers(server, document, params.range, params.context.diagnostics, wanted)
-        # What repairs comes before what suppresses.
+        # Fixes come before suppressions.
         at = next((number for number, offer in enumerate(offers) if offer.suppresses), len(offers))
         offers[at:at] = repairs
         offers += _of_steps(document, params.range, wanted)
-        # A mutation may be the fix that stands above it already.
+        # A mutation may be the same as a fix above it.
         titles = {offer.title for offer in offers}
         offers += [offer for offer in _mutations(document, params.range, wanted) if offer.title not in titles]
         offers += _more(server, document, params.range, wanted)
@@ -84,7 +84,7 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
 
 
 def _asked_for(only: Iterable[str] | None) -> Callable[[str], bool]:
-    """Whether a kind is among those asked for, or a kind of one of them."""
+    """Whether a kind, or one that contains it, was requested."""
     if only is None:
         return lambda kind: True  # noqa: ARG005
     wanted = [str(getattr(kind, "value", kind)) for kind in only]
@@ -119,7 +119,7 @@ def _action(server: MerrowServer, document: OpenDocument, place: types.Range, of
 
 
 def _data(document: OpenDocument, place: types.Range, offer: Offer) -> dict[str, Any]:
-    """What leads back to an offer."""
+    """The data that identifies an offer."""
     move = {} if offer.move is None else {"move": offer.move}
     return move | {
         "uri": document.uri,
@@ -134,7 +134,7 @@ def _data(document: OpenDocument, place: types.Range, offer: Offer) -> dict[str,
 
 
 def resolve(server: MerrowServer, action: types.CodeAction) -> types.CodeAction:
-    """The action with its edit; as it is where the document has changed since."""
+    """The action with its edit; unchanged if the document has changed since."""
     found = None if action.data is None else _edit_for(server, action.data)
     if found is not None:
         action.edit = found
@@ -142,7 +142,7 @@ def resolve(server: MerrowServer, action: types.CodeAction) -> types.CodeAction:
 
 
 def apply_action(server: MerrowServer, arguments: list[Any]) -> None:
-    """Do what a client without code action literals was offered as a command."""
+    """Carry out an offer for a client without code action literals."""
     data = as_mapping(arguments[0]) if arguments else None
     edit = _edit_for(server, data)
     if edit is not None:
@@ -194,7 +194,7 @@ def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
 def _edit_for_move(
     server: MerrowServer, document: OpenDocument, place: types.Range, kind: str, identifier: str
 ) -> types.WorkspaceEdit:
-    """The edit of a mutation that was offered. Raises `FeatureError` where it is not offered any more."""
+    """The edit of an offered mutation. Raises `FeatureError` if it is no longer offered."""
     from merrow_server.lsp.offers import mutations
 
     operator = kind.removeprefix(f"{MUTATION}.")
@@ -217,14 +217,14 @@ def _outdated() -> FeatureError:
 def _workspace_edit(
     server: MerrowServer, document: OpenDocument, offer: Offer, edits: list[types.TextEdit]
 ) -> types.WorkspaceEdit:
-    """The edit of an offer; that of a mutation is shown before it is made, where the client can."""
+    """The edit of an offer; for a mutation it is shown first, if the client supports that."""
     if offer.move is None:
         return server.edit(document, edits)
     return server.confirmed_edit(document, edits, offer.title, offer.effect, offer.move)
 
 
 def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]) -> Iterator[Offer]:
-    """Safe mutations of what is selected."""
+    """Safe mutations of the selection."""
     from merrow_optimizer.mutations.names import OF_ONE_PARENT
 
     if not any(wanted(f"{MUTATION}.{operator}") for operator in OF_ONE_PARENT):
@@ -239,7 +239,7 @@ def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str
 
 
 def _of_steps(document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]) -> Iterator[Offer]:
-    """What makes operators of the selected steps."""
+    """Actions that turn the selected steps into operators."""
     if not any(wanted(kind) for kind in OF_STEPS):
         return
     from merrow_server.lsp.offers.operator_actions import operator_actions
@@ -253,7 +253,7 @@ def _of_steps(document: OpenDocument, place: types.Range, wanted: Callable[[str]
 def _more(
     server: MerrowServer, document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]
 ) -> Iterator[Offer]:
-    """The way to all safe mutations of what is selected, for clients that can be sent edits."""
+    """The action that lists all safe mutations of the selection, for clients that accept edits."""
     if not wanted(MORE) or not server.supports.apply_edit:
         return
     from merrow_server.lsp.offers import mutations
@@ -270,7 +270,7 @@ def _more(
 def _suggestions(
     server: MerrowServer, document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]
 ) -> Iterator[Offer]:
-    """The way to suggestions of a model: for the prompt of one selected node, and for the workflow."""
+    """Actions for suggestions from a model: for the prompt of one selected node, and for the workflow."""
     if not wanted(SUGGEST) or not server.supports.apply_edit:
         return
     from merrow_analysis.ide.cursor.selection import selection

@@ -1,1 +1,1 @@
-"""The core of the language server: protocol, open documents, their surroundings, scheduling, settings, logging."""
+"""The core of the language server: protocol, open documents, their context, scheduling, settings, logging."""

@@ -1,7 +1,7 @@
-"""Open documents: their lines, spliced by each change, and the diagrams in them with what is known about each.
+"""Open documents: their lines, updated by each change, and the diagrams in them with their analyses.
 
-A diagram's analyser lives as long as the diagram does, so that an edit costs what it touches. In Markdown the fences are found
-again after a change and matched with the old ones; only those whose text differs are analysed again.
+A diagram's analyser lives as long as the diagram, so the cost of an edit depends on what it touches. In Markdown the fences are
+found again after a change and matched with the old ones; only those whose text differs are analysed again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Locator(Protocol):
-    """A provider that knows where its files lie."""
+    """A provider that knows where its files are."""
 
     def read(self, path: str) -> str: ...
 
@@ -57,14 +57,14 @@ MARKDOWN_LANGUAGES = frozenset({"markdown", "gfm", "mdx", "quarto", "rmd"})
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What surrounds a document: its path for per-path settings, the files it may read, its configuration."""
+    """The context of a document: its path for per-path settings, the files it may read, its configuration."""
 
     path: str | None = None
     provider: Provider | None = None
     config: Config | None = None
 
     def opener(self, text: str) -> Analyser:
-        """A version of a diagram in the document, opened with what surrounds it."""
+        """A version of a diagram in the document, opened with the same context."""
         from merrow_analysis.check import Analyser
 
         return Analyser(text, path=self.path, provider=self.provider, config=self.config)
@@ -104,12 +104,12 @@ class OpenDiagram:
         self._analyser: Analyser | None = None
         self._analysis: Analysis | None = None
         self.run_findings: list[Diagnostic] = []
-        """What went wrong when this text was run; an edit makes an end of it."""
+        """What went wrong when this text was run; cleared by the next edit."""
         self.published = PublishedFindings()
 
     @property
     def analyser(self) -> Analyser:
-        """The analyser of the diagram's text, made when it is first asked for."""
+        """The analyser of the diagram's text, created on first use."""
         if self._analyser is None:
             from merrow_analysis.check import Analyser
 
@@ -121,7 +121,7 @@ class OpenDiagram:
 
     @property
     def analysis(self) -> Analysis:
-        """What is known about the diagram as it is now; worked out at most once for each state of the text."""
+        """The analysis of the diagram as it is now, computed at most once for each state of the text."""
         if self._analysis is None:
             self._analysis = self.analyser.analysis()
         return self._analysis
@@ -143,7 +143,7 @@ class OpenDiagram:
         self.analyser.edit(edit)
 
     def refresh(self) -> None:
-        """Take over the document's context; what is known is worked out again when it is asked for."""
+        """Use the document's context; the analysis is computed again when it is needed."""
         self._analysis = None
         analyser, context = self._analyser, self.document.context
         if analyser is not None:
@@ -152,12 +152,12 @@ class OpenDiagram:
                 analyser.config = context.config
 
     def position_from_lsp(self, position: types.Position) -> Position | None:
-        """The place in the diagram of a place in the document; None outside the diagram."""
+        """The position in the diagram of a position in the document; None outside the diagram."""
         place = self.document.position_from_lsp(position)
         return place if self.fence is None else self.fence.from_host(place)
 
     def range_from_lsp(self, place: types.Range) -> Range | None:
-        """The part of a range of the document that lies in the diagram; None where they don't touch."""
+        """The part of a range of the document that is in the diagram; None if they don't touch."""
         start, end = self.document.range_from_lsp(place)
         if self.fence is None:
             return Range(start, end)
@@ -196,10 +196,10 @@ class OpenDiagram:
 
 
 class OpenDocument:
-    """A document that the client has open. ``version`` is the client's, None where it gives none.
+    """A document that the client has open. ``version`` is the client's, or None.
 
-    One of more than `LARGEST_TEXT` characters is of kind "too large": its text is not kept, and it has no diagrams. It stays
-    so until the client sends a whole text again.
+    One of more than `LARGEST_TEXT` characters is of kind "too large": its text is not kept, and it has no diagrams. This
+    remains until the client sends a whole text again.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class OpenDocument:
         self._take(text)
 
     def _take(self, text: str) -> None:
-        """Begin with a whole text."""
+        """Start with a whole text."""
         self._size = len(text)
         self.kind: Kind = kind_of(self.uri, self.language_id) if self._size <= LARGEST_TEXT else "too large"
         if self.kind == "too large":
@@ -259,7 +259,7 @@ class OpenDocument:
         return None
 
     def change(self, changes: Iterable[types.TextDocumentContentChangeEvent]) -> None:
-        """Apply the client's changes, one after the other."""
+        """Apply the client's changes in order."""
         for change in changes:
             if isinstance(change, types.TextDocumentContentChangePartial):
                 self.edit(TextEdit(self.range_from_lsp(change.range), change.text))
@@ -286,7 +286,7 @@ class OpenDocument:
         self._lines, self._diagrams, self._outdated = [], [], False
 
     def replace(self, text: str) -> None:
-        """Make ``text`` the document's text; what is known about lines that stay is kept."""
+        """Make ``text`` the document's text; the analysis of unchanged lines is kept."""
         if self.kind == "too large" or len(text) > LARGEST_TEXT:
             self._take(text)
             return
@@ -295,7 +295,7 @@ class OpenDocument:
             self.edit(edit)
 
     def resource(self, path: str) -> Resource | None:
-        """The file at ``path``, as the diagram writes it; None where it can't be read or the document is untitled."""
+        """The file at ``path``, as the diagram writes it; None if it can't be read or the document is untitled."""
         provider = self.context.provider
         if not isinstance(provider, Locator):
             return None
@@ -337,7 +337,7 @@ class OpenDocument:
         return Position(len(lines) - 1, len(lines[-1]))
 
     def _match(self, fences: list[Fence]) -> None:
-        """Give each fence the diagram that stood for it before, edited where its text differs."""
+        """Give each fence the diagram that represented it before, edited where its text differs."""
         old = self._diagrams
         front, back = equal_ends(old, fences, lambda diagram, fence: diagram.text == fence.text)
         middle = iter(old[front : len(old) - back])
@@ -369,14 +369,14 @@ def _plain_range(lines: Sequence[str], place: Range, encoding: Encoding) -> dict
 
 
 def _length(lines: Sequence[str], place: Range) -> int:
-    """How many characters a range of the text has."""
+    """The number of characters in a range of the text."""
     start, end = place
     whole = sum(len(line) for line in lines[start.line : end.line])
     return whole + (end.column if end.line < len(lines) else 0) - (start.column if start.line < len(lines) else 0)
 
 
 def kind_of(uri: str, language_id: str = "") -> Kind:
-    """What a document holds, by its language and else by its name."""
+    """The kind of a document, by its language or else by its name."""
     language, name = language_id.lower(), unquote(uri).lower()
     if name.endswith(ENDING):
         return "cases"

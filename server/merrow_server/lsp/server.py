@@ -1,4 +1,4 @@
-"""The language server: open documents, and what the features ask of them. One object serves one client."""
+"""The language server: open documents, and what features need of them. One object serves one client."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MerrowServer(Host):
 
     def __init__(self) -> None:
         super().__init__("merrow", "", protocol_cls=MerrowProtocol, converter_factory=get_converter)
-        # To look the version up takes longer than the answer that would hold it.
+        # Looking up the version takes longer than the answer that would contain it.
         self.protocol.server_info = types.ServerInfo("merrow")
         self.supports = Supports()
         self.documents = {}
@@ -66,29 +66,29 @@ class MerrowServer(Host):
         self.last_searches = LastFound(self, self.runs, searched, lambda session, text: session.searches.last(text))
         self.is_initialized = False
         self.initial_settings: object = {}
-        """What the client gave as settings at its start."""
+        """The settings that the client passed at startup."""
         self._workspace: Workspace | None = None
         self._connection: Wire | None = None
         self.on_checked: list[Callable[[OpenDocument], None]] = []
-        """Called with each document that is due to be checked; what pushes diagnostics is here."""
+        """Called with each document that is due to be checked, to push diagnostics."""
 
     # What features ask
 
     def locate(self, uri: str, position: types.Position) -> Located | None:
-        """The place in a diagram that a client means; None where no diagram is open there."""
+        """The position in a diagram that a client refers to; None if no diagram is open there."""
         document = self.document(uri)
         found = None if document is None else document.diagram_at(position)
         return None if found is None else Located(*found, self.supports)
 
     def edit(self, document: OpenDocument, edits: Iterable[types.TextEdit]) -> types.WorkspaceEdit:
-        """Edits of one open document, in the form that the client knows; with its version where that can be said."""
+        """Edits of one open document, in the form that the client supports, with the version if possible."""
         return self.edits({document.uri: list(edits)})
 
     def confirmed_edit(
         self, document: OpenDocument, edits: Iterable[types.TextEdit], label: str, effect: str, name: str
     ) -> types.WorkspaceEdit:
-        """Edits of one open document that its reader confirms first, where the client has that: under ``label``, with what they
-        do. ``name`` is what the message calls the change by.
+        """Edits of one open document that the user confirms first, if the client supports that: under ``label``, with their
+        effect. ``name`` is the name of the change in the message.
         """
         if not (self.supports.document_changes and self.supports.change_annotations):
             return self.edit(document, edits)
@@ -100,7 +100,7 @@ class MerrowServer(Host):
         )
 
     def edits(self, edits: dict[str, list[types.TextEdit]]) -> types.WorkspaceEdit:
-        """Edits of several files by URI, in the form that the client knows."""
+        """Edits of several files by URI, in the form that the client supports."""
         if not self.supports.document_changes:
             return types.WorkspaceEdit(changes=dict(edits))
         changes: list[types.TextDocumentEdit] = []
@@ -116,7 +116,7 @@ class MerrowServer(Host):
 
     @property
     def surroundings(self) -> Workspace:
-        """Settings and files around the documents. Made when first asked for: it brings the whole analysis with it."""
+        """Settings and files around the documents. Created on first use, because it imports the whole analysis."""
         if self._workspace is None:
             from merrow_server.lsp.workspace import Workspace
 
@@ -159,7 +159,7 @@ class MerrowServer(Host):
         return decorate
 
     def _guarded(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """``function`` with this server as its first argument; a failure stays its own."""
+        """``function`` with this server as its first argument; its failures don't spread."""
 
         def failed(problem: Exception) -> JsonRpcException:
             if isinstance(problem, JsonRpcException):
@@ -177,7 +177,7 @@ class MerrowServer(Host):
                 except Exception as problem:  # noqa: BLE001 - logged and answered
                     raise failed(problem) from None
 
-            del guarded.__wrapped__  # pygls would look at its signature
+            del guarded.__wrapped__  # pygls would inspect its signature
             return guarded
 
         @functools.wraps(function, assigned=("__name__", "__qualname__", "__doc__"), updated=())
@@ -237,7 +237,7 @@ class MerrowServer(Host):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, []))
 
     def publish(self, document: OpenDocument) -> None:
-        """Send what is wrong in ``document``, of the version that it has now."""
+        """Send the problems in the current version of ``document``."""
         settings = self.surroundings.settings(document)
         found = document_diagnostics(document, self.supports, settings)
         params: dict[str, Any] = {"uri": document.uri}
@@ -246,7 +246,7 @@ class MerrowServer(Host):
         self.protocol.send_plain(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, with_items(params, "diagnostics", found))
 
     def touched(self, document: OpenDocument) -> None:
-        """Have ``document`` checked soon, and what depends on it."""
+        """Schedule a check of ``document`` and of what depends on it."""
         if document.kind != "other":
             self.scheduler.touch(document.uri)
         if document.path is not None and self._workspace is not None:
@@ -260,13 +260,13 @@ class MerrowServer(Host):
             for callback in self.on_checked:
                 callback(document)
         except Exception:
-            # One document that can't be checked must not end the loop's callback without a word.
+            # A document that can't be checked must not end the loop's callback silently.
             log.exception("Checking %s failed.", uri)
 
     # Life
 
     def initialize(self, params: types.InitializeParams) -> None:
-        """Read what the client can do."""
+        """Read the client's capabilities."""
         self.is_initialized = True
         self.supports = read_supports(params.capabilities)
         options = params.initialization_options
@@ -281,7 +281,7 @@ class MerrowServer(Host):
         return self._connection is not None
 
     def connect(self, connection: Wire, writer: AsyncWriter | Writer) -> None:
-        """Talk to a client through ``writer``; ``connection`` is told when it is over."""
+        """Talk to a client through ``writer``; ``connection`` is notified when it ends."""
         self._connection = connection
         self.protocol.set_writer(writer)
 
@@ -292,6 +292,6 @@ class MerrowServer(Host):
             self._connection.end(code)
 
     def report_server_error(self, error: Exception, source: ServerErrors) -> None:
-        """Failures that no answer tells of go to the log; those of features are there already."""
+        """Failures that no answer reports go to the log; those of features are already there."""
         if not issubclass(source, FeatureRequestError):
             log.error("A message could not be handled: %s.", type(error).__name__)

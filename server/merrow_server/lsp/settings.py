@@ -18,49 +18,49 @@ from merrow_analysis.suggest import closest
 SECTION = "merrow"
 
 SERVER_SETTINGS: tuple[Setting, ...] = (
-    Setting("enable", {"type": "boolean"}, True, "Whether files are checked at all."),
+    Setting("enable", {"type": "boolean"}, True, "Whether to check files."),
     Setting(
         "configuration",
         {"type": "string"},
         "",
-        "A settings file to use in place of the nearest `merrow.toml`; a relative path starts at the workspace folder.",
+        "A settings file to use instead of the nearest `merrow.toml`; a relative path starts at the workspace folder.",
     ),
     Setting(
         "maximum-problems",
         {"type": "integer", "minimum": 1},
         1000,
-        "How many problems are shown for one file at most; a last one says how many there are beyond.",
+        "The most problems to show for one file; a final one says how many more there are.",
     ),
     Setting(
         "rule-pages",
         {"type": "string"},
         "",
-        "Where a problem's code leads to: an address with `{code}` in it; by default the page installed with Merrow.",
+        "The page that a problem's code links to: an address that contains `{code}`; by default the page installed with Merrow.",
     ),
     Setting(
         "inlay-hint-ports",
         {"type": "boolean"},
         True,
-        "Whether edges show the port and the type that Merrow worked out for them.",
+        "Whether edges show the port and the type that Merrow inferred for them.",
     ),
     Setting(
         "inlay-hint-operators",
         {"type": "boolean"},
         True,
-        "Whether nodes show their operator where only a class elsewhere says it.",
+        "Whether nodes show their operator if only a class elsewhere in the file says it.",
     ),
     Setting(
         "inlay-hint-results",
         {"type": "boolean"},
         True,
-        "Whether nodes show the start of what the last run gave them, with its tokens, cost and time.",
+        "Whether nodes show the start of their last result, with its tokens, cost and time.",
     ),
     Setting(
         "suggest-ask-above-usd",
         {"type": "number", "minimum": 0},
         0.05,
-        "What suggestions or plans of a model may cost, in US dollars, before you are asked. You are always asked where a"
-        " price is not known.",
+        "What suggestions or plans from a model may cost, in US dollars, without asking you. You are always asked if a price"
+        " is not known.",
         personal=True,
     ),
     Setting(

@@ -1,1 +1,1 @@
-"""Searches for better workflows: made ready, as plain data, and in words."""
+"""Searches for better workflows: prepared, and reported as plain data and as text."""

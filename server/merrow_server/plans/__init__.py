@@ -1,1 +1,1 @@
-"""Plans of a task, made ready and reported as plain data and in words, for the command line and for editors."""
+"""Plans for a task: prepared, and reported as plain data and as text, for the command line and for editors."""

@@ -1,1 +1,1 @@
-"""How findings are shown: for people, for machines, for code scanning and for pull requests."""
+"""Output formats of findings: for people, for programs, for code scanning and for pull requests."""

@@ -1,4 +1,4 @@
-"""The runs of one server, in the thread that works on them: begun, followed, cancelled, closed."""
+"""The runs of one server, in the thread that works on them: started, followed, cancelled, closed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Runs, and the journal that they are kept in. Everything of it belongs to one thread's event loop."""
+    """Runs and their journal. All of this belongs to one thread's event loop."""
 
     def __init__(self, keys: Keys) -> None:
         self._endpoints = Endpoints(keys)
@@ -53,7 +53,7 @@ class Session:
 
     @property
     def evaluations(self) -> Evaluations:
-        """The evaluations, which bring the optimizer with them: made when they are first asked for. Raises `StoreFailure`."""
+        """The evaluations, created on first use because they import the optimizer. Raises `StoreFailure`."""
         if self._evaluations is None:
             from merrow_server.runs.evaluating import Evaluations
 
@@ -62,9 +62,7 @@ class Session:
 
     @property
     def suggestions(self) -> Suggestions:
-        """The suggestions of a model, which bring the optimizer with them: made when they are first asked for. Raises
-        `StoreFailure`.
-        """
+        """The suggestions from a model, created on first use because they import the optimizer. Raises `StoreFailure`."""
         if self._suggestions is None:
             from merrow_server.runs.suggesting import Suggestions
 
@@ -73,7 +71,7 @@ class Session:
 
     @property
     def searches(self) -> Searches:
-        """The searches, made when they are first asked for. Raises `StoreFailure`."""
+        """The searches, created on first use. Raises `StoreFailure`."""
         if self._searches is None:
             from merrow_server.runs.searching import Searches
 
@@ -82,7 +80,7 @@ class Session:
 
     @property
     def plans(self) -> Plans:
-        """The plans, made when they are first asked for. Raises `StoreFailure`."""
+        """The plans, created on first use. Raises `StoreFailure`."""
         if self._plans is None:
             from merrow_server.runs.planning import Plans
 
@@ -90,7 +88,7 @@ class Session:
         return self._plans
 
     def _rooms(self) -> Iterator[Evaluations | Plans | Searches | Suggestions]:
-        """What goes on by tickets beside runs and tests, of what has been asked for."""
+        """The other work with tickets, besides runs and tests, as far as it has been created."""
         for room in (self._evaluations, self._plans, self._searches, self._suggestions):
             if room is not None:
                 yield room
@@ -104,18 +102,18 @@ class Session:
 
     @property
     def running(self) -> set[str]:
-        """The ids of the runs that go on here."""
+        """The ids of the runs in progress here."""
         return {run.id for run in self._runs.values()}
 
     def nodes(self, run: str) -> list[NodeRecord]:
-        """How the nodes of the run with this very id have ended so far. Raises `StoreFailure`."""
+        """How the nodes of the run with exactly this id have ended so far. Raises `StoreFailure`."""
         here = next((one for one in self._runs.values() if one.id == run), None)
         return self.store.nodes(run) if here is None else list(here.nodes.values())
 
     async def carry_out(self, order: Order, begun: Callable[[str, str], None], channel: Channel) -> Json:
-        """Run to the end, whatever it is; how it ended. ``begun`` is called with the run's id and its workflow's name.
+        """Run to the end; returns how it ended. ``begun`` is called with the run's id and its workflow's name.
 
-        Raises `RunFailure` where it can't be begun.
+        Raises `RunFailure` if it can't start.
         """
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 (this is a coroutine of a task)
@@ -138,7 +136,7 @@ class Session:
             await self._endpoints.release(access)
 
     def cancel(self, ticket: int) -> None:
-        """Cancel what was ordered under this number, begun or not."""
+        """Cancel the order with this number, started or not."""
         if ticket in self._runs:
             self._runs[ticket].cancel()
         elif ticket in self._tests:
@@ -147,7 +145,7 @@ class Session:
             self._cancelled.add(ticket)
 
     async def test(self, order: CasesOrder, told: Callable[[Json], None]) -> Json:
-        """Carry out cases to their end, or until they are cancelled; see `merrow_server.runs.testing`. Raises `RunFailure`."""
+        """Run cases to their end, or until they are cancelled; see `merrow_server.runs.testing`. Raises `RunFailure`."""
         from merrow_server.runs.testing import carry_out
 
         task = asyncio.current_task()
@@ -171,7 +169,7 @@ class Session:
             del self._tests[order.ticket]
 
     def decide(self, run: str, number: int, *, apply: bool) -> str:
-        """Apply or refuse a revision that waits for a person, of a run that goes on here; the run's id. Raises `UsageFailure`."""
+        """Apply or refuse a waiting revision of a run in progress here; returns the run's id. Raises `UsageFailure`."""
         here = [one for one in self._runs.values() if one.id.startswith(run)]
         if len(here) != 1:
             raise UsageFailure(f"Run {run} does not go on here, so none of its revisions waits for you here.")
@@ -198,8 +196,8 @@ class Session:
         return dry_run(workflow, order.inputs, options=options, endpoint=choice.open()).to_json()
 
     def answering(self, text: WorkflowText | None, model: str | None) -> Json:
-        """Who would answer a run: ``{endpoint, source, key, models}``. ``key`` says whether one is sent, ``models`` are those
-        that the nodes name, or would be given. Of a text with errors only the endpoint is known for sure. Raises `UsageFailure`.
+        """What would answer a run: ``{endpoint, source, key, models}``. ``key`` says whether one is sent, ``models`` are those
+        that the nodes name or would get. For a text with errors only the endpoint is certain. Raises `UsageFailure`.
         """
         workflow = None
         if text is not None:
@@ -214,7 +212,7 @@ class Session:
         return {"endpoint": choice.origin, "source": choice.source, "key": bool(choice.key_source), "models": models}
 
     async def close(self) -> None:
-        """Cancel what goes on, wait until the journal says so, and close it."""
+        """Cancel work in progress, wait until the journal says so, and close it."""
         for run in self._runs.values():
             run.cancel()
         for room in self._rooms():
@@ -264,7 +262,7 @@ class Session:
         return start(workflow, order.inputs, options=options, endpoint=access.endpoint, store=store, reviser=reviser)
 
     def _last(self, order: Order, workflow: Workflow) -> str | None:
-        """Where results are to be reused from a run that is not named: the last one of the same workflow."""
+        """If results are to be reused from an unnamed run: the last one of the same workflow."""
         if not order.takes_over:
             return None
         last = self.store.runs(1, workflow.name)
@@ -274,7 +272,7 @@ class Session:
 
 
 def _reviser() -> Reviser:
-    """The model's, which brings the optimizer with it."""
+    """The model's reviser, which imports the optimizer."""
     from merrow_optimizer.revising.model import ModelReviser
 
     return ModelReviser()
@@ -295,15 +293,15 @@ def check(text: WorkflowText) -> Workflow:
 
 
 def _machine(file: Path) -> tuple[WorkspaceValue, ...]:
-    """What the settings file of a workflow says of the machine."""
+    """Settings about the machine in a workflow's settings file."""
     try:
         return configuration(Surroundings(), file)[2]
     except RunFailure:
-        return ()  # The editor has said so.
+        return ()  # The editor has shown it.
 
 
 async def _followed(run: Run, channel: Channel, notices: tuple[str, ...]) -> RunResult:
-    """The result of a run, with its events told meanwhile. Events end with the run also where it fails in itself."""
+    """The result of a run, whose events are reported meanwhile. Events end with the run even if it fails internally."""
     last = 0
 
     async def read() -> None:
@@ -332,7 +330,7 @@ async def _followed(run: Run, channel: Channel, notices: tuple[str, ...]) -> Run
 
 
 def _broken(run: str, number: int, kind: str) -> Json:
-    """The last event of a run that could not tell it itself."""
+    """The last event of a run that could not report it itself."""
     error = f"The run failed inside Merrow ({kind}); the log says where. What was finished is kept."
     return Event("run_failed", run, number, data=broken(InternalFailure(error))).to_json()
 

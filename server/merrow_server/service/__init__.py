@@ -1,1 +1,1 @@
-"""A workflow served on this machine: runs for those who ask by HTTP or by the Model Context Protocol."""
+"""Serves a workflow on this machine over HTTP and the Model Context Protocol."""

@@ -1,1 +1,1 @@
-"""Suggestions made ready, as plain data and in words, for the command line and for editors."""
+"""Suggestions: prepared, and reported as plain data and as text, for the command line and for editors."""

@@ -1,1 +1,1 @@
-"""What nodes and boxes say of themselves: labels with their parameters, titles, and the metadata in ``@{ ... }``."""
+"""What is written on nodes and boxes: labels with their parameters, titles, and the metadata in ``@{ ... }``."""

@@ -1,1 +1,1 @@
-"""Graphs without meaning: who leads to whom, in what order, and what reaches what."""
+"""Plain graphs: successors, order and reachability, without any meaning of nodes."""

@@ -1,1 +1,1 @@
-"""Reading drawings without operators, and updating what was read after an edit."""
+"""Reads drawings without operators, and updates the result after an edit."""

@@ -1,7 +1,7 @@
 """The flowchart after an edit, from the one before: only what the edited statements name is read again.
 
-Statements whose effect is local are taken: chains of nodes and arrows, class statements, styles, comments, and what can't be
-read. Anything else (a subgraph, the header, ids of edges) is left to `fold`; the outcome is the same in either case.
+Handles statements with a local effect: chains of nodes and arrows, class statements, styles, comments, and unreadable
+statements. Anything else (a subgraph, the header, ids of edges) is left to `fold`; the result is the same in either case.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _Place = tuple[int, int]
 
 
 class Redrawn(NamedTuple):
-    """A flowchart after an edit, and what differs.
+    """A flowchart after an edit, and the differences.
 
     ``lines`` are those of the new statements. ``references_only`` says that the edited statements only name nodes that
     are first mentioned elsewhere, so that what is written at nodes stays the same; ``nodes_only`` that they draw no edge.
@@ -97,7 +97,7 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
 
 
 def _net(changes: Iterable[Change]) -> tuple[set[Block], list[Block]]:
-    """The blocks that several changes, one after the other, took away and added, as they were first read."""
+    """The blocks that several successive changes removed and added, as they were first read."""
     gone: set[Block] = set()
     come: dict[Block, None] = {}
     for old, new in changes:
@@ -120,7 +120,7 @@ def _is_local(block: Block) -> bool:
 
 
 class _Redrawing:
-    """One edit taken into a flowchart."""
+    """Applies one edit to a flowchart."""
 
     def __init__(self, flow: Flow, diagram: Diagram, gone: set[Block], come: list[Block]) -> None:
         self.chart: Chart = flow.chart

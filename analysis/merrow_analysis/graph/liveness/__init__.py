@@ -1,1 +1,1 @@
-"""What runs, under which choices of Decisions."""
+"""Which nodes run for which choices of Decisions."""

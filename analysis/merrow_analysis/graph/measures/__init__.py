@@ -1,1 +1,1 @@
-"""Figures of a graph: its shape, width and longest path."""
+"""Measures of a graph: its shape, width and longest path."""

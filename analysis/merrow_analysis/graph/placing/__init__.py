@@ -1,1 +1,1 @@
-"""Which port each edge feeds: what labels say, what nodes give, and what is wrong with it."""
+"""Which port each edge feeds: labels, the outputs of nodes, and the problems found."""

@@ -1,8 +1,8 @@
 """Which port each edge feeds, and with what type: a pure function of one node's facts.
 
 `place` looks at a node's operator and parameters and at its incoming edges (their labels, and what their sources
-give), and at nothing else; so its answer can be remembered by value, and one changed node only disturbs those that
-consume its types. Labelled edges are placed first, then unlabelled ones in order, at last case edges that name no port.
+give), and at nothing else. So its answer can be cached by value, and a changed node affects only the
+nodes that read its types. Labelled edges are placed first, then unlabelled ones in order, and finally case edges without a port.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _MOST_MATCHED = 20
 
 
 def place(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], types: TypeTable) -> Placement:
-    """Place the edges that enter a node and say what the node gives. Never raises."""
+    """Place a node's incoming edges and determine its outputs. Never raises."""
     if facts.kind == "input":
         outputs = ((INPUT_OUTPUT, None if facts.declared_badly else facts.declared or facts.default_type),)
         return Placement(_unplaced(incoming), with_fields(Signature(outputs), types), ())
@@ -154,11 +154,11 @@ class _Placer:
             self._feed(edge, output[0] if output else None, port, output[1] if output else None)
 
     def _all_unlabelled(self, edges: Iterable[int]) -> None:
-        """Place edges from nodes that give what they are known to give, whose labels name no port."""
+        """Place edges from nodes with known outputs whose labels name no port."""
         same_way = self.bulk is not None and (self.asks or not self.is_decision)
         first: dict[tuple[EdgeLabel, int], int] = {}
         for edge in edges:
-            # Many voices of an ensemble give the same: these edges go the way of the first of them.
+            # Many inputs of an ensemble have the same type: these edges are placed like the first of them.
             kind = self.labels[edge], id(self.sources[edge])
             if kind in first:
                 self.feeds[edge] = self.feeds[first[kind]]
@@ -214,7 +214,7 @@ class _Placer:
         return self.types.kinds_of(given) is not None and not any(label.port == "value" for label in self.labels)
 
     def _by_type(self, edge: int, name: str | None, given: Type | None) -> None:
-        """To the open port of the nearest type, with a word about it; a tie is for the author to settle."""
+        """Choose the open port with the nearest type and report it; a tie is left to the author."""
         open_ports = [port for port in self.ports.values() if port.many or not self._is_fed(port)]
         if given is None:
             needed = [port for port in open_ports if port.required]
@@ -241,7 +241,7 @@ class _Placer:
             self.findings.append(Finding("missing-label", edge, best[0].name, given, names=(name or "",)))
 
     def _case_edge(self, edge: int) -> None:
-        """A Decision's value goes to the target's only open port that fits, needed ports first; else nowhere."""
+        """A Decision's value goes to the target's only open port that fits, required ports first; else nowhere."""
         source = self.sources[edge]
         if self.labels[edge].after or not source.has_value:
             return
@@ -252,7 +252,7 @@ class _Placer:
             self._case_value(edge, passed.type, number)
 
     def _case_value(self, edge: int, value: Type | None, passed: int | None = None) -> None:
-        """Where one value of a case edge goes; ``passed`` is its number where an asking Decision passes it on."""
+        """Where one value of a case edge goes; ``passed`` is its number if a Decision that asks a model passes it on."""
         if passed is not None and self.is_decision and not self.asks:
             decides = (value is not None and self.types.fits(value, BOOL)) or not self._is_fed(self.ports["when"])
             self._feed(edge, None, self.ports["when" if decides else "value"], value, passed)
@@ -295,7 +295,7 @@ class _Placer:
                 near = self.guesses.closest(name, fed)
                 self.findings.append(Finding("unknown-name", None, names=(name,) if near is None else (name, near)))
         for edge, feeds in enumerate(self.feeds):
-            # `when` and `value` have a meaning of their own.
+            # `when` and `value` have a special meaning.
             named = not self.inferred[edge] and feeds and feeds[0].port not in ("when", "value")
             if named and feeds[0].port not in expression.names:
                 self.findings.append(Finding("unused-input", edge, feeds[0].port))
@@ -317,7 +317,7 @@ class _Placer:
                 self.findings.append(Finding("missing-input", None, port.name, wanted=port.type))
 
     def _output(self, edge: int) -> tuple[str, Type | None] | None:
-        """The output that an edge starts at; reported where the source has none of that name."""
+        """The output that an edge starts at; reported if the source has no output of that name."""
         label, source = self.labels[edge], self.sources[edge]
         if source.decision:
             return None if not source.has_value else (label.output or "", self._carried(edge))
@@ -345,7 +345,7 @@ class _Placer:
         return None
 
     def _hidden(self, edge: int, source: Signature, name: str) -> None:
-        """Tell of a field that an output of the same name hides."""
+        """Report a field that an output of the same name hides."""
         own = source.outputs[: len(source.outputs) - source.fields]
         record = own[0][1]
         fields = None if record is None else self.types.fields_of(record)
@@ -370,7 +370,7 @@ class _Placer:
         return True
 
     def _steps(self, given: Type, port: InputPort) -> int | None:
-        """How far ``given`` is from what a port takes, or None where it doesn't fit; wrapping into a list is a step."""
+        """The distance of ``given`` from a port's type, or None if it doesn't fit; wrapping into a list is one step."""
         item = item_of(given)
         if port.many and item is not None:
             wanted = port.item
@@ -386,7 +386,7 @@ class _Placer:
         return None if steps is None else steps + (port.many and item_of(port.type) is not None)
 
     def _nearest(self, given: Type, ports: Iterable[InputPort]) -> list[InputPort]:
-        """The ports of the nearest type; of equally near ones those that must be fed."""
+        """The ports of the nearest type; if several are equally near, the required ones."""
         steps = [(distance, port) for port in ports if (distance := self._steps(given, port)) is not None]
         if not steps:
             return []

@@ -1,1 +1,1 @@
-"""What a person may do at a place: the menu of code actions."""
+"""The menu of code actions at a position."""

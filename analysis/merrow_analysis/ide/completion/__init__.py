@@ -1,1 +1,1 @@
-"""What is offered while a person writes."""
+"""Completion: what to offer while the user types."""

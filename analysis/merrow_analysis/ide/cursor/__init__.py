@@ -1,1 +1,1 @@
-"""What stands at a place of the text."""
+"""What is at a position of the text."""

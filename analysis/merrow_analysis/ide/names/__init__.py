@@ -1,1 +1,1 @@
-"""Where names stand: definitions, references, renaming."""
+"""Where names occur: definitions, references, renaming."""

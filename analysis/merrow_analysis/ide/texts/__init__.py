@@ -1,1 +1,1 @@
-"""What hover and other popups say."""
+"""The texts of hover and other popups."""

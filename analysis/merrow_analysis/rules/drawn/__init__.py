@@ -1,1 +1,1 @@
-"""What a flowchart says as Mermaid reads it: statements, classes, plain steps, comments that silence rules."""
+"""Rules about the flowchart as Mermaid reads it: statements, classes, plain steps, comments that suppress rules."""

@@ -1,1 +1,1 @@
-"""Repairs that several rules offer."""
+"""Fixes that several rules share."""

@@ -1,1 +1,1 @@
-"""What is in Loops and Maps, what crosses their borders, when they end."""
+"""Rules about Loops and Maps: their contents, the edges across their borders, and when they end."""

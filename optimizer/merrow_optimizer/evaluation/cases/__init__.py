@@ -1,1 +1,1 @@
-"""Cases carried out: answered from a recording or by an endpoint, and judged by the metrics that they name."""
+"""Runs cases: answered from a recording or by an endpoint, and judged by the metrics that they name."""

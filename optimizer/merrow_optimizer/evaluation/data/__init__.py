@@ -1,4 +1,4 @@
-"""Data sets: read, checked, divided into parts, and fitted to the inputs of a workflow."""
+"""Data sets: read, checked, split into parts, and mapped to the inputs of a workflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics: what an answer is worth, what was read as the answer, and why."""
+"""Metrics: the score of an answer, what was read as the answer, and why."""
 
 from __future__ import annotations
 

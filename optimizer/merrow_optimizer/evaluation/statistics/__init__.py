@@ -1,1 +1,1 @@
-"""How sure a score is, and whether two differ: intervals, paired tests, repeats. Standard library only."""
+"""The uncertainty of a score, and whether two scores differ: intervals, paired tests, repeats. Standard library only."""

@@ -1,7 +1,7 @@
-"""Workflow patterns: fragments with holes that a subgraph mutation puts around a node or in place of a part.
+"""Workflow patterns: fragments with placeholders that a subgraph mutation wraps around a node or puts in place of a part.
 
-A pattern is a workflow file of its own (see docs/patterns.md): `read_pattern` reads one, `built_in_patterns` has those
-that Merrow brings along, `workspace_patterns` those that the user keeps beside the workflows.
+A pattern is a separate workflow file (see docs/patterns.md): `read_pattern` reads one, `built_in_patterns` has those that
+come with Merrow, `workspace_patterns` those that the user keeps beside the workflows.
 """
 
 from merrow_optimizer.mutations.patterns.library import (

@@ -1,1 +1,1 @@
-"""How answers are asked for in a form, and read: text, JSON of a type, programs, files, workflows."""
+"""How answers are requested in a certain form and read: text, JSON of a type, programs, files, workflows."""

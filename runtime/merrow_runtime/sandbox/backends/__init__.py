@@ -1,4 +1,4 @@
-"""The back ends of the sandbox, one a module: each says whether it works here and how a guest is started with it."""
+"""The back ends of the sandbox, one per module: each says whether it works on this machine and how to start a guest."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What runs inside the sandboxed process.
+"""The code that runs inside the sandboxed process.
 
-These modules are sent to the guest through its standard input, so that it needs to read no file of Merrow. They use the standard
-library only and each other; nothing here may import the rest of Merrow.
+These modules are sent to the guest through its standard input, so it doesn't need to read any of Merrow's files. They use only
+the standard library and each other; nothing here may import the rest of Merrow.
 """

@@ -1,1 +1,1 @@
-"""What a run, a workflow's cases or all answers of models left in a file, to be repeated from it."""
+"""Recordings: files with the calls of a run, of a workflow's cases, or of all model answers, to be replayed."""

@@ -1,1 +1,1 @@
-"""What people give commands, and how Merrow helps them to: words a shell completes, inputs asked for, runs not named."""
+"""What people give commands, and how Merrow helps them: shell completion, prompts for inputs, runs given without an id."""

@@ -1,1 +1,1 @@
-"""What is followed while it goes on: runs, evaluations, searches and plans."""
+"""Shows progress of runs, evaluations, searches and plans."""

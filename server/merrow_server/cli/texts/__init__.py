@@ -1,1 +1,1 @@
-"""What commands print, as lines of text."""
+"""The text output of commands, as lines."""

@@ -1,1 +1,1 @@
-"""Commands and requests of Merrow's own: what an editor has done with a workflow, its runs, its journal."""
+"""Merrow's own commands and requests, by which an editor works with a workflow, its runs and its journal."""

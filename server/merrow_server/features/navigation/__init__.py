@@ -1,1 +1,1 @@
-"""From one place to others: definitions, references, calls, links, outlines."""
+"""Navigation: definitions, references, calls, links, outlines."""

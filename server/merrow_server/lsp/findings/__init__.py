@@ -1,1 +1,1 @@
-"""Findings as a client gets them, of workflows and of the files beside them."""
+"""Findings as sent to a client, for workflows and the files beside them."""

@@ -1,1 +1,1 @@
-"""Changes that are offered where somebody looks: mutations, repairs, missing files."""
+"""Changes offered at a position: mutations, repairs, missing files."""

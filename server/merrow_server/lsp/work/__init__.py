@@ -1,1 +1,1 @@
-"""What takes long and editors watch: runs, evaluations, searches, plans, suggestions."""
+"""Long-running work that editors follow: runs, evaluations, searches, plans, suggestions."""

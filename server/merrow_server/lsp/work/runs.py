@@ -1,6 +1,6 @@
-"""Runs as an editor has them: ordered, watched, cancelled. What works on them is a thread that the first one starts.
+"""Runs in an editor: ordered, observed, cancelled. The thread that works on them is started by the first one.
 
-Nothing of the runtime is imported here: that is for the thread.
+Nothing of the runtime is imported here: only the thread does that.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ RUN_EVENT = "merrow/runEvent"
 RUN_FROM, RESUME = "merrow.runFrom", "merrow.resume"
 """Commands that continue a run."""
 _PATIENCE = 10.0
-"""Seconds that runs have to come to their end in the journal when the server ends: far more than it takes, for a machine that is
-busy. Some clients wait less long and kill it.
+"""Seconds for runs to finish in the journal when the server stops: far more than needed, in case the machine is busy. Some
+clients wait less and kill it.
 """
 
 
 @dataclass(slots=True)
 class Place:
-    """Where a run is shown: a document, the number of the diagram in it, and the diagram itself as long as it is open."""
+    """Where a run is shown: a document, the number of the diagram, and the diagram itself while it is open."""
 
     uri: str | None
     number: int
@@ -59,7 +59,7 @@ class Place:
 
 @dataclass(slots=True)
 class LiveRun:
-    """A run, an evaluation or a search (``what``) that goes on. ``run`` is its id as soon as it has begun."""
+    """A run, an evaluation or a search (``what``) in progress. ``run`` is its id once it has started."""
 
     ticket: int
     place: Place
@@ -83,12 +83,12 @@ class Runs:
         self.inputs = Inputs(server)
         self.results = Results(server)
         self.trusted = True
-        """Whether the user trusts the workspace; a client that has no such notion says nothing about it."""
+        """Whether the user trusts the workspace; clients without this concept don't report it."""
 
     async def carry_out(self, order: Order, place: Place, title: str) -> Json:
-        """Run to the end, tell the client of it meanwhile; how it ended. The user is asked about results of other endpoints.
+        """Run to the end and keep the client informed; returns how it ended. The user is asked about results of other endpoints.
 
-        The run is cancelled with the request that it answers. Raises `FeatureError` with a sentence where it can't be begun.
+        The run is cancelled together with its request. Raises `FeatureError` with a sentence if it can't start.
         """
         try:
             return await self._carry_out(order, place, title)
@@ -102,14 +102,14 @@ class Runs:
         return await self._carry_out(replace(order, reuse=reuse), place, title)
 
     async def _carry_out(self, order: Order, place: Place, title: str) -> Json:
-        """The same unasked. Raises `ForeignResults` too."""
+        """The same without asking. Also raises `ForeignResults`."""
         order = replace(order, ticket=self.ticket())
         loop = asyncio.get_running_loop()
         progress = RunProgress(self._server, title, lambda: self.cancel(order.ticket))
         live = self.live[order.ticket] = LiveRun(order.ticket, place)
         try:
             await progress.begin()
-            # pygls answers a cancelled request at once and lets its command go on.
+            # pygls answers a cancelled request at once and lets its command continue.
             EXECUTION.get().on_cancel(lambda: self.cancel(order.ticket))
 
             def begun(run: str, name: str) -> None:
@@ -130,7 +130,7 @@ class Runs:
             progress.end()
 
     def works_on(self, place: Place, what: Literal["evaluation", "search"]) -> bool:
-        """Whether the workflow that is open at this place is being evaluated, or searched for a better one."""
+        """Whether the workflow open at this place is being evaluated, or a search for a better one is in progress."""
         return place.uri is not None and any(
             live.place.uri == place.uri and live.what == what for live in self.live.values()
         )
@@ -140,9 +140,9 @@ class Runs:
         return next(self._tickets)
 
     async def test(self, order: CasesOrder, told: Callable[[Json], None], title: str, count: int) -> Json:
-        """Carry out cases, tell the client of them meanwhile (``told`` is called here with each); what they came to.
+        """Run cases and keep the client informed (``told`` is called here with each); returns the results.
 
-        The test is cancelled with the request that it answers. Raises `FeatureError` where it can't be begun.
+        The test is cancelled together with its request. Raises `FeatureError` if it can't start.
         """
         order = replace(order, ticket=self.ticket())
         loop = asyncio.get_running_loop()
@@ -164,11 +164,11 @@ class Runs:
             progress.end()
 
     def cancel(self, ticket: int) -> None:
-        """Cancel a run, an evaluation or a search, begun or not."""
+        """Cancel a run, an evaluation or a search, started or not."""
         self._worker.call(lambda: self._here().cancel(ticket))
 
     async def ask(self, work: Callable[[Session], _T]) -> _T:
-        """What ``work`` gives, called in the thread of the runs. Raises `FeatureError` with a sentence."""
+        """The result of ``work``, called in the thread of the runs. Raises `FeatureError` with a sentence."""
 
         async def called() -> _T:
             return work(self._here())
@@ -176,24 +176,24 @@ class Runs:
         return await self._ask(called)
 
     async def have(self, work: Callable[[Session], Coroutine[Any, Any, _T]]) -> _T:
-        """The same for what takes its time there."""
+        """The same for longer work there."""
         return await self._ask(lambda: work(self._here()))
 
     def warn_once(self, sentence: str) -> None:
-        """Show the user a sentence, the first time it is to be said."""
+        """Show the user a sentence, only the first time."""
         if sentence not in self._warned:
             self._warned.add(sentence)
             self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, sentence))
 
     async def stop(self) -> None:
-        """Cancel all runs and wait for their end, though not forever."""
+        """Cancel all runs and wait for their end, for a limited time."""
         self._ending = True
         if self._worker.is_started:
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(asyncio.wrap_future(self._worker.submit(self._close)), _PATIENCE)
 
     def end(self) -> None:
-        """The same where no event loop runs any more; after it there is no thread."""
+        """The same when no event loop is running any more; afterwards there is no thread."""
         self._ending = True
         if self._worker.is_started:
             with contextlib.suppress(Exception):
@@ -205,7 +205,7 @@ class Runs:
             await self._session.close()
 
     def _here(self) -> Session:
-        """The session; for the thread of the runs only."""
+        """The session; only for the thread of the runs."""
         if self._session is None:
             from merrow_server.runs.session import Session
 
@@ -237,7 +237,7 @@ class Runs:
             self.results.begin(diagram, run)
 
     def place_of(self, name: str) -> Place:
-        """Where the workflow with this name in the journal is open."""
+        """The place where the workflow with this name in the journal is open."""
         from merrow_server.runs.places import place_of
 
         where = place_of(name)
@@ -248,7 +248,7 @@ class Runs:
         return Place(uri if document is None else document.uri, number, diagram)
 
     async def _decided(self, event: Json) -> None:
-        """Have the user decide on a revision that waits for that; who doesn't answer can still decide by a command."""
+        """Ask the user to decide on a waiting revision; without an answer, they can still decide with a command."""
         agreed = await ask_about_revision(self._server, event)
         if agreed is not None:
             with contextlib.suppress(FeatureError):  # The run has ended meanwhile.

@@ -1,1 +1,1 @@
-"""Scorers of products: what a workflow made as files, judged by criteria that are met or not, each with its evidence."""
+"""Scorers of products: files made by a workflow, judged by criteria that are met or missed, each with its evidence."""
