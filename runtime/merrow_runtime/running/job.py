@@ -14,6 +14,7 @@ from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.calls.account import Account
 from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.gate import gate_of
 from merrow_runtime.errors import UsageFailure
@@ -74,6 +75,8 @@ class Revised:
     """What it had not answered."""
     counted: frozenset[str] = frozenset()
     """The visits that had ended when the last one was made, by name."""
+    carried: Carried = field(default_factory=Carried)
+    """Where visits were that the last revision has given another place."""
     used: Usage = NOTHING
     """What the reviser has used for what is not left open."""
 
@@ -303,6 +306,7 @@ class Job:
             self.replay,
             resources.recorder,
             renamed=dict(self.revised.renamed),
+            carried=self.revised.carried,
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:
