@@ -35,13 +35,13 @@ class Carried:
         met: set[str] = set()
         for place, visit in under_way.items():
             name, known = str(place), str(visit.lasting)
-            earlier: Mapping[str, float] = self.before.get(known, {})
+            earlier = self.before.get(known, {})
             if known != name:
                 earlier = {**earlier, known: self.before.get(name, {}).get(known, at)}
-            places = {one: since for one, since in earlier.items() if one != name}
-            if places:
-                before[name] = places
-            met.update((known, *places))
+            others = {one: since for one, since in earlier.items() if one != name}
+            if others:
+                before[name] = others
+            met.update((known, *others))
         for name, places in self.before.items():
             if name not in before and name not in met and met.isdisjoint(places):
                 before[name] = places
