@@ -17,6 +17,7 @@ from tests.runtime.composites.loops import asks, box, custom, flow
 from tests.runtime.engine.fakes import FakeEndpoint, flowchart
 
 from merrow_runtime import RunOptions, Workflow, resume, start
+from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.program.loading import load
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.run import RunResult
@@ -61,7 +62,7 @@ class World:
         self.endpoint = FakeEndpoint(self.answer)
         self.asked.clear()
 
-    async def answer(self, request: ModelRequest) -> str:
+    async def answer(self, request: ModelRequest) -> str | Exception:
         name = asks(request)
         self.asked[name] += 1
         if name == "V" and self.asked[name] not in self.free:
@@ -70,7 +71,11 @@ class World:
         return json.dumps(self.lists[name]) if name in self.lists else f"{name} {self.given}"
 
     async def revised(
-        self, first: Workflow | None, *revisions: Workflow, until: Callable[[], bool] = lambda: True
+        self,
+        first: Workflow | None,
+        *revisions: Workflow,
+        until: Callable[[], bool] = lambda: True,
+        ends: str = "finished",
     ) -> RunResult:
         """A run with revisions while V is on its way, copied once ``until`` holds; without ``first`` it resumes the last copy."""
         path, left = (self.folder / name for name in ("runs.sqlite", "killed.sqlite"))
@@ -95,7 +100,7 @@ class World:
                 copy.commit()
             self.go_on.set()
             result = await run.result()
-            assert result.status == "finished"
+            assert result.status == ends
             assert {one.visit.name for one in store.nodes("r")} >= {name for name in result.nodes if "/" in name}
             return result
 
@@ -171,6 +176,41 @@ async def test_items_that_move_take_along_what_was_asked_for_each(tmp_path: Path
     assert world.asked["V"] == 12 - 4
     said = [text for number in (1, 2, 3) for text in (result.nodes[f"B[{number}]/V"].outputs or {})["response"]]
     assert len(set(said)) == len(said) == 12, "none is that of another item"
+
+
+class Failing(World):
+    """V fails; ``holds`` is the node that has no answer before the run continues."""
+
+    holds = "V"
+
+    async def answer(self, request: ModelRequest) -> str | Exception:
+        name = asks(request)
+        self.asked[name] += 1
+        if name == self.holds:
+            await self.go_on.wait()
+        return EndpointFailure("nothing came", transient=False) if name == "V" else name
+
+
+def risky(name: str, said: str, *more: str) -> Workflow:
+    turns = box(name, "Loop (max: 1)", custom("V", said), custom("W"))
+    return flow(custom("A"), turns, *ENDS, "A -->|input| V", "A -->|input| C", *more)
+
+
+async def test_what_fails_in_a_box_that_was_renamed_failed_under_its_new_name(tmp_path: Path) -> None:
+    world = Failing(tmp_path)
+    failed = await world.revised(risky("B", "on_error: fail"), risky("X", "on_error: fail"), ends="failed")
+    assert failed.failure is not None
+    assert (failed.failure.node, failed.failure.path) == ("V", "X[1]")
+    assert failed.nodes["X[1]/V"].error == failed.nodes["B[1]/V"].error
+    assert failed.nodes["X[1]/V"].failed == failed.nodes["B[1]/V"].failed
+
+
+async def test_what_failed_before_its_box_was_renamed_is_tried_again_where_a_revision_says_so(tmp_path: Path) -> None:
+    world = Failing(tmp_path)
+    world.holds = "C"
+    again = risky("X", "on_error: skip, timeout: 7")
+    await world.revised(risky("B", "on_error: skip"), risky("X", "on_error: skip"), again)
+    assert world.asked["V"] == 2
 
 
 async def test_what_a_called_file_had_done_is_found_again(tmp_path: Path) -> None:
