@@ -157,6 +157,10 @@ class Job:
         self._check_prices(by_place, _all_loop_budgets(workflow))
         return by_place
 
+    def meters(self, workflow: Workflow) -> frozenset[str]:
+        """The Loops of a workflow that have a budget of their own, as paths name them."""
+        return frozenset(map(segment, _all_loop_budgets(workflow)))
+
     def _most(self) -> float | None:
         """How many calls the run makes at most, as far as that is known."""
         from merrow_runtime.running.forecast import dry_run
@@ -301,7 +305,7 @@ class Job:
             Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry, meter),
             gate,
             telling,
-            Account(journal.spent(), before, meters=frozenset(map(segment, self.loop_budgets))),
+            Account(journal.spent(), before, meters=self.meters(self.workflow)),
             resources.store.cache if self.asks else None,
             self.replay,
             resources.recorder,

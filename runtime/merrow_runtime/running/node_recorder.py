@@ -135,6 +135,7 @@ class NodeRecorder:
     def took(self, one: Takes) -> None:
         """See `merrow_runtime.running.doing.Watcher`."""
         node, visit, outcome, now = one.node, one.visit, one.outcome, _micro(time.time())
+        self._account.move(one.source, visit, is_call=node.operator == "Call")
         before = self.made.get(one.source)
         if before is None:
             before = NodeRecord(node.id, "finished", None, None)

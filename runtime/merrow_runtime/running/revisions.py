@@ -86,6 +86,10 @@ class Program(Protocol):
         """The steps of a workflow and of the files that it calls, by place. Raises `UsageFailure` where it can't be run so."""
         ...
 
+    def meters(self, workflow: Workflow) -> frozenset[str]:
+        """The Loops of a workflow that have a budget of their own, as paths name them."""
+        ...
+
 
 @dataclass(slots=True, eq=False)
 class Revisions:
@@ -441,6 +445,7 @@ class Revisions:
         self._tell("revision_applied", ended)
         self.engine, self.applied = after, record.number
         self.execution.effects.renamed = called_before(self.execution.effects.renamed, found.renamed, workflow)
+        self.execution.effects.account.use_meters(self.job.meters(workflow))
         self.execution.recorder = after.recorder
         cancelled = self.scheduler.replace(replaced, after, after.recorder)
         if cancelled:

@@ -19,9 +19,10 @@ from tests.runtime.engine.fakes import FakeEndpoint, flowchart
 from merrow_runtime import RunOptions, Workflow, resume, start
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.program.loading import load
-from merrow_runtime.requests import ModelRequest
+from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.database import Store
+from merrow_runtime.usage import Usage
 
 LIST = "returns: 'list[Text]'"
 VOTES = "temperature: 1, samples: 4"
@@ -62,7 +63,7 @@ class World:
         self.endpoint = FakeEndpoint(self.answer)
         self.asked.clear()
 
-    async def answer(self, request: ModelRequest) -> str | Exception:
+    async def answer(self, request: ModelRequest) -> str | ModelReply | Exception:
         name = asks(request)
         self.asked[name] += 1
         if name == "V" and self.asked[name] not in self.free:
@@ -211,6 +212,31 @@ async def test_what_failed_before_its_box_was_renamed_is_tried_again_where_a_rev
     again = risky("X", "on_error: skip, timeout: 7")
     await world.revised(risky("B", "on_error: skip"), risky("X", "on_error: skip"), again)
     assert world.asked["V"] == 2
+
+
+class Costly(World):
+    """Each answer of V has used 110 tokens, the second one comes when the run continues."""
+
+    async def answer(self, request: ModelRequest) -> ModelReply:
+        said = await super().answer(request)
+        return ModelReply(str(said), usage=Usage(100, 10, 1))
+
+
+def bounded(name: str, budget: str) -> Workflow:
+    return flow(
+        box(name, "Loop (max: 6)", custom("V")),
+        *(f"{name}@{{", "  budget:", f"    {budget}", "}"),
+        *("PROBLEM -->|input| V", "V -.->|again:input| V", "V -->|over| RETURN"),
+    )
+
+
+@pytest.mark.parametrize("first", ["tokens: 300", "seconds: 1000"])
+async def test_a_loop_keeps_to_its_budget_when_it_is_renamed(tmp_path: Path, first: str) -> None:
+    world = Costly(tmp_path, 1)
+    await world.revised(bounded("B", first), bounded("X", "tokens: 300"))
+    assert world.asked["V"] == 3
+    await world.resumed()
+    assert world.asked["V"] == 3 - 1
 
 
 async def test_what_a_called_file_had_done_is_found_again(tmp_path: Path) -> None:
