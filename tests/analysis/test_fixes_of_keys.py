@@ -104,6 +104,7 @@ def test_prompts_for_roles() -> None:
         ("MW311", "inputs: {PROBLEM: Text}", [("Write inputs: [PROBLEM]", "inputs: [PROBLEM]"), ("Remove inputs", "")]),
         ("MW311", "memory: al", [("Write memory: all", "memory: all")]),
         ("MW311", "temperature: 9", [("Write temperature: 2", "temperature: 2"), ("Remove temperature", "")]),
+        ("MW311", "refine: {on: [invalid, failur]}", [("Write failure", "refine: {on: [invalid, failure]}")]),
         ("MW403", "operators: {Foo: {outputs: {a: Text}}}", [("Remove operator Foo", "")]),
         ("MW501", "base_url: x", [("Remove base_url", "")]),
     ],
@@ -115,6 +116,23 @@ def test_front_matter(code: str, front: str, offered: list[tuple[str, str]]) -> 
         (title, f"---\nworkflow:\n{f'  {after}' + chr(10) if after else ''}---\n{flow}") for title, after in offered
     ]
     assert found[: len(wanted)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("front", "message"),
+    [
+        ("refine: {on: [invalid, x]}", "Item 2 of `refine.on` must be failure or invalid, not `x`."),
+        ("inputs: [1]", "Item 1 of `inputs` must be text that is not empty, not `1`."),
+        ("refine: {every: x}", "`refine.every` must be a whole number of at least 0, not `x`."),
+        (
+            "validators: {v: [{if: 'len(output) > 1'}, {rubrik: x}]}",
+            "There is no key `rubrik` in item 2 of `workflow.validators.v`; did you mean `rubric`?",
+        ),
+    ],
+)
+def test_items_of_lists_are_named_as_people_count_them(front: str, message: str) -> None:
+    found = analyse(f"---\nworkflow:\n  {front}\n---\n" + FLOW.format(node='A["Custom (prompt: Do it.)"]:::CustomOp'))
+    assert message in [one.message for one in found.diagnostics]
 
 
 @pytest.mark.parametrize(

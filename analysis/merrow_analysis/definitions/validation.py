@@ -37,6 +37,21 @@ def violations(fragment: Fragment, value: object, path: Path = ()) -> list[Viola
     return found
 
 
+def named(path: Path) -> str:
+    """A path as a message names it: `refine.every`, or item 1 of `refine.on`."""
+    last = next((place for place in range(len(path) - 1, -1, -1) if isinstance(path[place], int)), None)
+    keys = ".".join(str(step) for step in path[0 if last is None else last + 1 :])
+    if last is None:
+        return f"`{keys}`"
+    item = f"item {int(path[last]) + 1} of {named(path[:last])}"
+    return f"`{keys}` in {item}" if keys else item
+
+
+def sentence_start(text: str) -> str:
+    """A text with its first letter as it is at the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def fragment_at(fragment: Fragment, step: str | int) -> Fragment:
     """What a fragment says of an entry of a mapping, or an item of a list; one that allows anything where it says nothing."""
     for option in fragment.get("anyOf") or [fragment]:

@@ -18,7 +18,15 @@ from merrow_analysis.definitions.schema import (
     Fragment,
 )
 from merrow_analysis.definitions.settings import MACHINE_KEYS
-from merrow_analysis.definitions.validation import Path, Violation, fragment_at, shown, violations
+from merrow_analysis.definitions.validation import (
+    Path,
+    Violation,
+    fragment_at,
+    named,
+    sentence_start,
+    shown,
+    violations,
+)
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.places.node_places import metadata_key_range
 from merrow_analysis.rules.context import GraphContext
@@ -147,7 +155,7 @@ def _unknown_inside(wrong: Violation, value: object, index: int | None) -> Findi
     near = None if isinstance(inner, dict) and near in inner else near
     keys = ", ".join(f"`{name}`" for name in wrong.known)
     hint = f"did you mean `{near}`?" if near else f"the keys are {keys}."
-    message = f"There is no key `{key}` in `{'.'.join((first, *above))}`; {hint}"
+    message = f"There is no key `{key}` in {named(wrong.path[:-1])}; {hint}"
     alone = isinstance(inner, dict) and len(inner) == 1 and not above
     repair = removed(first, index) if alone else None
     return Finding(UNKNOWN_KEY, message, index, wrong.path, on_key=True, near=near, repair=repair)
@@ -256,10 +264,10 @@ def _label_value(parameter: LabelParameter, fragment: Fragment) -> object:
 def _wrong(key: str, path: Path, wanted: str, value: object) -> str:
     for step in path[1:]:
         value = value[step]  # type: ignore[index]
-    name = ".".join(str(step) for step in path) if len(path) > 1 else key
+    name = sentence_start(named(path if len(path) > 1 else (key,)))
     if isinstance(value, str) and not value.strip():
-        return f"`{name}` is empty; it must be {wanted}."
-    return f"`{name}` must be {wanted}, not {shown(value)}."
+        return f"{name} is empty; it must be {wanted}."
+    return f"{name} must be {wanted}, not {shown(value)}."
 
 
 def _unknown(key: str, what: str, allowed: Mapping[str, Fragment]) -> str:

@@ -24,6 +24,8 @@ class NodeAccount:
     why_no_call: str | None = None
     verdicts: list[Mapping[str, Any]] = field(default_factory=list)
     """What validators said of its results, in the order of that."""
+    path: str = ""
+    """That of the frame whose Loops its usage counts for: a revision may move what came of it."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -40,7 +42,7 @@ class NodeAccount:
         """Count usage for the node alone: the run has it counted already."""
         self.used = usage if self.used is NOTHING else self.used + usage
         if self.run.meters and usage is not NOTHING:
-            self.run.meter(self.visit.path, usage)
+            self.run.meter(self.path, usage)
 
 
 @dataclass(slots=True, eq=False)
@@ -57,13 +59,43 @@ class Account:
     meters: frozenset[str] = frozenset()
     metered: dict[str, Usage] = field(default_factory=dict)
     unanswered: str | None = None
+    _moved: dict[Visit, list[NodeAccount]] = field(default_factory=dict)
+    _is_stale: bool = False
 
     def of(self, visit: Visit) -> NodeAccount:
         """The account of a visit, opened where there is none."""
         account = self.nodes.get(visit)
         if account is None:
-            account = self.nodes[visit] = NodeAccount(self, visit)
+            account = self.nodes[visit] = NodeAccount(self, visit, path=visit.path)
         return account
+
+    def move(self, source: Visit, visit: Visit, *, is_call: bool) -> None:
+        """What came of a visit is another one's now: what it used counts for the Loops around that; with ``is_call`` what was
+        used in the file that it called, too.
+        """
+        moved = self._moved.pop(source, None)
+        if moved is None:
+            moved = [self.nodes[source]] if source in self.nodes else []
+            place = str(source.lasting)
+            moved += [one for one in self.nodes.values() if is_call and f"{one.path}/".startswith(f"{place}/")]
+        self._moved[visit] = moved
+        before, now = str(source.lasting), str(visit.lasting)
+        for one in moved:
+            inside = f"{one.path}/".startswith(f"{before}/")
+            one.path = now + one.path[len(before) :] if inside else visit.path
+        self._is_stale = True
+
+    def use_meters(self, meters: frozenset[str]) -> None:
+        """Count for other Loops from now on, with all that was used so far."""
+        self.meters, self._is_stale = meters, True
+
+    def used_in(self, place: str) -> Usage:
+        """What was used in the turns of a Loop; ``place`` is their path without the number."""
+        if self._is_stale:
+            self.metered, self._is_stale = {}, False
+            for one in self.nodes.values() if self.meters else ():
+                self.meter(one.path, one.used)
+        return self.metered.get(place, NOTHING)
 
     def used_by(self, node: str) -> Usage:
         """What all visits of a node have used."""

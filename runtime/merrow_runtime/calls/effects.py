@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from merrow_runtime.calls.account import Account, NodeAccount
 from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.gate import Gate, InFlightCall
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
@@ -105,6 +106,8 @@ class Effects:
     """Who knows how many nodes run: of the workflow, and of each file that one of its nodes calls."""
     renamed: dict[str, str] = field(default_factory=dict)
     """What nodes were called, by their ids now, when the journal got calls of theirs: revisions rename nodes."""
+    carried: Carried = field(default_factory=Carried)
+    """Where visits were when the journal got calls of theirs, which revisions have given another place."""
     _sandbox: Sandbox | None = None
 
     @property
@@ -140,10 +143,15 @@ class Effects:
         Raises `ReplayMiss`.
         """
         endpoint = self.endpoint if model and not self.reuses_any else None
-        record = await self.journal.recall(key, digest, endpoint, since)
+        record = await self.journal.recall(key, digest, endpoint, max(since, self.carried.since(key.visit)))
         was = self.renamed.get(key.node)
         if record is None and was is not None:
             record = await self.journal.recall(replace(key, node=was), digest, endpoint, since)
+        # A visit whose result was given away gave these calls away with it.
+        for before in self.carried.of(key.visit) if record is None and not since else ():
+            record = await self.journal.recall(replace(key, path=before.path), digest, endpoint)
+            if record is not None:
+                break
         if record is not None:
             account.count_known(record.usage)
             if self.recorder is not None:

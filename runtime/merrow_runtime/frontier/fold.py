@@ -257,6 +257,12 @@ class Frontier:
             if (holders[visit].given_up if visit in holders else past.is_lost(visit) or not self._may_be_taken(visit))
         ]
 
+    def under_way(self) -> dict[Visit, Visit]:
+        """The visits on their way that a node has, by the visits that they are named as from the last revision on."""
+        past, holders = self._shared.past, self._shared.holders
+        running = () if past is None else (visit for visit in past.running() if visit in holders)
+        return {Visit(visit.node, holders[visit].path, visit.redo): visit for visit in running}
+
     def is_newest(self, visit: Visit) -> bool:
         """Whether its node has begun nothing else in its frame since a visit began."""
         past = self._shared.past

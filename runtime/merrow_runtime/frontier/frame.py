@@ -264,8 +264,7 @@ class Frame(Inflow):
             self.shared.holders[own] = self
         if past.shown.get(at) != own:
             past.shown[at] = own
-            if not isinstance(outcome, Failed):
-                consequences.append(Takes(node, own, visit, self.inputs[handle], outcome))
+            consequences.append(Takes(node, own, visit, self.inputs[handle], outcome))
         self._settle(handle, outcome, consequences)
 
     def judged_by(self) -> Hashable:

@@ -146,7 +146,7 @@ class Takes:
     visit: Visit
     source: Visit
     inputs: Inputs
-    outcome: Gave | Chose
+    outcome: Gave | Chose | Failed
 
 
 Consequence = Start | Skip | Opens | Closes | Judge | Takes

@@ -66,7 +66,9 @@ def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Has
         for handle, visit in _visits(frame):
             node = frame.shared.graph.node(handle)
             past.add(visit, (node.id, key(frame, node, frame.inputs[handle])), Place(frame.ordinal, frame.path))
-            past.shown.setdefault((node.id, frame.path), visit)
+            if (visit.node, visit.path) == (node.id, frame.path):
+                # One that was begun elsewhere is shown here when it ends: then it is taken over.
+                past.shown.setdefault((node.id, frame.path), visit)
             told = frame.told.get(handle)
             if told is not None:
                 past.outcomes[visit] = told

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
 from merrow_analysis.collector import collection_paused
+from merrow_runtime.calls.carried import Carried
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
@@ -182,7 +183,8 @@ def resume(
         settled = {one.number for one in by_model} - ({left_open.number} if left_open is not None else set())
         used = _used_by_reviser(resources.store.calls(record.id) if settled else (), settled)
         number = 0 if applied is None else applied.number
-        revised = Revised(number, moved, renamed, len(by_model), left_open, counted, used)
+        carried = Carried() if applied is None else Carried.read(applied.adopted.get("carried"))
+        revised = Revised(number, moved, renamed, len(by_model), left_open, counted, carried, used)
         elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)

@@ -189,8 +189,8 @@ class Engine(NodesAtWork):
                 pool.end_turn(self.executions.within(earlier))
             sources = tuple(earlier.sources)
             account.answered.update(dict.fromkeys(sources))
-            if own is not None:
-                account.count_known(own.usage)
+            if own is not None or earlier.taken is not None:
+                account.count_known(earlier.usage)
             if kind == "summary":
                 memory = [Remembered(**entry) for entry in earlier.memory]
             return Finished(

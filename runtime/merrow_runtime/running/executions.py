@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.provenance import PERSON_ORIGIN
@@ -205,10 +206,14 @@ def held(records: Iterable[NodeRecord]) -> tuple[list[NodeRecord], dict[tuple[st
     moved: dict[tuple[str, str | None], float] = {}
     for record in records:
         place = record.visit.name, record.key
-        if record.taken is not None and record.taken != place[0]:
-            now.pop((record.taken, record.key), None)
-            moved[record.taken, record.key] = record.ended
+        before, taken = now.get(place), record.taken
+        if taken is not None and taken != place[0]:
+            before = now.pop((taken, record.key), None)
+            moved[taken, record.key] = record.ended
             moved.pop(place, None)
-        if record.taken is None or place not in now:
+        if taken is None or place not in now:
+            if before is not None and record.status == "reused":
+                # What was taken over counts for the Loops around the visit that has it now.
+                record = replace(record, usage=before.usage, taken=taken or before.taken)
             now[place] = record
     return list(now.values()), moved

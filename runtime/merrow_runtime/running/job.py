@@ -14,6 +14,7 @@ from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.calls.account import Account
 from merrow_runtime.calls.calling import Calling
+from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.gate import gate_of
 from merrow_runtime.errors import UsageFailure
@@ -74,6 +75,8 @@ class Revised:
     """What it has not answered."""
     counted: frozenset[str] = frozenset()
     """The visits that had ended when the last one was made, by name."""
+    carried: Carried = field(default_factory=Carried)
+    """Where visits were that the last revision has given another place."""
     used: Usage = NOTHING
     """What the reviser has used for answered questions."""
 
@@ -153,6 +156,10 @@ class Job:
         by_place = {one.place: make_steps(one, self.options, self.chosen.model) for one in workflow.reached()}
         self._check_prices(by_place, _all_loop_budgets(workflow))
         return by_place
+
+    def meters(self, workflow: Workflow) -> frozenset[str]:
+        """The Loops of a workflow that have a budget of their own, as paths name them."""
+        return frozenset(map(segment, _all_loop_budgets(workflow)))
 
     def _most(self) -> float | None:
         """The maximum number of calls that the run makes, if known."""
@@ -298,11 +305,12 @@ class Job:
             Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry, meter),
             gate,
             telling,
-            Account(journal.spent(), before, meters=frozenset(map(segment, self.loop_budgets))),
+            Account(journal.spent(), before, meters=self.meters(self.workflow)),
             resources.store.cache if self.asks else None,
             self.replay,
             resources.recorder,
             renamed=dict(self.revised.renamed),
+            carried=self.revised.carried,
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:

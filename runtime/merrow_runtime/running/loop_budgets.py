@@ -11,7 +11,7 @@ from merrow_runtime.calls.effects import Effects
 from merrow_runtime.frontier import Judge, Opens
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord
-from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.usage import Usage
 from merrow_runtime.values import canonical
 from merrow_runtime.visit import segment
 
@@ -47,7 +47,7 @@ class LoopBudgets:
             return True
         if effects.replay is not None and not effects.replay.may_ask:
             return False
-        used = effects.account.metered.get(place, NOTHING)
+        used = effects.account.used_in(place)
         seconds = time.monotonic() - self._begun[place]
         if not _is_spent(limits, used, seconds):
             return False

@@ -11,7 +11,7 @@ from typing import Any
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.account import Account
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.frontier import Chose, Closes, Inputs, Opens, Takes
+from merrow_runtime.frontier import Chose, Closes, Gave, Inputs, Opens, Takes
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.running.doing import Finished
@@ -99,7 +99,7 @@ class NodeRecorder:
     ) -> None:
         """``revision`` is the number of the graph's revision; 0 if there was none."""
         self.made: dict[Visit, NodeRecord] = {}
-        """How visits with outputs ended, for revisions."""
+        """How visits with outputs, and those that failed, ended, for revisions."""
         self.moved: dict[tuple[str, str | None], float] = {}
         """When another visit took over a visit's result, by the latter's name and key."""
         self.is_newest: Callable[[Visit], bool] = _always
@@ -135,24 +135,16 @@ class NodeRecorder:
     def took(self, one: Takes) -> None:
         """See `merrow_runtime.running.doing.Watcher`."""
         node, visit, outcome, now = one.node, one.visit, one.outcome, _micro(time.time())
+        self._account.move(one.source, visit, is_call=node.operator == "Call")
         before = self.made.get(one.source)
         if before is None:
             before = NodeRecord(node.id, "finished", None, None)
-        chosen = outcome.case if isinstance(outcome, Chose) else None
-        own = one.source.lasting == visit.lasting
-        if not own:
-            self.moved[one.source.name, before.key] = now
-            self.moved.pop((visit.name, before.key), None)
         record = replace(
             before,
             node=node.id,
-            status="finished" if before.key is None else "reused",
-            outputs=before.outputs or ({} if isinstance(outcome, Chose) else dict(outcome.outputs)),
             usage=NOTHING,
             started=now,
             ended=now,
-            case=chosen,
-            label=None if chosen is None or node.cases is None else node.cases.labels[chosen],
             definition=self._definition(node),
             inputs=_references(one.inputs, visit.path),
             path=visit.path,
@@ -161,6 +153,25 @@ class NodeRecorder:
             revision=self._revision,
             taken=one.source.name,
         )
+        if isinstance(outcome, Gave | Chose):
+            if one.source.lasting != visit.lasting:
+                self.moved[one.source.name, before.key] = now
+                self.moved.pop((visit.name, before.key), None)
+            if one.source in self._failed:  # It has its default.
+                self._failed[visit] = self._failed[one.source]
+            chosen = outcome.case if isinstance(outcome, Chose) else None
+            record = replace(
+                record,
+                status="finished" if before.key is None else "reused",
+                outputs=before.outputs or ({} if isinstance(outcome, Chose) else dict(outcome.outputs)),
+                case=chosen,
+                label=None if chosen is None or node.cases is None else node.cases.labels[chosen],
+            )
+        else:
+            met = self._failed[visit] = outcome.cause.at(visit.node, visit.path)
+            if outcome.ends:
+                self._ended_by[id(outcome.cause)] = outcome.cause, met
+            record = replace(record, status="failed", error=str(outcome.cause))
         self.made[visit] = record
         self._keep(record)
 
@@ -237,29 +248,27 @@ class NodeRecorder:
         met = self._failed[visit] = failure.at(visit.node, visit.path)
         if goes_on == "fail":
             self._ended_by.setdefault(id(failure), (failure, met))
-        self._keep(
-            NodeRecord(
-                node.id,
-                "failed",
-                None,
-                None,
-                account.used,
-                _micro(started),
-                _micro(time.time()),
-                str(failure),
-                None,
-                self._definition(node),
-                _references(inputs, visit.path),
-                sources=account.sources,
-                path=visit.path,
-                redo=visit.redo,
-                number=self._telling.next,
-                failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
-                validation=_not_valid(account.verdicts),
-                revision=self._revision,
-            ),
-            visit,
+        record = self.made[visit] = NodeRecord(
+            node.id,
+            "failed",
+            None,
+            None,
+            account.used,
+            _micro(started),
+            _micro(time.time()),
+            str(failure),
+            None,
+            self._definition(node),
+            _references(inputs, visit.path),
+            sources=account.sources,
+            path=visit.path,
+            redo=visit.redo,
+            number=self._telling.next,
+            failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
+            validation=_not_valid(account.verdicts),
+            revision=self._revision,
         )
+        self._keep(record, visit)
 
     def located(self, failure: RunFailure) -> RunFailure:
         """What ended the run, with the node where it happened, if any."""

@@ -86,6 +86,10 @@ class Program(Protocol):
         """The steps of a workflow and of the files that it calls, by place. Raises `UsageFailure` if it can't be run."""
         ...
 
+    def meters(self, workflow: Workflow) -> frozenset[str]:
+        """The Loops of a workflow that have a budget of their own, as paths name them."""
+        ...
+
 
 @dataclass(slots=True, eq=False)
 class Revisions:
@@ -120,11 +124,16 @@ class Revisions:
     _missed: list[tuple[Visit, str]] = field(default_factory=list)
     _deciding: dict[int, asyncio.Future[bool]] = field(default_factory=dict)
     _is_over: bool = False
+    _newest: RevisionRecord | None = None
+    """The newest one that this process applied."""
 
     # What the run asks and tells
 
     def ended(self, outcome: Outcome) -> None:
         """See `merrow_runtime.running.overseer.Overseer.ended`."""
+        if self._newest is not None and self.scheduler.awaits and self._carry():
+            self._newest = self._with_carried(self._newest)
+            self.execution.effects.journal.update_revision(self._newest)
         if isinstance(outcome, Gave | Chose):
             self._executed += 1
             if self.counted and outcome.visit.name in self.counted:
@@ -434,16 +443,31 @@ class Revisions:
         self._tell("revision_applied", ended)
         self.engine, self.applied = after, record.number
         self.execution.effects.renamed = called_before(self.execution.effects.renamed, found.renamed, workflow)
+        self.execution.effects.account.use_meters(self.job.meters(workflow))
         self.execution.recorder = after.recorder
         cancelled = self.scheduler.replace(replaced, after, after.recorder)
         if cancelled:
             ended = replace(ended, adopted={**ended.adopted, "cancelled": [visit.name for visit in cancelled]})
+        self._carry()
+        ended = self._newest = self._with_carried(ended)
         if self.scheduler.has_cancelled:
             self.execution.effects.journal.learn()
         # All of it is in one commit: outcomes of nodes, reused results, and the graph. Nothing starts on it before that.
         after.recorder.write()
         await self.execution.effects.journal.record_revision(ended, text_of(definitions_of(by_place)))
         return ended
+
+    def _carry(self) -> bool:
+        """Note where the visits on their way are by now; whether that is not what it was."""
+        effects = self.execution.effects
+        before, under_way = effects.carried.before, self.scheduler.frontier.under_way()
+        effects.carried = effects.carried.after(under_way, time.time())
+        return effects.carried.before != before
+
+    def _with_carried(self, record: RevisionRecord) -> RevisionRecord:
+        before = self.execution.effects.carried.before
+        adopted = {name: one for name, one in record.adopted.items() if name != "carried"}
+        return replace(record, adopted={**adopted, "carried": before} if before else adopted)
 
     async def _refuse(self, record: RevisionRecord, reason: str, found: Difference | None = None) -> RevisionRecord:
         adopted = Difference(refused=(reason,)) if found is None else found

@@ -111,6 +111,11 @@ class Scheduler:
         """Whether a visit is in progress."""
         return visit in self._running
 
+    @property
+    def awaits(self) -> bool:
+        """Whether anything is under way that no node had after the last revision: one may still take it."""
+        return bool(self._strays)
+
     def running(self) -> int:
         """The number of running nodes with an operator."""
         return len(self._tasks)

@@ -197,7 +197,7 @@ class RevisionRecord:
     ``state``: ``asked`` by a person and not looked at yet, ``open`` while a reviser thinks about it, ``waiting`` for a person to
     agree, ``agreed`` or ``declined`` by one, then ``unchanged``, ``refused`` or ``applied``. ``text`` is the new workflow as
     `merrow_runtime.workflow.restore` takes it, a JSON text; empty where there is none. ``adopted`` tells what became of
-    the nodes, and ``reason`` why it was made, or refused.
+    the nodes (with ``carried``: `merrow_runtime.calls.carried.Carried.before`), and ``reason`` why it was made, or refused.
     """
 
     number: int
@@ -267,6 +267,10 @@ class RunJournal(Protocol):
         """Keep how a revision stands, with all that waits to be written, in one commit; ``definitions`` are those of the nodes of
         its workflow.
         """
+        ...
+
+    def update_revision(self, revision: RevisionRecord) -> None:
+        """Keep what has become known of a revision, at once where nothing is in the way. Never raises: the next write does."""
         ...
 
     def asked_revisions(self) -> Sequence[RevisionRecord]:

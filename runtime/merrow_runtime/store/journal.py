@@ -162,6 +162,13 @@ class SqliteJournal:
                 self._writer.write_later(statement)
         await self._writer.write(revisions.write(self._number, revision))
 
+    def update_revision(self, revision: RevisionRecord) -> None:
+        """Keep what has become known of a revision, at once where no other program is in the way. What fails is tried again with
+        the next write, which reports it.
+        """
+        self._writer.write_later(revisions.write(self._number, revision))
+        self._writer.flush(0.0)
+
     def asked_revisions(self) -> list[RevisionRecord]:
         """The unhandled revisions that a person has requested, accepted or declined in another process. Raises `StoreFailure`."""
         if self._holder is None:

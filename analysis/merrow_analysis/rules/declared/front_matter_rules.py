@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.definitions.schema import FRONT_MATTER, LANGUAGE_VERSION, WORKFLOW, Fragment
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.validation import Path, Violation, fragment_at, shown
+from merrow_analysis.definitions.validation import Path, Violation, fragment_at, named, sentence_start, shown
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.front_entries import Front, remove_entry, write_value
 from merrow_analysis.edits.yaml_write import flow
@@ -113,9 +113,8 @@ def _unknown(violation: Violation, places: FrontMatterPlaces, front: Front) -> D
     *above, key = violation.path
     near = closest(str(key), violation.known)
     place = places.key(*violation.path)
-    where = ".".join(str(step) for step in above)
     hint = f"did you mean `{near}`?" if near else f"the keys are {', '.join(f'`{name}`' for name in violation.known)}."
-    message = f"There is no key `{key}` in `{where}`; {hint}"
+    message = f"There is no key `{key}` in {named(tuple(above))}; {hint}"
     return report(UNKNOWN_KEY, place, message, fixes=_respelled(front, violation.path, place, near))
 
 
@@ -135,8 +134,8 @@ def _wrong(violation: Violation, places: FrontMatterPlaces, settings: WorkflowSe
     value: object = settings.document.values
     for step in violation.path:
         value = value[step]  # type: ignore[index]
-    name = ".".join(str(step) for step in violation.path[1:]) or "workflow"
-    message = f"`{name}` must be {violation.wanted}, not {shown(value)}."
+    name = sentence_start(named(violation.path[1:] or ("workflow",)))
+    message = f"{name} must be {violation.wanted}, not {shown(value)}."
     fixes = _rewritten(front, violation.path, value)
     return report(WRONG_VALUE, places.value(*violation.path), message, fixes=fixes)
 
@@ -149,7 +148,8 @@ def _rewritten(front: Front, path: Path, value: object) -> Iterator[Fix]:
     for better in better_values(fragment, value) if len(path) > 1 else [True]:
         edit = write_value(front, path, better)
         if edit is not None:
-            yield fix(f"Write {path[-1]}: {flow(better)}", [edit], safe=False)
+            key = f"{path[-1]}: " if isinstance(path[-1], str) else ""
+            yield fix(f"Write {key}{flow(better)}", [edit], safe=False)
     if len(path) > 1 and isinstance(path[-1], str):
         yield from _removed(front, path, safe=False)
 

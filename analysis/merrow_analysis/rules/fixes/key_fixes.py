@@ -105,7 +105,7 @@ def write_value(
     said: Said, key: str, fragment: Fragment, value: object, path: Path, block: int | None, place: Range
 ) -> Iterator[Fix]:
     """Write a value that is allowed in place of one that isn't, at ``path`` of the metadata or in the label; or remove it."""
-    name = str(path[-1]) if path and isinstance(path[-1], str) else key
+    name = f"{path[-1] if path else key}: " if not path or isinstance(path[-1], str) else ""
     for better in better_values(fragment, value):
         if block is None:
             given = label_text.parameter(key, better)
@@ -115,7 +115,7 @@ def write_value(
             place = metadata_value_range(*said.metadata[block], *path)
         # Mermaid ends metadata at the first brace that closes.
         if written is not None and "}" not in written:
-            yield fix(f"Write {name}: {written}", [TextEdit(place, written)], safe=False)
+            yield fix(f"Write {name}{written}", [TextEdit(place, written)], safe=False)
     if len(path) < 2:
         yield from remove_key(said, key, block, safe=False)
 
