@@ -47,7 +47,7 @@ def nested(outer: str, inner: str, *more: str) -> Workflow:
 
 
 class World:
-    """A run that is revised when only the ``free`` questions of V (``holds``) are answered. What a kill would leave then is copied
+    """A run that is revised when only the ``free`` questions of ``holds`` are answered. What a kill would leave then is copied
     to a file of its own, and the run continues.
     """
 
