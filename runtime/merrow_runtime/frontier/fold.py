@@ -258,10 +258,13 @@ class Frontier:
         ]
 
     def under_way(self) -> dict[Visit, Visit]:
-        """The visits on their way that a node has, by the visits that they are named as from the last revision on."""
+        """The visits on their way, by the visits that they are named as from the last revision on. What no node has keeps its own
+        name, unless that is another one's by now.
+        """
         past, holders = self._shared.past, self._shared.holders
-        running = () if past is None else (visit for visit in past.running() if visit in holders)
-        return {Visit(visit.node, holders[visit].path, visit.redo): visit for visit in running}
+        running = [] if past is None else list(past.running())
+        named = {visit.lasting: visit for visit in running if visit not in holders}
+        return named | {Visit(one.node, holders[one].path, one.redo): one for one in running if one in holders}
 
     def is_newest(self, visit: Visit) -> bool:
         """Whether its node has begun nothing else in its frame since a visit began."""

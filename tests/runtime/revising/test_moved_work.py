@@ -30,8 +30,9 @@ ENDS = custom("C"), "PROBLEM -->|input| A", "V -->|input| W", "W -->|input| C", 
 BOTH = custom("V", VOTES), custom("W")
 
 
-def loop(name: str, *more: str) -> Workflow:
-    return flow(custom("A"), box(name, "Loop (max: 2)", *BOTH), *ENDS, "A -->|input| V", "W -.->|again:input| V", *more)
+def loop(name: str, *more: str, asks_for: str = "A") -> Workflow:
+    source = custom("A").replace("prompt: A", f"prompt: {asks_for}")
+    return flow(source, box(name, "Loop (max: 2)", *BOTH), *ENDS, "A -->|input| V", "W -.->|again:input| V", *more)
 
 
 def items(name: str, *more: str, asks_for: str = "A") -> Workflow:
@@ -46,13 +47,14 @@ def nested(outer: str, inner: str, *more: str) -> Workflow:
 
 
 class World:
-    """A run that is revised when only the ``free`` questions of its node V are answered. What a kill would leave then is copied
+    """A run that is revised when only the ``free`` questions of ``holds`` are answered. What a kill would leave then is copied
     to a file of its own, and the run continues.
     """
 
     def __init__(self, folder: Path, *free: int) -> None:
         self.folder = folder
         self.lists = {"A": ["x", "y"]}
+        self.holds = "V"
         self.asked: Counter[str] = Counter()
         self.given = 0
         self.begin_again(*free)
@@ -66,7 +68,7 @@ class World:
     async def answer(self, request: ModelRequest) -> str | ModelReply | Exception:
         name = asks(request)
         self.asked[name] += 1
-        if name == "V" and self.asked[name] not in self.free:
+        if name == self.holds and self.asked[name] not in self.free:
             await self.go_on.wait()
         self.given += 1
         return json.dumps(self.lists[name]) if name in self.lists else f"{name} {self.given}"
@@ -89,7 +91,7 @@ class World:
                 options = RunOptions(fresh=True)
                 run = start(first, {"problem": "x"}, endpoint=self.endpoint, store=store, run_id="r", options=options)
             known = answered(store)
-            while self.asked["V"] <= len(self.free) or answered(store) < known + len(self.free):
+            while self.asked[self.holds] <= len(self.free) or answered(store) < known + len(self.free):
                 await asyncio.sleep(0)
             for one in revisions:
                 assert (await run.revise(one)).state == "applied"
@@ -164,6 +166,16 @@ async def test_a_run_that_is_killed_and_revised_again_finds_what_it_asked_under_
     assert world.asked["V"] == 2 * 4 - 2 - 1
 
 
+async def test_what_no_node_waits_for_any_more_is_found_where_it_was_asked(tmp_path: Path) -> None:
+    world = World(tmp_path, 1, 2)
+    world.lists |= {"A": ["same"], "again": ["same"]}
+    await world.revised(loop("B"), loop("X"), loop("X", asks_for="other"))
+    world.begin_again()
+    world.holds = "other"
+    await world.revised(None, loop("B", asks_for="again"))
+    assert world.asked["V"] == 8 - 2
+
+
 @pytest.mark.parametrize("values", [["x", "y"], ["x", "x"]], ids=["different", "equal"])
 async def test_items_that_move_take_along_what_was_asked_for_each(tmp_path: Path, values: list[str]) -> None:
     world = World(tmp_path, 1, 2, 5, 6)
@@ -180,9 +192,7 @@ async def test_items_that_move_take_along_what_was_asked_for_each(tmp_path: Path
 
 
 class Failing(World):
-    """V fails; ``holds`` is the node that has no answer before the run continues."""
-
-    holds = "V"
+    """V fails."""
 
     async def answer(self, request: ModelRequest) -> str | Exception:
         name = asks(request)
