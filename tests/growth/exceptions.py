@@ -4,11 +4,14 @@ from __future__ import annotations
 
 _ALL_BEFORE = "a plain step is shown all the results before it, so that what a run would ask grows so itself"
 
+_ALL_AROUND = "for each node the boxes around it are listed, innermost first, and here these are half of all boxes"
+
 KNOWN: dict[tuple[str | None, str | None], str] = {
     ("a chain of plain steps", "dry run"): _ALL_BEFORE,
     ("plain steps of the same words", "dry run"): _ALL_BEFORE,
     ("plain steps with words at their arrows", "dry run"): _ALL_BEFORE,
     ("plain steps in subgraphs", "dry run"): _ALL_BEFORE,
+    ("Loops inside one another", "compile"): _ALL_AROUND,
 }
 """(shape, door), None for all of them, to the reason."""
 
