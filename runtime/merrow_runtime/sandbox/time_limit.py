@@ -11,27 +11,35 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 _LOOK_S = 0.2
-_MOST_WAITED_S = 3600.0
-"""However busy the machine is, no more than this is added to a limit."""
+_MOST_SHARE = 0.9
+"""However busy the machine is, at least a tenth of the time by the clock counts: a limit ends after ten times as long at most,
+whatever a program does to keep the processors busy.
+"""
 
 
 class Waited:
     """How long this thread, from now on, and some processes that it starts had to wait for a processor."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._looked = clock()
         self._seen = {"thread-self": waited_by("thread-self")}
         self._total = 0.0
 
     def seconds(self, *processes: int) -> float:
         """The sum so far, of processes that have ended too. Of each the first thread counts.
 
-        To be called now and then: what a process waited between the last look at it and its end is not known.
+        Those who wait at the same time wait once: since the last look, the one that waited longest counts. To be called now and
+        then: what a process waited between the last look at it and its end is not known.
         """
+        now, longest = self._clock(), 0.0
         for thread in ("thread-self", *map(str, processes)):
             waited = waited_by(thread)
-            self._total += max(waited - self._seen.get(thread, 0.0), 0.0)
+            longest = max(longest, waited - self._seen.get(thread, 0.0))
             self._seen[thread] = waited
-        return min(self._total, _MOST_WAITED_S)
+        self._total += min(longest, _MOST_SHARE * (now - self._looked))
+        self._looked = now
+        return self._total
 
 
 def waited_by(thread: str) -> float:
@@ -64,7 +72,7 @@ async def time_limit(seconds: float, processes: Callable[[], tuple[int, ...]]) -
 
 async def _end_after(seconds: float, processes: Callable[[], tuple[int, ...]], limit: asyncio.Timeout) -> None:
     clock = asyncio.get_running_loop().time
-    waited = Waited()
+    waited = Waited(clock)
     begun = clock()
     while (left := begun + seconds + waited.seconds(*processes()) - clock()) > 0:
         await asyncio.sleep(min(left, _LOOK_S))

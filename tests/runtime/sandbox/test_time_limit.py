@@ -19,7 +19,7 @@ def evaluated(means: str) -> str:
 
 
 def judged(means: str) -> str:
-    return run(Sandbox(means, LIMITS).test(SLEEPS, ["assert solve(2) == 42"], "solve")).outcome
+    return run(Sandbox(means, LIMITS).test(SLEEPS, ["assert solve() == 42"], "solve")).outcome
 
 
 @pytest.mark.parametrize(("work", "ended"), [(evaluated, "ok"), (judged, "passed")])
@@ -38,6 +38,18 @@ def test_waiting_for_a_processor_is_not_counted(
     monkeypatch.setattr(time_limit, "waited_by", waited)
     assert work(default_means) == ended, "its processes had to wait for as long"
     assert len(asked) == (2 if work is evaluated else 3), "this thread, and each process of the sandbox"
+
+
+@pytest.mark.parametrize("work", [evaluated, judged])
+def test_the_limit_ends_however_long_everybody_waits(
+    work: Callable[[str], str], default_means: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine this thread and the sandbox's processes wait at the same time."""
+    longer = count(step=100)
+    monkeypatch.setattr(time_limit, "waited_by", lambda _: float(next(longer)))
+    monkeypatch.setattr("tests.runtime.sandbox.test_time_limit.LIMITS", Limits(wall_s=0.2))
+    monkeypatch.setattr("tests.runtime.sandbox.test_time_limit.SLEEPS", SLEEPS.replace("seconds=2", "seconds=1000"))
+    assert work(default_means) == "timeout"
 
 
 @pytest.mark.parametrize("broken", ["", "1", "a b c"])
