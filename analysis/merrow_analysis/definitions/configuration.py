@@ -45,14 +45,14 @@ SETTINGS: tuple[Setting, ...] = (
         "select",
         _RULES,
         [ALL],
-        "The rules that count: codes (`MW402`), beginnings of codes (`MW4`), names, or `ALL`.",
+        "The rules to check: codes (`MW402`), beginnings of codes (`MW4`), names, or `ALL`.",
     ),
     Setting("ignore", _RULES, [], "Rules to turn off, written as in `select`; takes precedence over `select`."),
     Setting(
         "severity",
         {"type": "object", "additionalProperties": {"enum": [*(level.value for level in Severity), OFF]}},
         {},
-        'How much a rule counts: `MW402 = "error"`, `MW4 = "off"`; an exact code or name takes precedence over its beginning.',
+        'The severity of rules: `MW402 = "error"`, `MW4 = "off"`; an exact code or name takes precedence over its beginning.',
     ),
     Setting(
         "per-path",

@@ -18,7 +18,7 @@ from merrow_analysis.suggest import closest
 SECTION = "merrow"
 
 SERVER_SETTINGS: tuple[Setting, ...] = (
-    Setting("enable", {"type": "boolean"}, True, "Whether files are checked at all."),
+    Setting("enable", {"type": "boolean"}, True, "Whether files are checked."),
     Setting(
         "configuration",
         {"type": "string"},
@@ -29,13 +29,13 @@ SERVER_SETTINGS: tuple[Setting, ...] = (
         "maximum-problems",
         {"type": "integer", "minimum": 1},
         1000,
-        "How many problems are shown for one file at most; a last one says how many there are beyond.",
+        "The most problems to show for one file; a last one says how many more there are.",
     ),
     Setting(
         "rule-pages",
         {"type": "string"},
         "",
-        "Where a problem's code leads to: an address with `{code}` in it; by default the page installed with Merrow.",
+        "The page that a problem's code links to: an address with `{code}` in it; by default the page installed with Merrow.",
     ),
     Setting(
         "inlay-hint-ports",
@@ -53,7 +53,7 @@ SERVER_SETTINGS: tuple[Setting, ...] = (
         "inlay-hint-results",
         {"type": "boolean"},
         True,
-        "Whether nodes show the start of what the last run gave them, with its tokens, cost and time.",
+        "Whether nodes show the start of their last result, with its tokens, cost and time.",
     ),
     Setting(
         "suggest-ask-above-usd",
