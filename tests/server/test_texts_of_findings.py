@@ -38,7 +38,7 @@ def test_findings(capsys: Capture) -> None:
         "   |        ^^^",
         "  --> ring.mmd:14:8: N1 leads to N2",
     ]
-    unsafe = "(may change what the workflow does: --fix --unsafe-fixes)"
+    unsafe = "(may change the meaning: --fix --unsafe-fixes)"
     assert lines[28:] == [
         "   ... and 1 more place",
         f"   = help: Draw a Loop around N0, N1, N2, N3 and 4 more {unsafe}",
@@ -114,7 +114,7 @@ def test_repairs_that_want_a_look(capsys: Capture) -> None:
     text = UNLABELLED + "    end\n"
     write("flow.mmd", text)
     lines = in_process(capsys, "check", "flow.mmd").out.splitlines()
-    assert "  = help: Remove this end (may change what the workflow does: --fix --unsafe-fixes)" in lines
+    assert "  = help: Remove this end (may change the meaning: --fix --unsafe-fixes)" in lines
     found = "Found 1 error and 1 warning in 1 file"
     assert lines[-1] == f"{found}; 1 can be repaired with --fix; 1 more with --fix --unsafe-fixes."
     repaired = in_process(capsys, "check", "flow.mmd", "--fix").out.splitlines()

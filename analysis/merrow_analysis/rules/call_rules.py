@@ -14,7 +14,7 @@ from merrow_analysis.rules.reporting import listed, named, parameter_range, repo
 
 _ENDLESS = Family[GraphContext](Scope.GRAPH)
 ENDLESS_CALL = _ENDLESS.rule(
-    "MW226", "endless-call", "A file calls itself, directly or through others, whatever is chosen.", Severity.ERROR
+    "MW226", "endless-call", "A file always calls itself, directly or through others.", Severity.ERROR
 )
 
 _CALLED = Family[GraphContext](Scope.PARAMETER)

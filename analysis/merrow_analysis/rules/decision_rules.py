@@ -53,7 +53,7 @@ UNKNOWN_CASE = _FAMILY.rule(
 UNCOVERED_CASE = _FAMILY.rule(
     "MW212",
     "uncovered-case",
-    "A Decision's cases leave a value out.",
+    "A Decision lacks a case for one of its values.",
     Severity.ERROR,
     fix="sometimes",
     flags=Flags.NEEDS_WHOLE,

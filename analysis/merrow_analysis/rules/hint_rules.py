@@ -21,7 +21,7 @@ _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.NEEDS_WHOLE | Flags.QUICK_LOOK
 IMPLIED_ORDER = _FAMILY.rule(
     "MW401",
     "implied-order",
-    "An edge that gives order alone is implied by other paths.",
+    "An edge that only sets the order is implied by other paths.",
     Severity.HINT,
     fix="sometimes",
 )

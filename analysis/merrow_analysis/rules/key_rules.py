@@ -42,7 +42,7 @@ FAMILY = Family[GraphContext](Scope.PARAMETER)
 UNKNOWN_KEY = FAMILY.rule(
     "MW304",
     "unknown-parameter",
-    "A node, edge or subgraph has a key that means nothing.",
+    "A node, edge or subgraph has an unknown key.",
     Severity.ERROR,
     fix="sometimes",
 )
@@ -64,12 +64,12 @@ REPEATED = FAMILY.rule(
     "MW307", "repeated-parameter", "A label gives a parameter twice.", Severity.ERROR, fix="sometimes"
 )
 IDLE = FAMILY.rule(
-    "MW406", "parameter-without-effect", "A parameter changes nothing at its operator.", Severity.HINT, fix="sometimes"
+    "MW406", "parameter-without-effect", "A parameter has no effect on its operator.", Severity.HINT, fix="sometimes"
 )
 NOT_VALIDATED = FAMILY.rule(
     "MW334",
     "attempts-without-validator",
-    "A node says what to do when its result is not valid, and nothing validates it.",
+    "A node sets what happens when its result is invalid, but has no validator.",
     Severity.WARNING,
     fix="always",
 )

@@ -35,7 +35,7 @@ _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 ENSEMBLE_NEEDS_TWO_SOURCES = _FAMILY.rule(
     "MW105",
     "ensemble-needs-two-sources",
-    "An ensemble has fewer than two different sources that can be there together.",
+    "An ensemble never has two different sources in the same run.",
     Severity.ERROR,
     fix="sometimes",
     flags=Flags.NEEDS_WHOLE | Flags.VOICES,

@@ -56,7 +56,7 @@ WRONG_INTERFACE_CLASS = _FAMILY.rule(
 UNKNOWN_OPERATOR = _FAMILY.rule(
     "MW104",
     "unknown-operator",
-    "A node names an operator that doesn't exist, or says nothing at all.",
+    "A node names an operator that doesn't exist, or names none.",
     Severity.ERROR,
     fix="sometimes",
     flags=Flags.NAMES_CAUSE,

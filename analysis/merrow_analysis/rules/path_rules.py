@@ -76,7 +76,7 @@ EDGE_OUT_OF_OUTPUT = _FAMILY.rule(
     flags=Flags.PATHS,
 )
 REPEATED_EDGE = _FAMILY.rule(
-    "MW117", "repeated-edge", "Two edges bring the same to the same port.", Severity.WARNING, fix="sometimes"
+    "MW117", "repeated-edge", "Two edges bring the same value to the same port.", Severity.WARNING, fix="sometimes"
 )
 
 

@@ -97,7 +97,7 @@ PORT_SPELLING = _FAMILY.rule(
 ODD_RESULT = _FAMILY.rule(
     "MW209",
     "odd-result",
-    "An output of the workflow receives a verdict or feedback, no result.",
+    "An output of the workflow receives a verdict or feedback, not a result.",
     Severity.WARNING,
     fix="sometimes",
 )

@@ -62,11 +62,7 @@ def _snippet(file: OtherFile, place: Range, gutter: int, colour: str) -> Iterato
 
 def _help(fix: Fix) -> str:
     title = visible(fix.title).removesuffix(".")
-    how = (
-        "--fix does it"
-        if fix.applicability >= Applicability.SAFE
-        else "may change what the workflow does: --fix --unsafe-fixes"
-    )
+    how = "--fix does it" if fix.applicability >= Applicability.SAFE else "may change the meaning: --fix --unsafe-fixes"
     return f"{style('help:', fg='green', bold=True)} {title} {style(f'({how})', fg=_DIM)}"
 
 

@@ -22,7 +22,7 @@ _FAMILY = Family[TextContext](Scope.TEXT)
 MACHINE_SETTING = _FAMILY.rule(
     "MW501",
     "machine-setting-in-file",
-    "A file that can be shared says where requests go or what is executed; that is ignored.",
+    "A file that can be shared sets where requests go or what is executed, which is ignored.",
     Severity.WARNING,
     fix="sometimes",
 )
@@ -36,14 +36,14 @@ UNUSABLE_FILE = _FAMILY.rule(
 BAD_CONFIGURATION = _FAMILY.rule(
     "MW520",
     "bad-configuration",
-    "A setting in `merrow.toml` means nothing or has a wrong value.",
+    "A setting in `merrow.toml` is unknown or has a wrong value.",
     Severity.WARNING,
     fix="sometimes",
 )
 BAD_CASES = _FAMILY.rule(
     "MW521",
     "bad-cases",
-    "A key or a value in a cases file means nothing, or is wrong.",
+    "A key or a value in a cases file is unknown or wrong.",
     Severity.ERROR,
     fix="sometimes",
 )

@@ -21,7 +21,7 @@ from merrow_analysis.text import Range, TextEdit
 
 _FAMILY = Family[TextContext](Scope.TEXT)
 UNKNOWN_KEY = _FAMILY.rule(
-    "MW310", "unknown-setting", "The `workflow:` block has a key that means nothing.", Severity.ERROR, fix="sometimes"
+    "MW310", "unknown-setting", "The `workflow:` block has an unknown key.", Severity.ERROR, fix="sometimes"
 )
 WRONG_VALUE = _FAMILY.rule(
     "MW311",

@@ -33,7 +33,7 @@ UNUSED_VALIDATOR = _FAMILY.rule(
     flags=Flags.NEEDS_WHOLE | Flags.SPELLING,
 )
 MALFORMED_VALIDATOR = _FAMILY.rule(
-    "MW333", "malformed-validator", "A check of a validator can't be made.", Severity.ERROR, fix="sometimes"
+    "MW333", "malformed-validator", "A check of a validator is malformed.", Severity.ERROR, fix="sometimes"
 )
 WITHOUT_TESTS = _FAMILY.rule(
     "MW335", "validator-without-tests", "A validator has no unit tests, so no result passes it.", Severity.WARNING

@@ -28,12 +28,12 @@ UNDEFINED_CLASS = _FAMILY.rule(
 CLASS_ON_NOTHING = _FAMILY.rule(
     "MW115",
     "class-on-nothing",
-    "A class is given to a node that isn't there, or not yet there.",
+    "A class is given to a node that doesn't exist, or is defined only later.",
     Severity.WARNING,
     fix="sometimes",
 )
 UNUSED_CLASS = _FAMILY.rule(
-    "MW404", "unused-class", "A classDef defines a class that nothing has.", Severity.HINT, fix="sometimes"
+    "MW404", "unused-class", "A classDef defines a class that nothing uses.", Severity.HINT, fix="sometimes"
 )
 
 _PLAIN_STYLE = "fill:#eeeeee,stroke:#888888,stroke-width:1px"

@@ -31,7 +31,7 @@ PLAIN_STEPS = _FAMILY.rule(
 NO_CHOICE = _FAMILY.rule(
     "MW123",
     "ways-without-choice",
-    "Ways out of a step look like a choice, but all of them are taken.",
+    "Edges out of a step look like a choice, but all of them are taken.",
     Severity.WARNING,
     fix="sometimes",
 )

@@ -23,7 +23,7 @@ UNKNOWN_RULE = _FAMILY.rule(
 UNUSED = _FAMILY.rule(
     "MW512",
     "unused-suppression",
-    "A suppression silences nothing.",
+    "A suppression suppresses nothing.",
     Severity.WARNING,
     fix="always",
 )

@@ -47,8 +47,8 @@ UNCLOSED_QUOTE = _refused("MW003", "unclosed-quote", "A quote is never closed.",
 COMMENT_AFTER_STATEMENT = _refused(
     "MW004", "comment-after-statement", "A comment follows a statement on the same line.", fix="sometimes"
 )
-RESERVED_WORD = _refused("MW005", "reserved-word", "A word of Mermaid's own is used as an id.", fix="sometimes")
-BRACKET_IN_LABEL = _refused("MW006", "bracket-in-label", "A label without quotes holds a bracket.", fix="sometimes")
+RESERVED_WORD = _refused("MW005", "reserved-word", "A reserved word of Mermaid is used as an id.", fix="sometimes")
+BRACKET_IN_LABEL = _refused("MW006", "bracket-in-label", "A label without quotes contains a bracket.", fix="sometimes")
 METADATA = _refused("MW007", "metadata-not-yaml", "A metadata block is not valid YAML.", fix="sometimes")
 FRONT_MATTER = _refused("MW008", "front-matter-not-yaml", "The front matter is not valid YAML.", fix="sometimes")
 SHAPE = _refused("MW009", "unknown-shape", "Mermaid has no shape of this name.", fix="sometimes")

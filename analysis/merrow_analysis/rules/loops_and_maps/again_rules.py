@@ -33,7 +33,7 @@ _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.PORTS | Flags.QUICK_LOOK)
 TWO_LISTS = _FAMILY.rule(
     "MW222",
     "two-lists",
-    "The `each` edges of a Map take different lists apart, which may differ in length.",
+    "The `each` edges of a Map go through different lists, which may differ in length.",
     Severity.ERROR,
     fix="sometimes",
 )

@@ -73,7 +73,7 @@ IDLE_LOOP = _FAMILY.rule(
 NEVER_OVER = _FAMILY.rule(
     "MW125",
     "never-over",
-    "An `over` edge is never taken, for its Loop never runs out of turns.",
+    "An `over` edge is never taken, because its Loop never runs out of turns.",
     Severity.WARNING,
     fix="sometimes",
     flags=Flags.NEEDS_WHOLE,

@@ -23,7 +23,7 @@ _FAMILY = Family[TextContext](Scope.TEXT)
 EMPTY_LIST = _FAMILY.rule(
     "MW223",
     "empty-list",
-    "A list that leaves a Map may be empty, but what it is brought to needs an item.",
+    "A list that leaves a Map may be empty, but its target needs an item.",
     Severity.ERROR,
     fix="sometimes",
 )

@@ -27,7 +27,7 @@ _FAMILY = Family[TextContext](Scope.TEXT)
 LOOP_EXPRESSION = _FAMILY.rule(
     "MW225",
     "loop-expression",
-    "The `until` or `best` of a Loop reads what is not there after every turn, or is of the wrong type.",
+    "The `until` or `best` of a Loop reads a value that may be missing after a turn, or is of the wrong type.",
     Severity.ERROR,
     fix="sometimes",
 )
