@@ -398,7 +398,9 @@ def test_a_process_killed_at_any_moment_loses_no_finished_call(capsys: Capture, 
             except subprocess.TimeoutExpired:
                 process.kill()
             process.communicate(timeout=PATIENCE)
-            listed = in_process(capsys, "runs", "--format", "json", "--limit", "1").json
+            looked = in_process(capsys, "runs", "--format", "json", "--limit", "1")
+            assert looked.code == 0, looked.err
+            listed = looked.json
             if not listed or listed[0]["status"] == "finished" or process.returncode != -signal.SIGKILL:
                 continue
             killed += 1

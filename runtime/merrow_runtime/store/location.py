@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import stat
+import threading
 from pathlib import Path
 
 import platformdirs
@@ -13,6 +17,8 @@ FILE = "runs.sqlite"
 """The journal's name in that folder."""
 STATE_VARIABLE = "MERROW_STATE_DIR"
 """The environment variable that names another folder."""
+_CREATING = threading.Lock()
+"""No other thread opens a file that this one has made and not closed yet."""
 
 
 def state_folder() -> Path:
@@ -22,11 +28,21 @@ def state_folder() -> Path:
 
 
 def private_file(path: Path) -> None:
-    """Make sure that a file exists and that only its owner can read it. Raises `StoreFailure`."""
+    """Make sure that a file exists and that only its owner can read it. Raises `StoreFailure`.
+
+    A file that exists is not opened: a process that closes a file gives up all its locks on it, those of its open SQLite
+    connections too, and another process may then take away what they have written ("How To Corrupt An SQLite Database
+    File", 2.2, sqlite.org/howtocorrupt.html).
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        if os.name == "posix" and path.stat().st_mode & 0o077:
+        with _CREATING, contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) or not os.access(path, os.R_OK | os.W_OK):
+            code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EACCES
+            raise OSError(code, os.strerror(code))
+        if os.name == "posix" and mode & 0o077:
             path.chmod(0o600)
     except OSError as problem:
         raise StoreFailure(
