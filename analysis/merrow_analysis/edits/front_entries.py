@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from copy import deepcopy
 from typing import Any
 
-from merrow_analysis.definitions.front_matter import FrontMatterDoc, read_front_matter
+from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.validation import Path
 from merrow_analysis.edits.front_matter import Entries, entry_additions, entry_removals, new_front_matter
@@ -77,16 +77,13 @@ def remove_entry(front: Front, path: Path) -> TextEdit | None:
     can't be cut out. The key ``workflow`` stays.
     """
     document = read_front_matter(front[0].body, front[0].indent)
-    while len(path) > 2 and len(_at(document, path[:-1])) == 1:
+    while len(path) > 2 and len(_at(document.values, path[:-1])) == 1:
         path = path[:-1]
     places = document.places(*path)
     if places is None or not isinstance(path[-1], str):
         return None
     wanted = deepcopy(document.values)
-    inner: Any = wanted
-    for step in path[:-1]:
-        inner = inner[step]
-    del inner[path[-1]]
+    del _at(wanted, path[:-1])[path[-1]]
     start = front[0].body_span[0]
     for edit in entry_removals(front[1], start + places[0][0], start + max(places[0][1], places[1][1])):
         if _says(edit, front, wanted):
@@ -101,10 +98,7 @@ def write_value(front: Front, path: Path, value: object) -> TextEdit | None:
     if places is None or written is None:
         return None
     wanted = deepcopy(document.values)
-    inner: Any = wanted
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = value
+    _at(wanted, path[:-1])[path[-1]] = value
     for edit in _writings(front, places[1], written):
         if _says(edit, front, wanted):
             return edit
@@ -118,10 +112,7 @@ def write_text(front: Front, path: Path, text: str) -> TextEdit | None:
     if places is None:
         return None
     wanted = deepcopy(document.values)
-    inner: Any = wanted
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = text
+    _at(wanted, path[:-1])[path[-1]] = text
     matter, block = front
     start = matter.body_span[0] + places[0][0]
     line = block.text.rfind("\n", 0, start) + 1
@@ -143,8 +134,8 @@ def _writings(front: Front, span: tuple[int, int], written: str) -> Iterator[Tex
     yield TextEdit(block.range((start, end)), f" {written}")
 
 
-def _at(document: FrontMatterDoc, path: Path) -> Any:
-    value: Any = document.values
+def _at(values: dict[str, Any], path: Path) -> Any:
+    value: Any = values
     for step in path:
         value = value[step]
     return value

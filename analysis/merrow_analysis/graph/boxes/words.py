@@ -26,6 +26,20 @@ class WordedLabel(NamedTuple):
     text: str | None
 
 
+def possible_words(border: Border, composites: Composites, *, again_into: bool) -> list[Word]:
+    """The words that have a meaning on an edge across this border; ``again_into`` says whether its target has an `again` edge."""
+    found: list[Word] = []
+    if border.scope is not None:
+        found.append(AGAIN)
+    if border.left and composites.boxes[border.left[0]].kind == "loop":
+        found.append(OVER)
+    if entered_map(border, composites) is not None:
+        found.append(EACH)
+    if border.entered and again_into:
+        found.append(FIRST)
+    return found
+
+
 def word_in(written: str) -> str | None:
     """The word that a part of a label begins with, or that comes late, after an output."""
     parts = written.split(":")

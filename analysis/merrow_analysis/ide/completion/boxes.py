@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from merrow_analysis.definitions.types import BOOL, NUMBER, Type, TypeTable, item_of, list_of
 from merrow_analysis.graph.boxes.composites import Border, Composites
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, Word, entered_map
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, Word, entered_map, possible_words
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.ide.completion.fitting import Value, upstream
 from merrow_analysis.ide.completion.items import Items
@@ -37,17 +37,7 @@ def words_between(graph: TypedGraph, source: TypedNode, target: TypedNode) -> li
     composites = graph.composites
     if not composites:
         return []
-    border = composites.border(source.id, target.id)
-    found: list[Word] = []
-    if border.scope is not None:
-        found.append(AGAIN)
-    if border.left and composites.boxes[border.left[0]].kind == "loop":
-        found.append(OVER)
-    if entered_map(border, composites) is not None:
-        found.append(EACH)
-    if border.entered and target.again_in:
-        found.append(FIRST)
-    return found
+    return possible_words(composites.border(source.id, target.id), composites, again_into=bool(target.again_in))
 
 
 def word_items(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, Word, entered_map
+from merrow_analysis.graph.boxes.words import possible_words
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.suggest import Guesses, closest
 
@@ -13,16 +13,8 @@ _NUMBERS = re.compile(r"\d+")
 
 def near_word(edge: TypedEdge, written: str) -> str | None:
     """The word that an edge probably says where a part of its label is ``written``: one that has a meaning there."""
-    border, composites = edge.border, edge.composites
-    words: list[Word] = []
-    if border.scope is not None:
-        words.append(AGAIN)
-    if border.left and composites.boxes[border.left[0]].kind == "loop":
-        words.append(OVER)
-    if entered_map(border, composites) is not None:
-        words.append(EACH)
-    if border.entered:
-        words.append(FIRST)
+    # Where `first` is misspelled, the `again` edge may be, too.
+    words = possible_words(edge.border, edge.composites, again_into=True)
     return closest(written, words) if words else None
 
 
