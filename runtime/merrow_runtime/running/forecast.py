@@ -45,26 +45,25 @@ _MOST_CALLED = 500
 """Calls of files that are unfolded; what more of them use isn't known."""
 
 
-def times_of(graph: TypedGraph, node: str, *, may_skip: bool) -> Bounds | None:
-    """How often a node in composites runs: the products of their turns and items; None outside of any. ``may_skip`` says that
-    some failure may count as skipped, which may end a Loop.
+def times_inside(graph: TypedGraph, *, may_skip: bool) -> dict[str, Bounds]:
+    """How often the nodes in each composite run, by its id: the products of turns and items. ``may_skip`` says that some failure
+    may count as skipped, which may end a Loop.
     """
-    around = graph.composites.around(node)
-    if not around:
-        return None
-    least = most = 1
-    for name in around:
-        box = graph.composites.boxes[name]
+    loops = {edge.border.scope for edge in graph.again}
+    found: dict[str, tuple[int, int]] = {}
+    for box in graph.composites:
+        least, most = (1, 1) if box.parent is None else found[box.parent]
         if box.kind == "map":
             items = map_settings(box)
             least, most = least * items.least, most * items.most
-        elif any(edge.border.scope == name for edge in graph.again):
+        elif box.id in loops:
             settings = loop_settings(box)
             most *= settings.most
-            members = [graph.by_id[one] for one in graph.composites.members(name)]
-            if not may_skip and settings.budget is None and graph.combinations.always_goes_on(name, members):
+            members = [graph.by_id[one] for one in graph.composites.members(box.id)]
+            if not may_skip and settings.budget is None and graph.combinations.always_goes_on(box.id, members):
                 least *= settings.most
-    return Bounds(least, most)
+        found[box.id] = least, most
+    return {name: Bounds(*both) for name, both in found.items()}
 
 
 def _may_skip(workflow: Workflow, steps: Mapping[int, Step]) -> bool:
@@ -146,7 +145,7 @@ class _Forecaster:
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[Planned, ...]] = {}
         self._answered: set[int] = set()
-        self._may_skip = _may_skip(workflow, steps)
+        self._times = times_inside(self.graph, may_skip=_may_skip(workflow, steps))
 
     def nodes(self) -> list[PlannedNode]:
         """All nodes, in the order of the run."""
@@ -161,13 +160,12 @@ class _Forecaster:
 
     def _planned(self, node: TypedNode) -> PlannedNode:
         runs = self.graph.combinations.runs(node) == ALWAYS
+        box = self.graph.composites.inside.get(node.id)
+        times = None if box is None else self._times[box]
         step = self.steps.get(node.index)
         if step is None:
-            return PlannedNode(
-                node.id, node.operator or "", None, runs, times=times_of(self.graph, node.id, may_skip=self._may_skip)
-            )
+            return PlannedNode(node.id, node.operator or "", None, runs, times=times)
         definition, questions = step.definition, self._questions.get(node.index, ())
-        times = times_of(self.graph, node.id, may_skip=self._may_skip)
         if node.index in self._answered:
             return PlannedNode(node.id, definition.operator, None, runs, times=times)
         if step.called is not None:

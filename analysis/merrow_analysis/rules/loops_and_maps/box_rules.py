@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
@@ -104,13 +104,16 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
         yield from _broken(context, box, groups)
     yield from _too_deep(graph, boxes, groups)
     yield from _coming_back(context, groups)
+    entering: dict[str, list[TypedEdge]] | None = None
     again: dict[str | None, list[EdgeRecord]] = {}
     for record in graph.again_records:
         again.setdefault(graph.composites.border(record.source, record.target).scope, []).append(record)
     for box in boxes:
         if box.nodes or graph.composites.members(box.id):
             if box.kind == "map":
-                yield from _without_each(context, box, groups)
+                if not graph.lists.get(box.id):
+                    entering = _entering(graph) if entering is None else entering
+                    yield from _without_each(context, box, entering.get(box.id, ()), groups)
             else:
                 yield from _idle(context, box, again.get(box.id, []), groups)
     for edge in graph.over:
@@ -274,11 +277,19 @@ def _comes_back(context: GraphContext, box: str, between: list[Unit], groups: di
     return report(LEAVES_AND_COMES_BACK, place, message, related=related, fixes=fixes)
 
 
-def _without_each(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+def _entering(graph: TypedGraph) -> dict[str, list[TypedEdge]]:
+    """The edges without a word that lead into each composite."""
+    found: dict[str, list[TypedEdge]] = {}
+    for edge in graph.edges:
+        for box in edge.entered if edge.word is None else ():
+            found.setdefault(box, []).append(edge)
+    return found
+
+
+def _without_each(
+    context: GraphContext, box: Composite, entering: Sequence[TypedEdge], groups: dict[str, Subgraph]
+) -> Iterator[Diagnostic]:
     graph = context.graph
-    if graph.lists.get(box.id):
-        return
-    entering = [edge for edge in graph.edges if box.id in edge.entered and edge.word is None]
     lists = [edge for edge in entering if any((feed.type or "").startswith("list[") for feed in edge.feeds)]
     message = f"No edge into the Map {box.id} says `each`, so it has no items; "
     innermost = [edge for edge in lists if graph.composites.around(edge.target.id)[0] == box.id]

@@ -65,12 +65,14 @@ def offers_at(
     whole: bool = True,
 ) -> Iterator[Offer]:
     """What can be done at a range of a document, and with ``whole`` the repair of all of it, which comes last."""
+    sent = list(sent)
+    places = _by_place(sent)
     if wanted(QUICK_FIX):
-        yield from _of_file_beside(document, place, list(sent))
+        yield from _of_file_beside(document, place, sent)
     for diagram in document.diagrams:
         within = diagram.range_from_lsp(place)
         if within is not None:
-            yield from _in_diagram(document, diagram, within, list(sent), wanted)
+            yield from _in_diagram(document, diagram, within, places, wanted)
     if whole and wanted(FIX_ALL) and any(_is_repairable(diagram) for diagram in document.diagrams):
         yield Offer("Repair all that can be repaired safely", FIX_ALL, lambda: _repaired(document, Applicability.SAFE))
 
@@ -92,14 +94,13 @@ def _in_diagram(
     document: OpenDocument,
     diagram: OpenDiagram,
     within: Range,
-    sent: list[types.Diagnostic],
+    sent: _Sent,
     wanted: Callable[[str], bool],
 ) -> Iterator[Offer]:
-    ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
     meant: dict[int, types.Diagnostic] = {}
     findings: tuple[Diagnostic, ...] | None = None
-    if ours:
-        pairs = list(_matched(diagram, ours))
+    if sent:
+        pairs = list(_matched(diagram, sent))
         findings = tuple(finding for finding, _ in pairs)
         meant = {id(finding): diagnostic for finding, diagnostic in pairs}
     for action in ide_actions.actions(diagram.analysis, within, findings, wanted):
@@ -125,12 +126,12 @@ def searched_offers(
         return
     from merrow_server.lsp.offers import repairs
 
-    ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
+    places = _by_place(sent)
     for diagram in document.diagrams:
         within = diagram.range_from_lsp(place)
         if within is None:
             continue
-        meant = {id(finding): diagnostic for finding, diagnostic in _matched(diagram, ours)}
+        meant = {id(finding): diagnostic for finding, diagnostic in _matched(diagram, places)}
         for finding, remedies in repairs.searched(diagram, within, meant):
             for number, remedy in enumerate(remedies):
                 yield Offer(
@@ -166,21 +167,30 @@ def repair_offers(
             return
 
 
-def _matched(diagram: OpenDiagram, sent: list[types.Diagnostic]) -> Iterator[tuple[Diagnostic, types.Diagnostic]]:
+_Sent = dict[tuple[object, ...], dict[str, types.Diagnostic]]
+"""Our findings as a client sends them, by code and place, and there by message."""
+
+
+def _by_place(sent: Iterable[types.Diagnostic]) -> _Sent:
+    found: _Sent = {}
+    for diagnostic in sent:
+        if diagnostic.source == SOURCE:
+            here = found.setdefault((diagnostic.code, *_corners(diagnostic.range)), {})
+            here.setdefault(diagnostic.message, diagnostic)
+    return found
+
+
+def _matched(diagram: OpenDiagram, sent: _Sent) -> Iterator[tuple[Diagnostic, types.Diagnostic]]:
     """The findings of the text as it is now that a client speaks of; what is no longer there is passed over.
 
     A rule may find several things at one place, which their messages tell apart.
     """
-    by_place: dict[tuple[object, ...], dict[str, types.Diagnostic]] = {}
-    for diagnostic in sent:
-        here = by_place.setdefault((diagnostic.code, *_corners(diagnostic.range)), {})
-        here.setdefault(diagnostic.message, diagnostic)
     known = [
         (finding, (finding.code, *_corners(diagram.to_lsp(finding.range)))) for finding in diagram.analysis.diagnostics
     ]
     told = {(place, finding.message) for finding, place in known}
     for finding, place in known:
-        here = by_place.get(place, {})
+        here = sent.get(place, {})
         # What a client says of a finding in other words is meant for each of the place.
         other = next((one for message, one in here.items() if (place, message) not in told), None)
         found = here.get(finding.message, other)
