@@ -13,7 +13,7 @@ from typing import Any
 from merrow_server.errors import RunFailure
 from merrow_server.rendering.counts import counted
 
-_PACKAGES = ("openai", "aiohttp", "pygls", "lark")
+_PACKAGES = ("aiohttp", "pygls", "lark")
 
 
 def health(base_url: str | None = None) -> dict[str, Any]:

@@ -26,7 +26,7 @@ import merrow_server.cli.evaluate.test, merrow_server.cli.evaluate.evaluate, mer
 import merrow_server.cli.improve.mutate, merrow_server.cli.improve.crossover, merrow_server.cli.improve.repair
 import merrow_server.cli.check.check, merrow_server.evaluations.report, merrow_server.cases.suites
 import merrow_optimizer.evaluation.sessions, merrow_runtime.running.api, merrow_runtime.store.database
-import merrow_runtime.models.openai_endpoint, openai, aiohttp, rich.live, rich.progress, rich.markdown
+import merrow_runtime.models.openai_endpoint, aiohttp, rich.live, rich.progress, rich.markdown
 import merrow_optimizer.repair.remedies, merrow_optimizer.repair.search
 
 for module in (merrow_optimizer.repair.remedies, merrow_optimizer.repair.search):

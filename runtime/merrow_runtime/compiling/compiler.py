@@ -122,7 +122,7 @@ def _head(workflow: Workflow, form: Form, support: str | None, source: str | Non
     title = " ".join(str(said).split()) if isinstance(said, str) else ""
     name = file_name(workflow)
     about = [title or f"The workflow of {name}.", ""]
-    needs = "Merrow" if form == "runtime" else "Python 3.11 or newer, `openai[aiohttp]` and `json-repair`"
+    needs = "Merrow" if form == "runtime" else "Python 3.11 or newer, `aiohttp`, `json-repair` and `truststore`"
     schemas = any(check.kind == "schema" for one in workflow.reached() for check in checks_of(one))
     if form != "runtime" and (schemas or any(isinstance(said.get("format"), dict) for said in _parameters(workflow))):
         needs = needs.replace("` and `", "`, `jsonschema` and `")

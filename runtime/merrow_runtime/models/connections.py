@@ -6,18 +6,22 @@ import asyncio
 import importlib
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+import ssl
+import sys
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.models.limits import response_bound
+from merrow_runtime.models.limits import CODINGS
 from merrow_runtime.models.origins import is_loopback, origin_of
 
 if TYPE_CHECKING:
-    import httpx2
-    from openai import AsyncOpenAI
+    import aiohttp
 
 OFFLINE_HINT = ", or use the embedded model with: --base-url offline"
 """How the sentence about missing packages ends."""
@@ -41,51 +45,35 @@ class Connection:
 
 
 class Client:
-    """Sends requests as the ``openai`` package would: to its address, with its headers, over its transport.
+    """Sends requests over connections that it keeps open for the next ones."""
 
-    They are built once here. The package builds them again for each request and walks typed results, which takes more than
-    half of the time of a call; plain requests need none of it.
-    """
+    def __init__(self, base_url: str, session: aiohttp.ClientSession, proxy: str | None) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._session = session
+        self._proxy = proxy
+        self._timeout: type[aiohttp.ClientTimeout] = importlib.import_module("aiohttp").ClientTimeout
 
-    def __init__(self, package: AsyncOpenAI, transport: httpx2.AsyncClient, *, has_key: bool) -> None:
-        httpx: Any = importlib.import_module("httpx2")
-        self._package = package
-        self._transport = transport
-        self._headers = httpx.Headers()
-        for name, value in {**package.auth_headers, **package.default_headers}.items():
-            if isinstance(value, str) and (has_key or name.lower() != "authorization"):
-                self._headers[name] = value
-        self._request, self._url = httpx.Request, httpx.URL
-        self._addresses: dict[str, httpx2.URL] = {}
+    def send(
+        self, path: str, seconds: float, body: Mapping[str, Any] | None = None
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """The answer to a GET, or with ``body`` to a POST of it as JSON, within the context; its own body is still to be read,
+        by `merrow_runtime.models.limits.pieces`.
 
-    async def send(self, path: str, seconds: float, body: Mapping[str, Any] | None = None) -> httpx2.Response:
-        """The answer to a GET, or with ``body`` to a POST of it as JSON, its own body still to be read: the caller closes it.
-
-        Connecting, and each wait for bytes, may take up to ``seconds``. Raises ``httpx2.HTTPError``, ``aiohttp.ClientError``,
-        `OSError`.
+        Connecting, and each wait for bytes, may take up to ``seconds``. Raises ``aiohttp.ClientError``, `OSError`.
         """
-        if path not in self._addresses:
-            self._addresses[path] = self._url(str(self._package.base_url).rstrip("/") + path)
-        limits = {"connect": min(seconds, _CONNECT_SECONDS), "read": seconds, "write": seconds, "pool": seconds}
-        content = None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        request = self._request(
+        return self._session.request(
             "GET" if body is None else "POST",
-            self._addresses[path],
-            headers=self._headers,
-            content=content,
-            extensions={"timeout": limits},
+            self._base_url + path,
+            data=None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(),
+            timeout=self._timeout(None, sock_connect=min(seconds, _CONNECT_SECONDS), sock_read=seconds),
+            proxy=self._proxy,
+            # The key stays where it was sent.
+            allow_redirects=False,
         )
-        return await self._transport.send(request, stream=True)
-
-    def events(self, response: httpx2.Response) -> AsyncIterator[object]:
-        """The events of an answer that is streamed, as plain data. Raises ``openai.APIError`` for one that is an error."""
-        openai = importlib.import_module("openai")
-        stream: AsyncIterator[object] = openai.AsyncStream(cast_to=object, response=response, client=self._package)
-        return stream
 
     async def close(self) -> None:
         """Close its connections."""
-        await self._package.close()
+        await self._session.close()
 
 
 @dataclass(slots=True)
@@ -98,12 +86,17 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, _Shared]
 
 
 async def acquire(connection: Connection) -> Client:
-    """The client for a connection; each `acquire` is followed by one `release` on the same event loop."""
+    """The client for a connection; each `acquire` is followed by one `release` on the same event loop.
+
+    Raises `EndpointFailure` where the package for requests is missing.
+    """
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if connection not in clients:
-        # Import and certificates take most of a second: in a thread, so that a language server answers meanwhile.
-        made = await asyncio.to_thread(_client, connection)
-        clients.setdefault(connection, _Shared(made))
+        proxy = _proxy_of(connection)
+        # Import and certificates take a quarter of a second: in a thread, so that a language server answers meanwhile.
+        trusted = await asyncio.to_thread(_prepare, has_tls=_has_tls(connection.base_url) or _has_tls(proxy or ""))
+        if connection not in clients:
+            clients[connection] = _Shared(_client(connection, proxy, trusted))
     shared = clients[connection]
     shared.users += 1
     return shared.client
@@ -121,53 +114,83 @@ async def release(connection: Connection) -> None:
         await shared.client.close()
 
 
-def _client(connection: Connection) -> Client:
+def _prepare(*, has_tls: bool) -> ssl.SSLContext | bool:
+    """Import what requests need; which certificates are trusted. Raises `EndpointFailure`."""
     try:
-        openai, httpx = importlib.import_module("openai"), importlib.import_module("httpx2")
         importlib.import_module("aiohttp")
+        return _trusted() if has_tls else True
     except ImportError as problem:
         raise EndpointFailure(
             f"Real endpoints need the package {problem.name}, which is not installed; install it with: pip install"
-            f" 'openai[aiohttp]'{OFFLINE_HINT}",
+            f" {problem.name}{OFFLINE_HINT}",
             fatal=True,
             remedy="packages",
             sent=False,
         ) from None
-    from_environment = connection.proxy is None and not is_loopback(origin_of(connection.base_url))
-    has_tls = connection.base_url.casefold().startswith("https:") or from_environment or bool(connection.proxy)
-    transport = openai.DefaultAioHttpClient(
-        verify=has_tls,  # without TLS anywhere, reading the certificates would be a waste
-        follow_redirects=False,
-        trust_env=from_environment,
-        proxy=connection.proxy if isinstance(connection.proxy, str) else None,
-        limits=httpx.Limits(
-            max_connections=connection.concurrency,
-            max_keepalive_connections=connection.concurrency,
-            keepalive_expiry=_KEEPALIVE_SECONDS,
-        ),
-        event_hooks={"response": [response_bound()]},
-    )
-    client: AsyncOpenAI = openai.AsyncOpenAI(
-        # The package takes an empty key for a missing one and then reads the environment's.
-        api_key=connection.api_key or "none",
-        base_url=connection.base_url,
-        max_retries=0,
-        http_client=transport,
-        default_headers=None if connection.environment_headers else _without_environment(connection, openai.Omit()),
-    )
-    client.admin_api_key = None
-    if not connection.environment_headers:
-        client.organization = client.project = None
-    return Client(client, transport, has_key=bool(connection.api_key))
 
 
-def _without_environment(connection: Connection, omit: Any) -> dict[str, Any]:
-    """Headers that take precedence over those of OPENAI_CUSTOM_HEADERS, which may hold a key for another origin."""
-    lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-    names = {name.strip() for name, colon, _ in (line.partition(":") for line in lines) if colon}
-    ours = {
+def _trusted() -> ssl.SSLContext:
+    """Trusts what ``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` name, otherwise what the system trusts."""
+    paths = ssl.get_default_verify_paths()
+    has_own = paths.cafile is not None or paths.capath is not None
+    named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+    if named or (has_own and sys.platform not in ("win32", "darwin")):
+        return ssl.create_default_context()
+    truststore: Any = importlib.import_module("truststore")
+    context: ssl.SSLContext = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return context
+
+
+def _client(connection: Connection, proxy: str | None, trusted: ssl.SSLContext | bool) -> Client:
+    aiohttp: Any = importlib.import_module("aiohttp")
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=connection.concurrency, keepalive_timeout=_KEEPALIVE_SECONDS, ssl=trusted),
+        headers=_headers(connection),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,  # `limits.pieces` does that, up to a limit
+        trust_env=False,  # which would read passwords from .netrc too; `_proxy_of` reads what counts
+    )
+    return Client(connection.base_url, session, proxy)
+
+
+def _headers(connection: Connection) -> dict[str, str]:
+    headers = {
         "accept": "application/json",
-        "authorization": f"Bearer {connection.api_key or 'none'}",
+        "accept-encoding": ", ".join(CODINGS),
         "content-type": "application/json",
+        "user-agent": "merrow",
     }
-    return ours | {name: ours.get(name.lower(), omit) for name in names}
+    if connection.api_key:
+        headers["authorization"] = f"Bearer {connection.api_key}"
+    return headers | (_environment_headers() if connection.environment_headers else {})
+
+
+def _environment_headers() -> dict[str, str]:
+    """The headers that the environment sets for the ``openai`` package, as it reads them."""
+    headers = {}
+    for variable, name in (("OPENAI_ORG_ID", "openai-organization"), ("OPENAI_PROJECT_ID", "openai-project")):
+        if os.environ.get(variable):
+            headers[name] = os.environ[variable]
+    for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"):
+        name, colon, value = line.partition(":")
+        if colon:
+            headers[name.strip().casefold()] = value.strip()
+    return headers
+
+
+def _proxy_of(connection: Connection) -> str | None:
+    """The address of the proxy that requests pass through; None where there is none."""
+    if isinstance(connection.proxy, str):
+        return connection.proxy
+    if connection.proxy is not None or is_loopback(origin_of(connection.base_url)):
+        return None
+    address = urlsplit(connection.base_url)
+    proxies = getproxies()
+    proxy = proxies.get(address.scheme.casefold()) or proxies.get("all")
+    if not proxy or proxy_bypass(address.netloc.rpartition("@")[2]):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _has_tls(address: str) -> bool:
+    return address.casefold().startswith("https:")

@@ -13,11 +13,12 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import EmptyAnswerFailure, EndpointFailure, Remedy
+from merrow_runtime.models.limits import whole
 from merrow_runtime.models.redaction import quoted
 from merrow_runtime.usage import Usage
 
 if TYPE_CHECKING:
-    import httpx2
+    import aiohttp
 
 _LONGEST_MESSAGE = 100_000
 _BAD_KEY = re.compile(r"(?i)\bkey\b.{0,20}\b(not valid|invalid|incorrect)|\b(invalid|incorrect) (api[ _-]?)?key\b")
@@ -55,9 +56,9 @@ class ServerError:
         )
 
 
-async def told_by(response: httpx2.Response) -> ServerError:
+async def told_by(response: aiohttp.ClientResponse) -> ServerError:
     """The error in an answer that has an error's status, whose body is read."""
-    text = (await response.aread()).decode("utf-8", "replace").strip()
+    text = (await whole(response)).decode("utf-8", "replace").strip()
     try:
         return ServerError.read(json.loads(text))
     except (ValueError, RecursionError):
@@ -120,9 +121,8 @@ class Failures:
 
     def of_connection(self, problem: BaseException, seconds: float | None) -> EndpointFailure:
         """The failure of a request that got no answer, from the exception that the client raised and its causes."""
-        # Both are there once a request was made; importing them here keeps this module light.
+        # It is there once a request was made; importing it here keeps this module light.
         import aiohttp
-        import httpx2
 
         causes = list(_causes(problem))
 
@@ -151,8 +151,6 @@ class Failures:
             return self._failure("refuses connections; start the server, or check the base URL", fatal=True, sent=False)
         if caused_by(aiohttp.InvalidURL):
             return self._failure("has an address that can't be used; check the base URL", fatal=True, sent=False)
-        if caused_by(httpx2.DecodingError):
-            return self.unusable("answered with a body that can't be decompressed; check the server and the proxy")
         if caused_by(aiohttp.ClientPayloadError):
             return self.cut_off()
         if caused_by(aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError):
@@ -164,6 +162,10 @@ class Failures:
         if caused_by(TimeoutError):
             return self.too_slow(seconds)
         return self._failure("could not be reached; check the base URL and the network", transient=True, sent=False)
+
+    def undecodable(self) -> EndpointFailure:
+        """The failure of an answer that is not compressed as it says."""
+        return self.unusable("answered with a body that can't be decompressed; check the server and the proxy")
 
     def too_slow(self, seconds: float | None) -> EndpointFailure:
         """The failure of a request that took longer than it may."""

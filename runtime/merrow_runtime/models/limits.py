@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+import zlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import aiohttp
 
 ANSWER_LIMIT = 16 * 2**20
 """Bytes of an answer that is not streamed, and of an error. JSON can take twenty times its size once it is parsed."""
 STREAM_LIMIT = 64 * 2**20
 """Bytes of an event stream. Each token comes in an event of its own that is a hundred times its size."""
+CODINGS = ("gzip", "deflate")
+"""The compressions that are understood (RFC 9110, 8.4.1)."""
+
+_MOST_CODINGS = 2
+"""How many times an answer may be compressed, one over the other."""
+_GZIP, _ZLIB = zlib.MAX_WBITS | 16, zlib.MAX_WBITS
+_UNPACKED = 2**16
+"""Bytes that are unpacked at a time."""
 
 
 class TooLargeError(Exception):
@@ -20,40 +31,63 @@ class TooLargeError(Exception):
         self.limit = limit
 
 
-def response_bound() -> Callable[[Any], Awaitable[None]]:
-    """A response hook for an ``httpx2`` client: reading a response's body raises `TooLargeError` beyond its limit.
+class UndecodableError(Exception):
+    """An answer is not compressed as its headers say, or in a way that nobody asked for."""
 
-    Bytes are counted as they arrive and again after decompression.
+
+def pieces(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The body of an answer, as it comes in and decompressed. Bytes are counted as they arrive and again after decompression.
+
+    Raises `TooLargeError` beyond the limit, `UndecodableError`, ``aiohttp.ClientError``, `OSError`.
     """
-    httpx: Any = importlib.import_module("httpx2")
+    limit = STREAM_LIMIT if "event-stream" in response.headers.get("content-type", "") else ANSWER_LIMIT
+    read = _bounded(response.content.iter_any(), limit)
+    codings = response.headers.get("content-encoding")
+    if codings is None:
+        return read
+    named = [one for one in (each.strip().casefold() for each in codings.split(",")) if one not in ("", "identity")]
+    if len(named) > _MOST_CODINGS or not set(named) <= set(CODINGS):
+        raise UndecodableError
+    for coding in reversed(named):
+        read = _bounded(_unpacked(read, coding), limit)
+    return read
 
-    class Bounded(httpx.AsyncByteStream):  # type: ignore[misc]  # a base that is imported only when it is needed
-        def __init__(self, source: Callable[[], Any], close: Callable[[], Awaitable[None]], limit: int) -> None:
-            self._source, self._close, self._limit = source, close, limit
 
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for piece in self._source():
-                size += len(piece)
-                if size > self._limit:
-                    raise TooLargeError(self._limit)
-                yield piece
+async def whole(response: aiohttp.ClientResponse) -> bytes:
+    """All of a body; raises what `pieces` does."""
+    return b"".join([piece async for piece in pieces(response)])
 
-        async def aclose(self) -> None:
-            await self._close()
 
-    async def bound(response: Any) -> None:
-        streamed = "event-stream" in response.headers.get("content-type", "")
-        limit = STREAM_LIMIT if streamed else ANSWER_LIMIT
-        stream = response.stream
-        bounded = Bounded(stream.__aiter__, stream.aclose, limit)
-        codings = response.headers.get("content-encoding")
-        if codings is not None:
-            packed = httpx.Response(
-                200, headers={"content-encoding": codings}, stream=bounded, request=response.request
-            )
-            bounded = Bounded(packed.aiter_bytes, stream.aclose, limit)
-            del response.headers["content-encoding"]
-        response.stream = bounded
+async def _bounded(read: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
+    size = 0
+    async for piece in read:
+        size += len(piece)
+        if size > limit:
+            raise TooLargeError(limit)
+        yield piece
 
-    return bound
+
+async def _unpacked(read: AsyncIterator[bytes], coding: str) -> AsyncIterator[bytes]:
+    """What is compressed in one way, a little at a time."""
+    unpacker = None
+    try:
+        async for piece in read:
+            left = piece
+            while left:
+                if unpacker is None or unpacker.eof:  # gzip may have several members
+                    unpacker = zlib.decompressobj(_window(coding, left))
+                yield unpacker.decompress(left, _UNPACKED)
+                left = unpacker.unconsumed_tail or unpacker.unused_data
+        if unpacker is not None:
+            yield unpacker.flush()
+    except zlib.error:
+        raise UndecodableError from None
+    if unpacker is not None and not unpacker.eof:
+        raise UndecodableError
+
+
+def _window(coding: str, beginning: bytes) -> int:
+    """What zlib calls the format: many servers send bare deflate under the name of zlib's, which begins with its method."""
+    if coding == "gzip":
+        return _GZIP
+    return _ZLIB if beginning[0] & 0x0F == zlib.DEFLATED else -zlib.MAX_WBITS

@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI protocol, through the transport of the ``openai`` package on aiohttp."""
+"""Any server that speaks the OpenAI protocol, over aiohttp."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.answers import Answer
 from merrow_runtime.models.connections import Client, Connection, acquire, release
 from merrow_runtime.models.dialects import Dialect, Dialects, DialectStore, after_ignored_schema, after_refusal
 from merrow_runtime.models.endpoint import OnText
+from merrow_runtime.models.event_stream import data_of_events
 from merrow_runtime.models.failures import Failures, ServerError, told_by
-from merrow_runtime.models.limits import TooLargeError
+from merrow_runtime.models.limits import TooLargeError, UndecodableError, pieces, whole
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import Price, PriceTable, packaged_prices
 from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
@@ -23,11 +24,16 @@ from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 
+if TYPE_CHECKING:
+    import aiohttp
+
 DEFAULT_TIMEOUT = 600.0
 """Seconds for one try where the request says nothing."""
 _FORM_STATUSES = frozenset({400, 404, 415, 422, 500, 501})
 """Statuses with which servers refuse a request for its form (500 and 501: those that fail in a chat template)."""
 _PATH = "/chat/completions"
+_DONE = b"[DONE]"
+"""The data of the event after the last one."""
 
 
 class OpenAIEndpoint:
@@ -130,37 +136,37 @@ class OpenAIEndpoint:
         `EndpointFailure`.
         """
         import aiohttp
-        import httpx2
-        import openai
 
         try:
-            response = await client.send(_PATH, seconds, body)
-            try:
-                if not response.is_success:
-                    raise _RefusedError(response.status_code, await told_by(response), response.headers)
+            async with client.send(_PATH, seconds, body) as response:
+                if response.status // 100 != 2:
+                    raise _RefusedError(response.status, await told_by(response), response.headers)
                 kind = response.headers.get("content-type", "")
                 if "stream" in body and "event-stream" in kind:
-                    return await self._streamed(client.events(response), shown, on_text)
-                content = await response.aread()
+                    return await self._streamed(response, shown, on_text)
+                content = await whole(response)
                 is_json = "stream" not in body and kind.partition(";")[0].endswith("json")
-                whole = json.loads(content) if is_json else content.decode("utf-8", "replace")
-                return self._shown(self._whole(whole), on_text)
-            finally:
-                await response.aclose()
+                read = json.loads(content) if is_json else content.decode("utf-8", "replace")
+                return self._shown(self._whole(read), on_text)
         except TooLargeError as problem:
             raise self._failures.too_large(problem.limit) from None
-        except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError) as problem:
-            if isinstance(problem, TimeoutError):
-                raise self._failures.too_slow(seconds) from None
+        except UndecodableError:
+            raise self._failures.undecodable() from None
+        except (aiohttp.InvalidURL, aiohttp.ClientError, OSError) as problem:
             raise self._failures.of_connection(problem, seconds) from None
-        except openai.APIError as problem:
-            raise _RefusedError.told({"error": problem.body}) from None
         except (ValueError, RecursionError):  # also a number of more digits than Python reads
             raise self._failures.unusable("answered with broken JSON; try again later") from None
 
-    async def _streamed(self, chunks: Any, shown: ThinkingFilter, on_text: OnText | None) -> Answer:
+    async def _streamed(
+        self, response: aiohttp.ClientResponse, shown: ThinkingFilter, on_text: OnText | None
+    ) -> Answer:
         answer = Answer()
-        async for chunk in chunks:
+        async for data in data_of_events(pieces(response)):
+            if data.startswith(_DONE):
+                break
+            chunk = json.loads(data)
+            if isinstance(chunk, Mapping) and chunk.get("error"):
+                raise _RefusedError.told({"error": chunk["error"]})
             piece = shown.feed(answer.add(chunk)) if isinstance(chunk, Mapping) else ""
             if piece and on_text is not None:
                 on_text(piece)

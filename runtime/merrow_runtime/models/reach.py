@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.connections import Client, Connection, acquire, release
 from merrow_runtime.models.failures import Failures, told_by
-from merrow_runtime.models.limits import TooLargeError
+from merrow_runtime.models.limits import TooLargeError, UndecodableError, whole
 from merrow_runtime.models.origins import origin_of
 
 _SHOWN = 5
@@ -46,21 +46,19 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
 
 async def _ask(client: Client, seconds: float, origin: str, failures: Failures) -> Reached:
     import aiohttp
-    import httpx2
 
     try:
-        response = await client.send("/models", seconds)
-        try:
-            if response.status_code in (404, 405, 501):
+        async with client.send("/models", seconds) as response:
+            if response.status in (404, 405, 501):
                 return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")
-            if not response.is_success:
-                raise failures.of_status(response.status_code, await told_by(response), response.headers, "")
-            told = json.loads(await response.aread())
-        finally:
-            await response.aclose()
+            if response.status // 100 != 2:
+                raise failures.of_status(response.status, await told_by(response), response.headers, "")
+            told = json.loads(await whole(response))
     except TooLargeError as problem:
         raise failures.too_large(problem.limit) from None
-    except (httpx2.HTTPError, aiohttp.ClientError, OSError) as problem:
+    except UndecodableError:
+        raise failures.undecodable() from None
+    except (aiohttp.InvalidURL, aiohttp.ClientError, OSError) as problem:
         raise failures.of_connection(problem, seconds) from None
     except (ValueError, RecursionError):
         told = None

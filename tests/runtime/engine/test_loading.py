@@ -79,7 +79,7 @@ def test_settings_decide_what_an_error_is(tmp_path: Path) -> None:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = (
         "import sys, merrow_runtime, merrow_runtime.program.files, merrow_runtime.program.workspace; "
-        "late = 'openai', 'aiohttp', 'sqlite3', 'asyncio', 'merrow_runtime.running.api'; "
+        "late = 'aiohttp', 'truststore', 'sqlite3', 'asyncio', 'merrow_runtime.running.api'; "
         "print([m for m in late if m in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)

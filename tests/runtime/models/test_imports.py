@@ -10,7 +10,7 @@ from tests.patience import PATIENCE
 
 import merrow_runtime.models
 
-HEAVY = ("openai", "aiohttp", "httpx2", "pydantic")
+HEAVY = ("aiohttp", "truststore")
 MODULES = sorted(
     f"merrow_runtime.models.{path.stem}"
     for path in Path(merrow_runtime.models.__file__).parent.glob("*.py")

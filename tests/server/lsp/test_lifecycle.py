@@ -84,7 +84,7 @@ def test_initialize_needs_no_analysis() -> None:
         "yaml",
         "nh3",
         "markdown_it",
-        "openai",
+        "aiohttp",
         "rich",
     }
     assert not heavy & modules
@@ -97,7 +97,7 @@ def test_checking_needs_no_model() -> None:
     asked = message("textDocument/documentSymbol", {"textDocument": {"uri": "untitled:a.mmd"}}, 2)
     modules = imported(message("initialized", {}), opened, asked)
     assert "merrow_analysis.check" in modules
-    assert not {"openai", "rich", "httpx"} & modules
+    assert not {"aiohttp", "rich"} & modules
 
 
 def test_features_are_found_by_their_files() -> None:

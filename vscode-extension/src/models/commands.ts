@@ -64,7 +64,7 @@ function factsOf(choice: Choice) {
   if (choice.kind === 'python') return choice.facts;
   const why =
     choice.kind === 'program'
-      ? 'The installed merrow brings its own packages; install openai[aiohttp] beside it to reach model endpoints.'
+      ? 'The installed merrow brings its own packages; install aiohttp beside it to reach model endpoints.'
       : choice.problem;
   void say.error(why);
   return undefined;

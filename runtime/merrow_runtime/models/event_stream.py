@@ -1,0 +1,39 @@
+"""Server-sent events: what an endpoint sends while it writes an answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+_FIELD = b"data:"
+
+
+async def data_of_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The data of each event in a body that comes in ``pieces``, by the rules of the HTML standard (section 9.2): an event ends
+    with an empty line, what is unfinished at the end is none, and fields other than ``data`` are left out.
+    """
+    data: list[bytes] = []
+    async for line in _lines(pieces):
+        if not line:
+            if data:
+                yield b"\n".join(data)
+                data = []
+        elif line.startswith(_FIELD):
+            data.append(line[len(_FIELD) :].removeprefix(b" "))
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The lines that have ended, without their ends: a line feed, a carriage return, or both."""
+    begun: list[bytes] = []
+    async for piece in pieces:
+        begun.append(piece)
+        if b"\n" not in piece and b"\r" not in piece:
+            continue
+        lines = b"".join(begun).splitlines(keepends=True)
+        # A carriage return at the end may be half of an end of line.
+        begun = [] if lines[-1].endswith(b"\n") else [lines.pop()]
+        for line in lines:
+            yield line.rstrip(b"\r\n")
+    # What a last carriage return ends.
+    for line in b"".join(begun).splitlines(keepends=True):
+        if line.endswith(b"\r"):
+            yield line.rstrip(b"\r")
