@@ -115,10 +115,18 @@ class Answering:
                 store=self._own,
                 run_id=name,
                 reviser=self.plan.reviser,
+                limits=self.plan.chosen.limits,
             )
             return await finish(begun)
         return await finish(
-            resume(name, options=self._options, endpoint=self._endpoint, store=self._own, reviser=self.plan.reviser)
+            resume(
+                name,
+                options=self._options,
+                endpoint=self._endpoint,
+                store=self._own,
+                reviser=self.plan.reviser,
+                limits=self.plan.chosen.limits,
+            )
         )
 
     def _went_without(self, run: str) -> bool:

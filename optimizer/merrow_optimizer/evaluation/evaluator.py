@@ -42,7 +42,7 @@ class Evaluator:
             (one.item, one.repeat): one for one in user.evaluations.scores(evaluation)
         }
         self.stopped_by: str | None = None
-        self._user = user
+        self._user, self._own = user, own
         self._stopping = Stopping()
         self._stop = asyncio.Event()
         endpoint = within(plan.chosen.endpoint, plan.limits, self.spent)
@@ -84,10 +84,11 @@ class Evaluator:
         stop = asyncio.ensure_future(self._stop.wait())
         pending: set[asyncio.Future[Any]] = {stop, *workers}
         try:
-            while not stop.done() and len(pending) > 1:
-                ended, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                for worker in ended - {stop}:
-                    worker.result()
+            with self._user.gathering(), self._own.gathering():
+                while not stop.done() and len(pending) > 1:
+                    ended, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                    for worker in ended - {stop}:
+                        worker.result()
         finally:
             if late is not None:
                 late.cancel()

@@ -49,6 +49,9 @@ class OneNode:
             self.failure = outcome.cause
         return []
 
+    def close(self) -> None:
+        """There is nothing to give up."""
+
     def ends(self, said: str) -> bool:
         """Whether a failure ends the run; ``said`` is what `on_error` says."""
         del said

@@ -168,6 +168,16 @@ class Frontier:
                 shared.elsewhere.setdefault(visit.path, []).append(outcome)
         return consequences
 
+    def close(self) -> None:
+        """Give up its frames, which know each other in a circle, once nothing is asked of it any more."""
+        self._shared.frames.clear()
+        frames = [self._whole]
+        for frame in frames:
+            frames += [inner for run in frame.runs.values() for inner in run.frames]
+        for frame in frames:
+            frame.runs.clear()
+            frame.run = None
+
     def _climb(self, frame: Frame, consequences: list[Consequence]) -> None:
         """Tell composites of their frames that are over, the innermost first."""
         while frame.around is not None and frame.run is not None and frame.is_over and not frame.closed:

@@ -14,6 +14,7 @@ from merrow_analysis.collector import collection_paused
 from merrow_runtime.calls.carried import Carried
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.loading import load
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
@@ -67,13 +68,15 @@ def start(
     store: Store | None = None,
     run_id: str | None = None,
     reviser: Reviser | None = None,
+    limits: SpendingLimits | None = None,
 ) -> Run:
     """Begin a run, in the running event loop.
 
     ``source`` is a path (``FILE.md#2`` names a block) or a `Workflow`; ``inputs`` has values by input node, in any case
     of letters. Without ``endpoint`` it is chosen by options and environment, without ``store`` the user's journal is
     used; what is given stays the caller's to close. ``reviser`` changes the workflow while it runs, where that or the options
-    ask for it (`refine`). ``run_id`` names the run; without it the run has an id of its own.
+    ask for it (`refine`). ``run_id`` names the run; without it the run has an id of its own. ``limits`` are those of the user's
+    settings, where the caller has read them already: with an ``endpoint`` nothing else is looked up there.
     Raises `UsageFailure` (where there is a run of that name already, too; `ForeignResults` where earlier results of
     another endpoint would be reused and ``options.reuse`` says nothing) or `StoreFailure` before anything is called.
     """
@@ -81,7 +84,7 @@ def start(
     if run_id is not None:
         check_name(run_id)
     workflow = source if isinstance(source, Workflow) else load(source)
-    with Resources(options, endpoint, store) as resources:
+    with Resources(options, endpoint, store, limits) as resources:
         earlier: RunRecord | None = None
         nodes: list[NodeRecord] = []
         damaged: list[str] = []
@@ -134,6 +137,7 @@ def resume(
     endpoint: Endpoint | None = None,
     store: Store | None = None,
     reviser: Reviser | None = None,
+    limits: SpendingLimits | None = None,
 ) -> Run:
     """Resume a run that stopped before it finished, in the running event loop.
 
@@ -145,7 +149,7 @@ def resume(
     a part of it and ``reuse`` says nothing), and `StoreFailure` where another process works on it.
     """
     own = RunOptions() if options is None else options
-    with collection_paused(), Resources(own, endpoint, store) as resources:
+    with collection_paused(), Resources(own, endpoint, store, limits) as resources:
         asyncio.get_running_loop()  # Raises where there is none, before anything starts.
         record = resources.store.run(run_id)
         if record.status == "finished":

@@ -82,7 +82,7 @@ class NodeRecords:
             self._telling.committed(last)
 
 
-def _always(visit: Visit) -> bool:
+def always(visit: Visit) -> bool:
     del visit
     return True
 
@@ -102,7 +102,7 @@ class NodeRecorder:
         """How visits with outputs, and those that failed, ended, for revisions."""
         self.moved: dict[tuple[str, str | None], float] = {}
         """When another visit took over a visit's result, by the latter's name and key."""
-        self.is_newest: Callable[[Visit], bool] = _always
+        self.is_newest: Callable[[Visit], bool] = always
         """Whether to report how a visit ended: not if a revision has started another visit of the node meanwhile."""
         self._revision = revision
         self.kept: list[NodeRecord] = []

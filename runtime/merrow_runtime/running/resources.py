@@ -79,12 +79,20 @@ def choose(
 class Resources:
     """What a run uses and who must close it. As a context: closes what it opened if no run begins."""
 
-    def __init__(self, options: RunOptions, endpoint: Endpoint | None, store: Store | None) -> None:
+    def __init__(
+        self,
+        options: RunOptions,
+        endpoint: Endpoint | None,
+        store: Store | None,
+        limits: SpendingLimits | None = None,
+    ) -> None:
+        """``limits`` are the user's for an ``endpoint`` that is given; read from the settings where they are None."""
         self._options = options
         self._chosen: Chosen | None = None
         if endpoint is not None:
             concurrency = options.concurrency or DEFAULT_CONCURRENCY
-            self._chosen = Chosen(endpoint, None, concurrency, limits=read_user_settings().limits)
+            limits = read_user_settings().limits if limits is None else limits
+            self._chosen = Chosen(endpoint, None, concurrency, limits=limits)
         self._own_endpoint = endpoint is None
         self._own_store = store is None
         self._base_url = options.base_url

@@ -13,7 +13,7 @@ from merrow_runtime.calls.effects import Effects
 from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import LAST_OF, Event
 from merrow_runtime.provenance import Source, plain
-from merrow_runtime.running.node_recorder import NodeRecorder
+from merrow_runtime.running.node_recorder import NodeRecorder, always
 from merrow_runtime.running.overseer import Overseeing
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.run_failures import InternalFailure
@@ -150,7 +150,8 @@ class Run:
         none of this number waits.
         """
         if self._revisions is None:
-            raise UsageFailure(f"Run {self.id} runs a single node: its workflow can't change.")
+            why = "is over" if self._ended else "runs a single node"
+            raise UsageFailure(f"Run {self.id} {why}: its workflow can't change.")
         self._revisions.decide(number, apply=apply)
 
     def overseen(self, revisions: Overseeing | None) -> None:
@@ -208,6 +209,18 @@ class Execution:
         finally:
             self.effects.calling.close()
             await self.resources.close(self.telling, whole=self.telling.is_whole)
+            self._part()
+
+    def _part(self) -> None:
+        """Take the parts of the run from each other: what knows each other in a circle stays until the collector comes, and takes
+        a tenth of the time of an evaluation with it.
+        """
+        self.run.overseen(None)
+        self.revisions = self._looking = None
+        self.scheduler.close()
+        self.recorder.is_newest = always
+        self.effects.busy.clear()
+        self.effects.account.nodes.clear()
 
     async def _ended(self) -> tuple[RunStatus, RunFailure | None]:
         """Run until nothing is left to run, time is up, or the run is cancelled; how it ended."""

@@ -92,6 +92,11 @@ class Scheduler:
         assert isinstance(self._frontier, Frontier)  # noqa: S101 (see there)
         return self._frontier
 
+    def close(self) -> None:
+        """Let go of everything that knows it, once the run is over."""
+        self.overseer = None
+        self._frontier.close()
+
     @property
     def count(self) -> int:
         """The number of nodes to run or skip."""

@@ -104,6 +104,10 @@ class Store:
         self.labels = Labels(self._writer)
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 
+    def gathering(self) -> contextlib.AbstractContextManager[None]:
+        """See `merrow_runtime.store.writer.Writer.gathering`."""
+        return self._writer.gathering()
+
     @classmethod
     def open(
         cls,

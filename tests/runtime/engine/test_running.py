@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 from tests.patience import PATIENCE
@@ -60,6 +61,37 @@ async def test_events_tell_all_of_a_run_to_every_reader() -> None:
     assert last["outputs"] == {"RETURN": "p <- x"}
     assert last["usage"]["calls"] == 1
     assert last["schema"] == 2
+
+
+PLAIN = ('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+IN_TURNS = (
+    'A@{op: Custom, prompt: "p"}', 'B@{op: Custom, prompt: "q"}', "PROBLEM --> A --> B --> RETURN",
+    'subgraph TURNS["Loop (max: 2)"]', "A & B", "end", "B -->|again| A",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", [PLAIN, IN_TURNS], ids=["a chain", "a Loop"])
+async def test_a_run_that_is_over_leaves_nothing_to_the_collector(lines: tuple[str, ...]) -> None:
+    """Its parts know each other; in an evaluation of thousands of runs the collector would be busy with them all the time."""
+    flow, store = workflow(*lines), MemoryStore()
+    left: list[int] = []
+    for _ in range(2):  # the first one fills what is kept for later ones
+        run = merrow_runtime.start(flow, {"PROBLEM": "x"}, endpoint=FakeEndpoint(), store=store)
+        gc.collect()
+        gc.disable()
+        try:
+            result = await run.result()
+            assert result.status == "finished"
+            with pytest.raises(UsageFailure, match="is over"):
+                run.decide(1, apply=True)
+            with pytest.raises(UsageFailure, match="is over"):
+                await run.revise(flow)
+            del run, result
+            await asyncio.sleep(0)
+            left.append(gc.collect())
+        finally:
+            gc.enable()
+    assert left[-1] == 0
 
 
 async def test_a_node_starts_when_its_own_inputs_are_there_and_not_a_level_later() -> None:

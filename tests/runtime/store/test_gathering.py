@@ -1,0 +1,68 @@
+"""While many runs write, a commit has the writes of some milliseconds; each of them is still kept before it counts."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from tests.runtime.store.making import call, run
+
+from merrow_runtime.store.database import Store
+
+
+async def _commits(store: Store, count: int) -> int:
+    """Record calls one after another, each awaited; how many commits that took."""
+    journal, seen = store.begin(run()), list[str]()
+    store._database.set_trace_callback(seen.append)
+    for number in range(count):
+        await journal.record_call(call(number=number))
+        with closing(sqlite3.connect(store.path or "")) as other:
+            assert other.execute("SELECT count(*) FROM calls").fetchone() == (number + 1,)
+    store._database.set_trace_callback(None)
+    await journal.close()
+    return seen.count("COMMIT")
+
+
+async def test_commits_are_five_milliseconds_apart(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "runs.sqlite")) as store, store.gathering():
+        began = time.monotonic()
+        journals = [store.begin(run(f"run-{number}")) for number in range(10)]
+        seen: list[str] = []
+        store._database.set_trace_callback(seen.append)
+
+        async def record(each: int) -> None:
+            for number in range(20):
+                await asyncio.sleep(0.0001 * each)
+                await journals[each].record_call(call(number=number))
+
+        await asyncio.gather(*(record(each) for each in range(10)))
+        commits = seen.count("COMMIT")
+        assert commits <= (time.monotonic() - began) / 0.005 + 2
+        assert [len(store.calls(f"run-{number}")) for number in range(10)] == [20] * 10
+        for journal in journals:
+            await journal.close()
+
+
+async def test_a_call_is_kept_before_its_record_returns(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "runs.sqlite")) as store, store.gathering():
+        assert await _commits(store, 10) == 10
+
+
+async def test_otherwise_nothing_is_held_back(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "runs.sqlite")) as store:
+        with store.gathering(), store.gathering():
+            pass
+        loop = asyncio.get_running_loop()
+        journal = store.begin(run())
+        for number in range(5):
+            recorded = asyncio.ensure_future(journal.record_call(call(number=number)))
+            turns = 0
+            while not recorded.done():
+                turns += 1
+                loop.call_soon(lambda: None)  # the loop waits for nothing
+                await asyncio.sleep(0)
+            assert turns < 10
+        await journal.close()
