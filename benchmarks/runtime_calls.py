@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import merrow_runtime
 from benchmarks.runtime_schedulers import Time, timed
@@ -84,10 +86,15 @@ async def through_merrow(base_url: str, concurrency: int, workflow: Workflow, wa
 
 async def through_openai(base_url: str, concurrency: int, calls: int) -> Time:
     """The ``openai`` client with its default transport, and nothing else; connections are open beforehand."""
-    from openai import AsyncOpenAI
+    try:
+        client_of: Any = importlib.import_module("openai").AsyncOpenAI
+    except ImportError:
+        raise SystemExit(
+            "This benchmark compares calls with the package openai; install it: pip install openai"
+        ) from None
 
     bound = asyncio.Semaphore(concurrency)
-    async with AsyncOpenAI(base_url=base_url, api_key="key", max_retries=0) as client:
+    async with client_of(base_url=base_url, api_key="key", max_retries=0) as client:
 
         async def ask() -> str | None:
             async with bound:
@@ -99,7 +106,8 @@ async def through_openai(base_url: str, concurrency: int, calls: int) -> Time:
                     ],
                     temperature=0.7,
                 )
-                return answer.choices[0].message.content
+                text: str | None = answer.choices[0].message.content
+                return text
 
         async def work(count: int = calls) -> None:
             await asyncio.gather(*(ask() for _ in range(count)))

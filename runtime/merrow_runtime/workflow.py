@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from merrow_analysis.called_files import CalledFiles
@@ -165,7 +167,16 @@ def check_workflow(
 
 
 def restore(snapshot: Mapping[str, Any]) -> Workflow:
-    """The workflow that a snapshot was made of. Raises `UsageFailure` where this version can't run it any more."""
+    """The workflow that a snapshot was made of. Raises `UsageFailure` where this version can't run it any more.
+
+    The last few are kept: a resumed evaluation restores the same one for each run that was under way.
+    """
+    return _restored(json.dumps(snapshot))
+
+
+@lru_cache(maxsize=4)
+def _restored(written: str) -> Workflow:
+    snapshot = json.loads(written)
     if snapshot.get("format") != SNAPSHOT:
         raise UsageFailure("The run was made by another version of Merrow; run the workflow again.")
     settings = snapshot["settings"]

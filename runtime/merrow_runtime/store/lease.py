@@ -109,6 +109,8 @@ def _alive(host: str, pid: int, born: str, beat: float) -> bool:
 def _runs(pid: int, born: str) -> bool:
     if os.name != "posix":
         return True  # Only its heartbeat tells.
+    if pid == os.getpid():
+        return not born or _process(pid)[2] == born
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -12,7 +12,7 @@ from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_optimizer.evaluation.cases.results import CaseResult
 from merrow_optimizer.evaluation.cases.tester import Answers, Tester
-from merrow_optimizer.revising.model import ModelReviser
+from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import RunOptions
@@ -102,7 +102,7 @@ async def carry_out(suite: Suite, cases: Sequence[Case], asked: Asked, opens: Op
         concurrency=asked.concurrency or (None if chosen is None else chosen.concurrency),
     )
     store = user if chosen is not None else MemoryStore()
-    answers = Answers(recording, chosen, store, options, records=asked.record, reviser=ModelReviser())
+    answers = Answers(recording, chosen, store, options, records=asked.record, reviser=LateReviser())
     tester = Tester(suite.workflow, suite.path.parent, _reader(suite.provider), answers)
     try:
         return await _each(suite, cases, asked, tester, answers, told)

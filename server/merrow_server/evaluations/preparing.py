@@ -17,7 +17,7 @@ from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
 from merrow_optimizer.optimization.readings import parts_with
 from merrow_optimizer.optimization.rounds import changed_round
-from merrow_optimizer.revising.model import ModelReviser
+from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
@@ -164,7 +164,7 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
             repeats=asked.repeats,
             limits=asked.limits,
             asking=asking,
-            reviser=ModelReviser(),
+            reviser=LateReviser(),
         )
         await check_scoring(data, scored_by)
     except BaseException:

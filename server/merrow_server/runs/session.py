@@ -273,9 +273,9 @@ class Session:
 
 def _reviser() -> Reviser:
     """The model's reviser, which imports the optimizer."""
-    from merrow_optimizer.revising.model import ModelReviser
+    from merrow_optimizer.revising.late import LateReviser
 
-    return ModelReviser()
+    return LateReviser()
 
 
 def check(text: WorkflowText) -> Workflow:

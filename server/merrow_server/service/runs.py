@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from merrow_optimizer.revising.model import ModelReviser
+from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.inputs import MissingInputs, read_inputs
@@ -94,7 +94,7 @@ class ServedRuns:
     def _begun(self, name: str | None, inputs: Mapping[str, Value], *, is_known: bool) -> Run:
         endpoint, store = self._chosen.endpoint, self._store
         if name is not None and is_known:
-            return resume(name, options=self._options, endpoint=endpoint, store=store, reviser=ModelReviser())
+            return resume(name, options=self._options, endpoint=endpoint, store=store, reviser=LateReviser())
         return start(
             self.workflow,
             inputs,
@@ -102,7 +102,7 @@ class ServedRuns:
             endpoint=endpoint,
             store=store,
             run_id=name,
-            reviser=ModelReviser(),
+            reviser=LateReviser(),
         )
 
     def _check_free(self) -> None:

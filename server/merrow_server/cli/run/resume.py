@@ -56,7 +56,7 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     again. RUN may also be an evaluation, a search or an
     extraction.
     """
-    from merrow_optimizer.revising.model import ModelReviser
+    from merrow_optimizer.revising.late import LateReviser
     from merrow_runtime import RunOptions, Store, resume
     from merrow_server.cli.sessions.run import watch
 
@@ -81,7 +81,7 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
         echo(f"Run {identity}:", err=True)
 
     def begin(reuse: Reuse | None) -> Run:
-        return resume(identity, options=replace(options, reuse=reuse or options.reuse), reviser=ModelReviser())
+        return resume(identity, options=replace(options, reuse=reuse or options.reuse), reviser=LateReviser())
 
     ctx.exit(watch(begin, as_json=given["as_json"], verbose=given["verbose"]))
 

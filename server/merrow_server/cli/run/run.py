@@ -143,7 +143,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     if given["dry_run"]:
         _dry_run(file, inputs, options, as_json=given["as_json"])
         return
-    from merrow_optimizer.revising.model import ModelReviser
+    from merrow_optimizer.revising.late import LateReviser
     from merrow_runtime import start
     from merrow_runtime.program.inputs import MissingInputs
     from merrow_server.cli.given.inputs import ask_for, can_ask
@@ -158,7 +158,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     def watched() -> int:
         return watch(
             lambda reuse: start(
-                file, inputs, options=replace(options, reuse=reuse or options.reuse), reviser=ModelReviser()
+                file, inputs, options=replace(options, reuse=reuse or options.reuse), reviser=LateReviser()
             ),
             as_json=given["as_json"],
             verbose=given["verbose"],
