@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from click.shell_completion import CompletionItem
 
@@ -18,7 +18,7 @@ from merrow_server.rendering.snippet import visible
 if TYPE_CHECKING:
     import click
 
-Items = list[CompletionItem[str]]
+Items: TypeAlias = "list[CompletionItem[str]]"  # in quotes: Click has it with a type only since 8.3
 
 _INTERFACE = "Interface"
 _MOST_RUNS = 50
