@@ -47,9 +47,12 @@ class Connection:
 class Client:
     """Sends requests over connections that it keeps open for the next ones."""
 
-    def __init__(self, base_url: str, session: aiohttp.ClientSession, proxy: str | None) -> None:
+    def __init__(
+        self, base_url: str, session: aiohttp.ClientSession, headers: Mapping[str, str], proxy: str | None
+    ) -> None:
         self._base_url = base_url.rstrip("/")
         self._session = session
+        self._headers = headers
         self._proxy = proxy
         self._timeout: type[aiohttp.ClientTimeout] = importlib.import_module("aiohttp").ClientTimeout
 
@@ -64,6 +67,8 @@ class Client:
         return self._session.request(
             "GET" if body is None else "POST",
             self._base_url + path,
+            # Not those of the session: that would give them to the proxy as well, the key as its password.
+            headers=self._headers,
             data=None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(),
             timeout=self._timeout(None, sock_connect=min(seconds, _CONNECT_SECONDS), sock_read=seconds),
             proxy=self._proxy,
@@ -145,12 +150,11 @@ def _client(connection: Connection, proxy: str | None, trusted: ssl.SSLContext |
     aiohttp: Any = importlib.import_module("aiohttp")
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=connection.concurrency, keepalive_timeout=_KEEPALIVE_SECONDS, ssl=trusted),
-        headers=_headers(connection),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,  # `limits.pieces` does that, up to a limit
         trust_env=False,  # which would read passwords from .netrc too; `_proxy_of` reads what counts
     )
-    return Client(connection.base_url, session, proxy)
+    return Client(connection.base_url, session, _headers(connection), proxy)
 
 
 def _headers(connection: Connection) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import Callable
@@ -125,6 +126,32 @@ async def test_a_proxy_of_the_environment_is_used_for_other_machines_unless_swit
             with pytest.raises(EndpointFailure, match="doesn't resolve"):
                 await endpoint.complete(asking())
         assert len(proxy.requests) == 1
+
+
+@pytest.mark.parametrize("user", ["", "me:pass%40word@"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_proxy_gets_its_own_password_and_not_the_key(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, user: str
+) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", f"X-Extra: {KEY}")
+    heads: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.close()
+
+    async with await asyncio.start_server(proxy, "127.0.0.1", 0) as server:
+        address = f"http://{user}127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        async with endpoint_at(f"{scheme}://models.invalid/v1", proxy=address, environment_headers=True) as endpoint:
+            with pytest.raises(EndpointFailure, match="cut the connection") as caught:
+                await endpoint.complete(asking())
+    lines = heads[0].decode().splitlines()
+    assert lines[0].startswith("CONNECT models.invalid:443 " if scheme == "https" else "POST http://models.invalid/")
+    said = [line.partition(": ")[2] for line in lines if line.casefold().startswith("proxy-authorization:")]
+    assert said == ([f"Basic {base64.b64encode(b'me:pass@word').decode()}"] if user else [])
+    # What is encrypted for the endpoint is not for the proxy to see.
+    assert (KEY in heads[0].decode()) == (scheme == "http")
+    assert "pass" not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel"])
