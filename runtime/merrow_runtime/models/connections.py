@@ -6,17 +6,19 @@ import asyncio
 import importlib
 import json
 import os
+import re
 import ssl
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.limits import CODINGS
 from merrow_runtime.models.origins import is_loopback, origin_of
 
@@ -27,6 +29,8 @@ OFFLINE_HINT = ", or use the embedded model with: --base-url offline"
 """How the sentence about missing packages ends."""
 _CONNECT_SECONDS = 15.0
 _KEEPALIVE_SECONDS = 60.0
+_HASHED = re.compile(r"[0-9a-fA-F]{8}\.[0-9]")
+"""The names under which OpenSSL looks for certificates in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,14 @@ class Connection:
     concurrency: int = 64
     proxy: str | bool | None = field(default=None, repr=False)
     environment_headers: bool = False
+
+
+def sendable(connection: Connection) -> Connection:
+    """The connection without blanks around its address and its key. Raises `UsageFailure` for a key that can't be sent."""
+    key = (connection.api_key or "").strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageFailure("The key has characters that no key has: copy it again where it is set.", remedy="key")
+    return replace(connection, base_url=connection.base_url.strip(), api_key=key or None)
 
 
 class Client:
@@ -62,7 +74,8 @@ class Client:
         """The answer to a GET, or with ``body`` to a POST of it as JSON, within the context; its own body is still to be read,
         by `merrow_runtime.models.limits.pieces`.
 
-        Connecting, and each wait for bytes, may take up to ``seconds``. Raises ``aiohttp.ClientError``, `OSError`.
+        Connecting, and each wait for bytes, may take up to ``seconds``. Raises ``aiohttp.ClientError``, `OSError`, and
+        `ValueError` for a header or an address that can't be sent.
         """
         return self._session.request(
             "GET" if body is None else "POST",
@@ -75,6 +88,11 @@ class Client:
             # The key stays where it was sent.
             allow_redirects=False,
         )
+
+    @property
+    def is_proxied(self) -> bool:
+        """Whether requests go through a proxy."""
+        return self._proxy is not None
 
     async def close(self) -> None:
         """Close its connections."""
@@ -93,13 +111,13 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, _Shared]
 async def acquire(connection: Connection) -> Client:
     """The client for a connection; each `acquire` is followed by one `release` on the same event loop.
 
-    Raises `EndpointFailure` where the package for requests is missing.
+    Raises `EndpointFailure` where the package for requests is missing, or the proxy has an address that can't be used.
     """
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if connection not in clients:
-        proxy = _proxy_of(connection)
-        # Import and certificates take a quarter of a second: in a thread, so that a language server answers meanwhile.
-        trusted = await asyncio.to_thread(_prepare, has_tls=_has_tls(connection.base_url) or _has_tls(proxy or ""))
+        # Import and certificates take a quarter of a second, and some systems look up names to tell the proxy: in a thread, so
+        # that a language server answers meanwhile.
+        proxy, trusted = await asyncio.to_thread(_prepare, connection)
         if connection not in clients:
             clients[connection] = _Shared(_client(connection, proxy, trusted))
     shared = clients[connection]
@@ -119,11 +137,12 @@ async def release(connection: Connection) -> None:
         await shared.client.close()
 
 
-def _prepare(*, has_tls: bool) -> ssl.SSLContext | bool:
-    """Import what requests need; which certificates are trusted. Raises `EndpointFailure`."""
+def _prepare(connection: Connection) -> tuple[str | None, ssl.SSLContext | bool]:
+    """Import what requests need; the proxy, and which certificates are trusted. Raises `EndpointFailure`."""
+    proxy = _proxy_of(connection)
     try:
         importlib.import_module("aiohttp")
-        return _trusted() if has_tls else True
+        return proxy, _trusted() if _has_tls(connection.base_url) or _has_tls(proxy or "") else True
     except ImportError as problem:
         raise EndpointFailure(
             f"Real endpoints need the package {problem.name}, which is not installed; install it with: pip install"
@@ -136,14 +155,25 @@ def _prepare(*, has_tls: bool) -> ssl.SSLContext | bool:
 
 def _trusted() -> ssl.SSLContext:
     """Trusts what ``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` name, otherwise what the system trusts."""
-    paths = ssl.get_default_verify_paths()
-    has_own = paths.cafile is not None or paths.capath is not None
     named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-    if named or (has_own and sys.platform not in ("win32", "darwin")):
+    if named or (sys.platform not in ("win32", "darwin") and _finds_certificates()):
         return ssl.create_default_context()
     truststore: Any = importlib.import_module("truststore")
     context: ssl.SSLContext = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return context
+
+
+def _finds_certificates() -> bool:
+    """Whether OpenSSL finds the system's certificates by itself, which is faster for each connection. A Python that was built
+    on another system may look in a folder that has them under other names than it needs.
+    """
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile is not None or paths.capath is None:
+        return paths.cafile is not None
+    try:
+        return any(_HASHED.fullmatch(file.name) for file in Path(paths.capath).iterdir())
+    except OSError:
+        return True  # OpenSSL lists nothing: it opens what it looks for
 
 
 def _client(connection: Connection, proxy: str | None, trusted: ssl.SSLContext | bool) -> Client:
@@ -173,25 +203,45 @@ def _environment_headers() -> dict[str, str]:
     """The headers that the environment sets for the ``openai`` package, as it reads them."""
     headers = {}
     for variable, name in (("OPENAI_ORG_ID", "openai-organization"), ("OPENAI_PROJECT_ID", "openai-project")):
-        if os.environ.get(variable):
-            headers[name] = os.environ[variable]
+        value = os.environ.get(variable, "").strip()
+        if value:
+            headers[name] = value
     for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"):
-        name, colon, value = line.partition(":")
-        if colon:
-            headers[name.strip().casefold()] = value.strip()
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if name and colon:
+            headers[name.casefold()] = value
     return headers
 
 
 def _proxy_of(connection: Connection) -> str | None:
-    """The address of the proxy that requests pass through; None where there is none."""
-    if isinstance(connection.proxy, str):
-        return connection.proxy
-    if connection.proxy is not None or is_loopback(origin_of(connection.base_url)):
+    """The address of the proxy that requests pass through; None where there is none. Raises `EndpointFailure`."""
+    if connection.proxy is False:
         return None
-    address = urlsplit(connection.base_url)
-    proxies = getproxies()
-    proxy = proxies.get(address.scheme.casefold()) or proxies.get("all")
-    if not proxy or proxy_bypass(address.netloc.rpartition("@")[2]):
+    origin = origin_of(connection.base_url)
+    proxy = (
+        connection.proxy if isinstance(connection.proxy, str) else _proxy_of_environment(connection.base_url, origin)
+    )
+    if proxy is not None:
+        try:
+            address = urlsplit(proxy)
+            origin_of(address._replace(netloc=address.netloc.rpartition("@")[2]).geturl())
+        except (ValueError, UsageFailure):
+            raise EndpointFailure(
+                f"The proxy for {origin} has an address that can't be used: it must be like `http://proxy:3128`, and SOCKS is"
+                " not supported; correct `proxy` in your settings, or HTTPS_PROXY, HTTP_PROXY or ALL_PROXY.",
+                fatal=True,
+                sent=False,
+            ) from None
+    return proxy
+
+
+def _proxy_of_environment(base_url: str, origin: str) -> str | None:
+    if is_loopback(origin):
+        return None
+    address, proxies = urlsplit(base_url), getproxies()
+    proxy = (proxies.get(address.scheme) or proxies.get("all") or "").strip()
+    # With the port, and without: only so an IPv6 address is found in NO_PROXY.
+    if not proxy or proxy_bypass(address.netloc) or proxy_bypass(address.hostname or ""):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
 

@@ -76,6 +76,8 @@ class Failures:
         """The failure of an answer with an error's status."""
         said = self._said(error)
         wait = retry_after(headers)
+        if status == 407:
+            return self._by_proxy(status)
         if 300 <= status < 400:
             return self._failure(
                 f"answered with a redirect (HTTP {status}), which is not followed so that the key stays where it was sent;"
@@ -119,8 +121,10 @@ class Failures:
             )
         return self._failure(f"refused the request (HTTP {status}{said}); change what it complains of")
 
-    def of_connection(self, problem: BaseException, seconds: float | None) -> EndpointFailure:
-        """The failure of a request that got no answer, from the exception that the client raised and its causes."""
+    def of_connection(self, problem: BaseException, seconds: float | None, *, proxied: bool = False) -> EndpointFailure:
+        """The failure of a request that got no answer, from the exception that the client raised and its causes; whether it
+        was to go through a proxy.
+        """
         # It is there once a request was made; importing it here keeps this module light.
         import aiohttp
 
@@ -129,30 +133,31 @@ class Failures:
         def caused_by(*kinds: type[BaseException]) -> bool:
             return any(isinstance(cause, kinds) for cause in causes)
 
-        if caused_by(aiohttp.ClientConnectorDNSError):
+        if caused_by(aiohttp.ClientPayloadError):  # whatever it was that cut it off
+            return self.cut_off()
+        if caused_by(aiohttp.ClientConnectorDNSError) and not proxied:
             return self._failure(
                 "can't be found: its name doesn't resolve; check the base URL and the network",
                 fatal=True,
                 sent=False,
             )
-        if caused_by(ssl.SSLError, ssl.CertificateError, aiohttp.ClientSSLError):
+        if caused_by(aiohttp.ClientSSLError) or any(_is_about_certificates(cause) for cause in causes):
             return self._failure(
                 "has a certificate that can't be trusted, or speaks no TLS; check the base URL and SSL_CERT_FILE",
                 fatal=True,
                 sent=False,
             )
-        if caused_by(aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError):
-            return self._failure(
-                "can't be reached through the proxy; check `proxy` in your settings or HTTPS_PROXY",
-                fatal=True,
-                sent=False,
-            )
+        refused = next((cause.status for cause in causes if isinstance(cause, aiohttp.ClientHttpProxyError)), None)
+        if refused is not None:
+            return self._by_proxy(refused)
+        if caused_by(aiohttp.ClientProxyConnectionError, aiohttp.ClientConnectorDNSError):
+            return self._by_proxy(None)
         if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
             return self._failure("refuses connections; start the server, or check the base URL", fatal=True, sent=False)
         if caused_by(aiohttp.InvalidURL):
             return self._failure("has an address that can't be used; check the base URL", fatal=True, sent=False)
-        if caused_by(aiohttp.ClientPayloadError):
-            return self.cut_off()
+        if caused_by(aiohttp.ClientConnectorError):
+            return self._unreachable()
         if caused_by(aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError):
             return self._failure("cut the connection before it answered; try again later", transient=True)
         if caused_by(aiohttp.ConnectionTimeoutError):
@@ -161,7 +166,32 @@ class Failures:
             )
         if caused_by(TimeoutError):
             return self.too_slow(seconds)
+        if caused_by(aiohttp.ClientResponseError):
+            return self.unusable("answered with something that isn't HTTP; check the base URL and the proxy")
+        if isinstance(problem, ValueError):
+            return self._failure(
+                "can't be sent a request: a header or an address has characters that it can't have; check the base URL, the"
+                " proxy, OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS",
+                fatal=True,
+                sent=False,
+            )
+        return self._unreachable()
+
+    def _unreachable(self) -> EndpointFailure:
         return self._failure("could not be reached; check the base URL and the network", transient=True, sent=False)
+
+    def _by_proxy(self, status: int | None) -> EndpointFailure:
+        """The failure of a request that got no further than a proxy, which answered with an error's status or not at all."""
+        said = "" if status is None else f" (HTTP {status})"
+        may_pass = status is not None and (status == 429 or status >= 500)
+        wrong = "the user name and the password of the proxy are wrong or missing" if status == 407 else ""
+        return self._failure(
+            f"can't be reached through the proxy{said}{': ' if wrong else ''}{wrong}; check `proxy` in your settings or"
+            " HTTPS_PROXY",
+            transient=may_pass,
+            fatal=not may_pass,
+            sent=False,
+        )
 
     def undecodable(self) -> EndpointFailure:
         """The failure of an answer that is not compressed as it says."""
@@ -260,6 +290,13 @@ def _is_about_model(status: int, error: ServerError, model: str) -> bool:
     return bool(names) and (
         status == 404
         or any(word in text for word in ("not found", "does not exist", "not exist", "no such", "unknown model"))
+    )
+
+
+def _is_about_certificates(cause: BaseException) -> bool:
+    """Whether TLS ended over a certificate; the server's refusal of one can come after the connection is made."""
+    return isinstance(cause, ssl.CertificateError) or (
+        isinstance(cause, ssl.SSLError) and "CERTIFICATE" in str(cause.reason).upper()
     )
 
 

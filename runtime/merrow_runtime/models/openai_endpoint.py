@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.answers import Answer
-from merrow_runtime.models.connections import Client, Connection, acquire, release
+from merrow_runtime.models.connections import Client, Connection, acquire, release, sendable
 from merrow_runtime.models.dialects import Dialect, Dialects, DialectStore, after_ignored_schema, after_refusal
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.event_stream import data_of_events
@@ -50,20 +49,11 @@ class OpenAIEndpoint:
         dialects: DialectStore | None = None,
         prices: PriceTable | None = None,
     ) -> None:
-        key = (connection.api_key or "").strip()
-        if not key.isascii() or not key.isprintable() or " " in key:
-            raise UsageFailure("The key has characters that no key has: copy it again where it is set.", remedy="key")
         self._origin = origin_of(connection.base_url)
-        self._connection = Connection(
-            connection.base_url.strip(),
-            key or None,
-            connection.concurrency,
-            connection.proxy,
-            connection.environment_headers,
-        )
+        self._connection = sendable(connection)
         self._dialects = Dialects(self._origin, dialects)
         self._prices = packaged_prices() if prices is None else prices.over(packaged_prices())
-        self._failures = Failures(self._origin, (key,) if key else ())
+        self._failures = Failures(self._origin, (key,) if (key := self._connection.api_key) else ())
         self._client: Client | None = None
         self._opening = asyncio.Lock()
 
@@ -141,19 +131,25 @@ class OpenAIEndpoint:
             async with client.send(_PATH, seconds, body) as response:
                 if response.status // 100 != 2:
                     raise _RefusedError(response.status, await told_by(response), response.headers)
-                kind = response.headers.get("content-type", "")
-                if "stream" in body and "event-stream" in kind:
-                    return await self._streamed(response, shown, on_text)
-                content = await whole(response)
-                is_json = "stream" not in body and kind.partition(";")[0].endswith("json")
-                read = json.loads(content) if is_json else content.decode("utf-8", "replace")
-                return self._shown(self._whole(read), on_text)
+                return await self._read(response, shown, on_text, streamed="stream" in body)
         except TooLargeError as problem:
             raise self._failures.too_large(problem.limit) from None
         except UndecodableError:
             raise self._failures.undecodable() from None
-        except (aiohttp.InvalidURL, aiohttp.ClientError, OSError) as problem:
-            raise self._failures.of_connection(problem, seconds) from None
+        except (aiohttp.ClientError, OSError, ValueError) as problem:
+            raise self._failures.of_connection(problem, seconds, proxied=client.is_proxied) from None
+
+    async def _read(
+        self, response: aiohttp.ClientResponse, shown: ThinkingFilter, on_text: OnText | None, *, streamed: bool
+    ) -> Answer:
+        kind = response.headers.get("content-type", "")
+        try:
+            if streamed and "event-stream" in kind:
+                return await self._streamed(response, shown, on_text)
+            content = await whole(response)
+            is_json = not streamed and kind.partition(";")[0].endswith("json")
+            read = json.loads(content) if is_json else content.decode("utf-8", "replace")
+            return self._shown(self._whole(read), on_text)
         except (ValueError, RecursionError):  # also a number of more digits than Python reads
             raise self._failures.unusable("answered with broken JSON; try again later") from None
 

@@ -42,10 +42,15 @@ def _parts(url: str, what: str) -> tuple[SplitResult, int | None]:
         port = parts.port
     except ValueError:
         raise wrong from None
-    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
+    if parts.scheme not in _DEFAULT_PORTS or not _is_host(parts.hostname or ""):
         raise wrong
     if parts.username is not None or parts.password is not None:
         raise UsageFailure(
             f"The {what} holds a user name or a password; give the key in an environment variable instead."
         )
     return parts, port
+
+
+def _is_host(host: str) -> bool:
+    """Whether a host can be looked up: the parts of a name have 1 to 63 characters (RFC 1035, 2.3.4)."""
+    return all(0 < len(part) < 64 for part in host.rstrip(".").split("."))

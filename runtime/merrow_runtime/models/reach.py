@@ -6,9 +6,10 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.models.connections import Client, Connection, acquire, release
+from merrow_runtime.errors import EndpointFailure, UsageFailure
+from merrow_runtime.models.connections import Client, Connection, acquire, release, sendable
 from merrow_runtime.models.failures import Failures, told_by
 from merrow_runtime.models.limits import TooLargeError, UndecodableError, whole
 from merrow_runtime.models.origins import origin_of
@@ -30,8 +31,9 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
     origin = origin_of(connection.base_url)
     failures = Failures(origin, (connection.api_key,) if connection.api_key else ())
     try:
+        connection = sendable(connection)
         client = await acquire(connection)
-    except EndpointFailure as failure:
+    except (EndpointFailure, UsageFailure) as failure:
         return Reached(False, str(failure))
     try:
         async with asyncio.timeout(seconds):
@@ -53,15 +55,13 @@ async def _ask(client: Client, seconds: float, origin: str, failures: Failures) 
                 return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")
             if response.status // 100 != 2:
                 raise failures.of_status(response.status, await told_by(response), response.headers, "")
-            told = json.loads(await whole(response))
+            told = _parsed(await whole(response))
     except TooLargeError as problem:
         raise failures.too_large(problem.limit) from None
     except UndecodableError:
         raise failures.undecodable() from None
-    except (aiohttp.InvalidURL, aiohttp.ClientError, OSError) as problem:
-        raise failures.of_connection(problem, seconds) from None
-    except (ValueError, RecursionError):
-        told = None
+    except (aiohttp.ClientError, OSError, ValueError) as problem:
+        raise failures.of_connection(problem, seconds, proxied=client.is_proxied) from None
     data = told.get("data") if isinstance(told, Mapping) else None
     if not isinstance(data, list):
         return Reached(None, f"The endpoint {origin} answers, but not with a list of models; check the base URL.")
@@ -70,3 +70,10 @@ async def _ask(client: Client, seconds: float, origin: str, failures: Failures) 
     more = f" and {len(models) - _SHOWN} more" if len(models) > _SHOWN else ""
     count = f"{len(models)} model{'' if len(models) == 1 else 's'}"
     return Reached(True, f"The endpoint {origin} answers and has {count}{': ' if named else ''}{named}{more}.", models)
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
