@@ -197,6 +197,7 @@ class Execution:
             result = await self._settled(status, failure, started)
         except Exception as fault:
             # A fault in Merrow: readers of the events must still learn of the end.
+            self.run.end()
             internal = InternalFailure(f"internal error, {type(fault).__name__}: {fault}")
             with contextlib.suppress(Exception):  # The first fault is the one to report.
                 await self.recorder.settle()

@@ -12,6 +12,7 @@ from tests.runtime.engine.test_running import finished
 
 import merrow_runtime
 from merrow_runtime import RunOptions
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.frontier import Consequence, Frontier, Gave, Outcome
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running import node_recorder, scheduler
@@ -72,6 +73,8 @@ async def test_a_fault_in_merrow_leaves_the_run_to_be_resumed_at_once() -> None:
         run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=FakeEndpoint(), store=store)
         with pytest.raises(RuntimeError, match="broken"):
             await run.result()
+    with pytest.raises(UsageFailure, match="is over"):
+        run.decide(1, apply=True)
     assert store.run(run.id).status == "failed"
     again = await merrow_runtime.resume(run.id, endpoint=FakeEndpoint(), store=store).result()
     assert again.status == "finished"
