@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import AsyncIterator
 
 _FIELD = b"data:"
@@ -19,11 +20,14 @@ async def data_of_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
                 data = []
         elif line.startswith(_FIELD):
             data.append(line[len(_FIELD) :].removeprefix(b" "))
+        elif line == b"data":
+            data.append(b"")
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The lines that have ended, without their ends: a line feed, a carriage return, or both."""
     begun: list[bytes] = []
+    is_first = True
     async for piece in pieces:
         begun.append(piece)
         if b"\n" not in piece and b"\r" not in piece:
@@ -31,6 +35,8 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         lines = b"".join(begun).splitlines(keepends=True)
         # A carriage return at the end may be half of an end of line.
         begun = [] if lines[-1].endswith(b"\n") else [lines.pop()]
+        if is_first and lines:
+            lines[0], is_first = lines[0].removeprefix(codecs.BOM_UTF8), False
         for line in lines:
             yield line.rstrip(b"\r\n")
     # What a last carriage return ends.

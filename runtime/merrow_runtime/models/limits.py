@@ -42,8 +42,8 @@ def pieces(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     """
     limit = STREAM_LIMIT if "event-stream" in response.headers.get("content-type", "") else ANSWER_LIMIT
     read = _bounded(response.content.iter_any(), limit)
-    codings = response.headers.get("content-encoding")
-    if codings is None:
+    codings = ",".join(response.headers.getall("content-encoding", ()))
+    if not codings:
         return read
     named = [one for one in (each.strip().casefold() for each in codings.split(",")) if one not in ("", "identity")]
     if len(named) > _MOST_CODINGS or not set(named) <= set(CODINGS):

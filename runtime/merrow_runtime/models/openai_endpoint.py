@@ -160,6 +160,8 @@ class OpenAIEndpoint:
         async for data in data_of_events(pieces(response)):
             if data.startswith(_DONE):
                 break
+            if not data:
+                continue  # a sign of life
             chunk = json.loads(data)
             if isinstance(chunk, Mapping) and chunk.get("error"):
                 raise _RefusedError.told({"error": chunk["error"]})

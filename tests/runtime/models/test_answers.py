@@ -162,7 +162,8 @@ async def test_streamed_chunks_without_a_choice_or_a_message_are_no_pieces() -> 
     ]
     # Some servers send something of their own first, or count tokens in a chunk without a choice.
     bodies = [{"choices": []}, {}, *({"choices": [{"index": 0, **chunk}]} for chunk in chunks), {"choices": None}]
-    lines = [f"data: {json.dumps(body)}\n\n" for body in bodies]
+    # And some send empty events, so that nobody takes the connection for dead.
+    lines = [f"data: {json.dumps(body)}\n\n: wait\n\ndata:\n\ndata\n\n" for body in bodies]
     pieces: list[str] = []
     async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
         server.script(Raw("".join(lines).encode() + b"data: [DONE]\n\n", "text/event-stream"))

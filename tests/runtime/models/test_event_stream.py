@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
@@ -29,7 +30,10 @@ async def _read(pieces: Sequence[bytes]) -> list[bytes]:
         (b"data: a\ndata: b\n\n", [b"a\nb"]),
         (b"data:\n\n", [b""]),
         (b": still there\n\nevent: x\nid: 7\nretry: 3\ndata: a\n\n", [b"a"]),
-        (b"database: a\n\ndata\n\n", []),
+        (b"database: a\n\ndatum\n\n", []),
+        (b"data\n\ndata\ndata: a\n\n", [b"", b"\na"]),
+        (codecs.BOM_UTF8 + b"data: a\n\ndata: b\n\n", [b"a", b"b"]),
+        (b"\n" + codecs.BOM_UTF8 + b"data: a\n\n", []),
         (b"\n\n\ndata: a\n\n\n\n", [b"a"]),
         (b"data: unfinished", []),
         (b"data: a\n\ndata: unfinished\n", [b"a"]),

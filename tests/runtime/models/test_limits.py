@@ -183,6 +183,13 @@ async def test_a_body_that_is_not_packed_as_it_says_is_told(streamed: bool) -> N
     assert caught.value.transient
 
 
+async def test_compressions_may_be_named_in_several_headers() -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        headers = {"Content-Encoding": "deflate", "content-encoding": "gzip"}
+        server.script(Raw(_packed("deflate, gzip", _answer("42")), headers=headers))
+        assert (await endpoint.complete(asking())).text == "42"
+
+
 @STREAMED
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, br", "gzip, gzip, gzip", ", ".join(["gzip"] * 1_000), "😀"])
 async def test_a_compression_that_was_not_asked_for_is_told(coding: str, streamed: bool) -> None:
