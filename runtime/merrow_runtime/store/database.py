@@ -93,7 +93,7 @@ class Store:
         self.path = path
         self._database = database
         self._ballast = ballast
-        self._writer = Writer(database, ballast)
+        self._writer: Writer = Writer(database, ballast, None if answers is None else answers._writer)
         self._opening: lease.Holder | None = None
         self._is_alone = False
         self._last_run: int | None = None

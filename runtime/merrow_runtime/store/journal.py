@@ -122,7 +122,7 @@ class SqliteJournal:
             if self._answers is self._writer:
                 self._writer.write_later(statement)
             else:
-                # The answer first: if the process dies between the two commits, it is not paid for again.
+                # It is committed first: if the process dies between the two commits, it is not paid for again.
                 elsewhere = self._answers.write(statement, at_once=alone)
         done = self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
         if elsewhere is None:

@@ -40,9 +40,11 @@ class Writer:
     thread does, and what becomes ready in one turn of the loop shares it.
     """
 
-    def __init__(self, database: sqlite3.Connection, ballast: Path | None) -> None:
+    def __init__(self, database: sqlite3.Connection, ballast: Path | None, before: Writer | None = None) -> None:
+        """What waits at the writer ``before`` is committed before what waits here."""
         self.database = database
         self._ballast = ballast
+        self._before = before
         self._waiting: list[tuple[Statement, asyncio.Future[None] | None]] = []
         self._timer: asyncio.Handle | None = None
         self._urgent = False
@@ -84,8 +86,9 @@ class Writer:
             self._urgent = True
             if self._timer is not None:
                 self._timer.cancel()
-            if self._gathering and loop.time() < self._committed + _GATHERING:
-                self._timer = loop.call_at(self._committed + _GATHERING, self._flush_in_turn)
+            wait = self._committed + _GATHERING - time.monotonic() if self._gathering else 0.0
+            if wait > 0:
+                self._timer = loop.call_later(wait, self._flush_in_turn)
             else:
                 self._timer = loop.call_soon(self._flush_in_turn)
         return done
@@ -103,6 +106,8 @@ class Writer:
 
     def flush(self, patience: float = PATIENCE) -> None:
         """Commit what waits, waiting up to ``patience`` seconds. Never raises: what waits for a write gets the failure."""
+        if self._before is not None:
+            self._before.flush(patience)
         if self._timer is not None:
             self._timer.cancel()
         self._timer, self._urgent = None, False
@@ -112,7 +117,7 @@ class Writer:
         problem: StoreFailure | None = None
         try:
             self._commit([statement for statement, _ in waiting], patience)
-            self._busy_since = None
+            self._busy_since, self._committed = None, time.monotonic()
         except StoreFailure as failure:
             if not patience and self._comes_again(failure):
                 self._waiting[:0] = waiting
@@ -149,7 +154,6 @@ class Writer:
 
     def _flush_in_turn(self) -> None:
         self.flush(0.0)
-        self._committed = asyncio.get_running_loop().time()
 
     def _comes_again(self, failure: StoreFailure) -> bool:
         """Where another program holds the journal, try again in a while, unless that has lasted for too long."""

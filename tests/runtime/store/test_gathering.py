@@ -66,3 +66,26 @@ async def test_otherwise_nothing_is_held_back(tmp_path: Path) -> None:
                 await asyncio.sleep(0)
             assert turns < 10
         await journal.close()
+
+
+async def test_an_answer_is_kept_before_the_call_that_gave_it_wherever_commits_are_held_back(tmp_path: Path) -> None:
+    """What dies in between may call again, but does not pay again."""
+    with (
+        closing(Store.open(tmp_path / "runs.sqlite")) as user,
+        closing(Store.open(tmp_path / "own.sqlite", answers=user)) as own,
+        user.gathering(),
+        own.gathering(),
+    ):
+        seen: list[str] = []
+        journal, another = own.begin(run("run-1")), user.begin(run("run-2"))
+        for number in range(3):
+            await another.record_call(call(number=number))
+            await asyncio.sleep(0.001 * number)
+            user._database.set_trace_callback(lambda said: seen.append(f"user: {said}"))
+            own._database.set_trace_callback(lambda said: seen.append(f"own: {said}"))
+            await journal.record_call(call(number=number), b"%d" % number)
+            user._database.set_trace_callback(None)
+            own._database.set_trace_callback(None)
+        await journal.close()
+        await another.close()
+    assert [said for said in seen if said.endswith("COMMIT")] == ["user: COMMIT", "own: COMMIT"] * 3
