@@ -6,11 +6,18 @@ _ALL_BEFORE = "a plain step is shown all the results before it, so that what a r
 
 _ALL_AROUND = "for each node the boxes around it are listed, innermost first, and here these are half of all boxes"
 
+_READ_AGAIN = "each fix of the front matter has all of it read again, for up to 100 findings that are repaired"
+
 KNOWN: dict[tuple[str | None, str | None], str] = {
     ("a chain of plain steps", "dry run"): _ALL_BEFORE,
     ("plain steps of the same words", "dry run"): _ALL_BEFORE,
     ("plain steps with words at their arrows", "dry run"): _ALL_BEFORE,
     ("plain steps in subgraphs", "dry run"): _ALL_BEFORE,
+    ("diamonds that lead to the next two", "dry run"): _ALL_BEFORE,
+    ("two cases to the next diamond", "dry run"): _ALL_BEFORE,
+    ("diamonds with a step in one case", "dry run"): _ALL_BEFORE,
+    ("arrows back to the step before", "dry run"): _ALL_BEFORE,
+    ("agents and validators that are misspelt", "code actions"): _READ_AGAIN,
     ("Loops inside one another", "compile"): _ALL_AROUND,
 }
 """(shape, door), None for all of them, to the reason."""

@@ -26,12 +26,16 @@ def reading(graph: TypedGraph, says_memory: bool) -> str:
         parts.append(f"At {_ids(asking)} a model is asked which way to take.")
     if decided:
         parts.append(f"{_ids(decided)} {_verb(decided, 'decides', 'decide')} by what arrives there.")
+    back: dict[str | None, set[str]] = {}
+    for edge in graph.again:
+        back.setdefault(edge.border.scope, set()).add(edge.target.id)
     for box in graph.composites:
         if box.implied:
-            back = {edge.target.id for edge in graph.again if edge.border.scope == box.id}
             members = [graph.by_id[name] for name in graph.composites.members(box.id)]
             run = _verb(members, "runs", "run")
-            parts.append(f"{_ids(members)} {run} in turns, at most 3, since an arrow leads back to {min(back)}.")
+            parts.append(
+                f"{_ids(members)} {run} in turns, at most 3, since an arrow leads back to {min(back[box.id])}."
+            )
     if graph.core.reading.drawn:
         inputs, outputs = graph.inputs, graph.outputs
         if inputs:

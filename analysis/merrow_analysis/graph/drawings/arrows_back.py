@@ -6,8 +6,9 @@ say ``again``. Where a diamond in it also leads out, its other case leads there,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorTable
@@ -50,18 +51,21 @@ def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence
     inside: dict[str, str] = {}
     words: dict[EdgeRecord, WordedLabel] = {}
     implied: list[EdgeRecord] = []
+    free = _free_ids({*chart.nodes, *taken})
     # Of a Loop the arrows back are taken away, and what still leads back inside is a Loop in it.
     pending: list[tuple[list[str], Sequence[EdgeRecord], str | None, int]] = [(list(chart.nodes), edges, None, 0)]
     while pending:
         nodes, own, parent, depth = pending.pop()
-        for knot in _knots(nodes, own):
+        knots = _knots(nodes, own)
+        arriving, leaving = _edges_of(knots, own)
+        for number, knot in enumerate(knots):
             members = set(knot)
             if any(name in END_IDS or has_operator(chart.nodes[name], table, names) for name in knot):
                 continue
-            back = _back(members, own, knot[0])
+            back = _back(members, arriving[number], knot[0])
             if back is None:
                 continue
-            own_id = _free_id(boxes, {*chart.nodes, *taken})
+            own_id = next(free)
             boxes[own_id] = Composite(own_id, "loop", parent, tuple(knot), {}, implied=True)
             inside |= dict.fromkeys(knot, own_id)
             words |= {edge: WordedLabel(AGAIN, edge.label_text) for edge in back}
@@ -70,11 +74,11 @@ def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence
                 words[edge] = WordedLabel(OVER, edge.label_text)
             ends = set(back)
             if depth < _DEEPEST:
-                inner = [edge for edge in own if edge.source in members and edge not in ends]
+                inner = [edge for edge in leaving[number] if edge not in ends]
                 pending.append((knot, inner, own_id, depth + 1))
     for name, loops in own_loops.items():
         # A step that leads to itself runs in turns of its own, in whatever Loop it lies.
-        own_id = _free_id(boxes, {*chart.nodes, *taken})
+        own_id = next(free)
         boxes[own_id] = Composite(own_id, "loop", inside.get(name), (name,), {}, implied=True)
         inside[name] = own_id
         words |= {edge: WordedLabel(AGAIN, edge.label_text) for edge in loops}
@@ -101,14 +105,29 @@ def _knots(nodes: Sequence[str], edges: Sequence[EdgeRecord]) -> list[list[str]]
     return [[nodes[number] for number in knot] for knot in knots]
 
 
-def _back(members: set[str], edges: Sequence[EdgeRecord], first: str) -> list[EdgeRecord] | None:
+def _edges_of(
+    knots: Sequence[Sequence[str]], edges: Sequence[EdgeRecord]
+) -> tuple[list[list[EdgeRecord]], list[list[EdgeRecord]]]:
+    """The edges into the nodes of each group, and those out of them."""
+    number_of = {name: number for number, knot in enumerate(knots) for name in knot}
+    arriving: list[list[EdgeRecord]] = [[] for _ in knots]
+    leaving: list[list[EdgeRecord]] = [[] for _ in knots]
+    for edge in edges:
+        if (number := number_of.get(edge.target)) is not None:
+            arriving[number].append(edge)
+        if (number := number_of.get(edge.source)) is not None:
+            leaving[number].append(edge)
+    return arriving, leaving
+
+
+def _back(members: set[str], arriving: Sequence[EdgeRecord], first: str) -> list[EdgeRecord] | None:
     """The arrows back to the node where a cycle is entered, its ``first`` one where nothing leads into it; None where it is
-    entered at several nodes.
+    entered at several nodes. ``arriving`` are all edges into its members.
     """
-    entries = {edge.target for edge in edges if edge.target in members and edge.source not in members} or {first}
+    entries = {edge.target for edge in arriving if edge.source not in members} or {first}
     if len(entries) > 1:
         return None
-    return [edge for edge in edges if edge.source in members and edge.target in entries]
+    return [edge for edge in arriving if edge.source in members and edge.target in entries]
 
 
 def _over(
@@ -148,10 +167,7 @@ def _leads_back(
     return False
 
 
-def _free_id(boxes: Mapping[str, Composite], taken: set[str]) -> str:
-    number = 1
-    while True:
-        name = f"{IMPLIED_LOOP}{number if number > 1 else ''}"
-        if name not in boxes and name not in taken:
-            return name
-        number += 1
+def _free_ids(taken: set[str]) -> Iterator[str]:
+    """Ids for Loops, each of them once."""
+    names = (f"{IMPLIED_LOOP}{number if number > 1 else ''}" for number in count(1))
+    return (name for name in names if name not in taken)
