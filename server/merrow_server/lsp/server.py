@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import unquote
 
 from lsprotocol import types
+from cattrs import Converter
 from lsprotocol.converters import get_converter
 from pygls.exceptions import FeatureRequestError, JsonRpcException
 
@@ -41,11 +42,19 @@ log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+@functools.cache
+def _converter() -> Converter:
+    """One for all servers of a process: it writes a function for each kind of value that it meets, which takes longer than all else
+    that a server begins with.
+    """
+    return get_converter()
+
+
 class MerrowServer(Host):
     """A server for one client. Features are functions of the server and the parameters of their request."""
 
     def __init__(self) -> None:
-        super().__init__("merrow", "", protocol_cls=MerrowProtocol, converter_factory=get_converter)
+        super().__init__("merrow", "", protocol_cls=MerrowProtocol, converter_factory=_converter)
         # Looking up the version takes longer than the answer that would contain it.
         self.protocol.server_info = types.ServerInfo("merrow")
         self.supports = Supports()
