@@ -1,7 +1,8 @@
 """Runs the program many times in little time: each call is a fork of one process that has it loaded.
 
 A call has a process, a folder and an environment of its own, as a start from nothing has; only what it imports, and what the
-compiler knows of Merrow's own source, is there already. Tests of what is imported, of signals and of kills start a process from nothing.
+compiler knows of Merrow's own source, is there already.
+Tests of what is imported, of signals and of kills start a process from nothing.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import unquote
 
-from lsprotocol import types
 from cattrs import Converter
+from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import FeatureRequestError, JsonRpcException
 
