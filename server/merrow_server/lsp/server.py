@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import unquote
 
-from cattrs import Converter
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from pygls.exceptions import FeatureRequestError, JsonRpcException
@@ -31,6 +30,7 @@ from merrow_server.lsp.work.runs import Runs
 from merrow_server.lsp.work.suggestions import Suggestions
 
 if TYPE_CHECKING:
+    from cattrs import Converter
     from pygls.io_ import AsyncWriter, Writer
     from pygls.server import ServerErrors
 
@@ -44,8 +44,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 @functools.cache
 def _converter() -> Converter:
-    """One for all servers of a process: it writes a function for each kind of value that it meets, which takes longer than all else
-    that a server begins with.
+    """One for all servers of a process.
+
+    For each kind of value that it meets it writes a function, which takes longer than all else that a server begins with.
     """
     return get_converter()
 
