@@ -65,8 +65,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # As under nohup.
 
+SELDOM = (20_000, 10, 10)
+"""When the collector looks: garbage of a few hundred megabytes may gather."""
 # Before the tests are collected, which makes half a million objects that stay.
-gc.set_threshold(50_000, 20, 10)
+gc.set_threshold(*SELDOM)
 
 LONGEST = (
     "tests/runtime/test_third_party_server.py",
@@ -125,6 +127,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Leave what is there now out of all collections to come."""
     gc.freeze()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Commands that a test runs in this process say when the collector looks, too: for as long as a command runs."""
+    gc.set_threshold(*SELDOM)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
