@@ -12,6 +12,9 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
+# Bytecode is kept even where the environment forbids it, in the folder where the tests keep theirs.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
+unexport PYTHONDONTWRITEBYTECODE
 NPM_FOLDERS := vscode-extension tests/oracle tests/runtime/third_party tests/server/sarif_schema
 
 # A stamp's name holds a checksum of the folder's place and of what is installed in it. So a folder that CI keeps from

@@ -10,6 +10,9 @@ Programs that tests start keep their bytecode in ``.cache/bytecode``, even where
 each start of a server compiles tens of thousands of lines again. It lies apart so that packages and bundles hold no bytecode.
 They also start with Ctrl-C at work: a shell's background job, and all it starts, would ignore it.
 
+Python's collector would walk over all that thousands of tests loaded and collected, again and again: a fifth of the time of all
+tests. What is there before the first test is left out, and new objects are looked at less often, as in the program's commands.
+
 A test with ``@pytest.mark.thinned(n)`` has many cases that are alike, each of them dear. A run of whole files takes one in ``n``;
 ``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all; in CI, where the workbench is
 tested at the same time, one in ``2n``. ``MERROW_ALL_CASES=1``, or naming the
@@ -19,6 +22,7 @@ one test: they are dear and alike, too, as where many commands are killed anywhe
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -29,14 +33,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
-from tests.examples import TIMES, examples
+from tests.examples import SAME, TIMES, examples
 from tests.shared import require_shared
 
-SAME = bool(os.environ.get("CI")) and TIMES == 1
 # Each value is given: where CI is set, Hypothesis has a profile of its own.
 settings.register_profile(
     "merrow",
-    max_examples=examples(60 if SAME else 100),
+    max_examples=examples(100),
     deadline=None,
     derandomize=SAME,
     database=None
@@ -61,6 +64,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # As under nohup.
+
+SELDOM = (20_000, 10, 10)
+"""When the collector looks: garbage of a few hundred megabytes may gather."""
+# Before the tests are collected, which makes half a million objects that stay.
+gc.set_threshold(*SELDOM)
 
 LONGEST = (
     "tests/runtime/test_third_party_server.py",
@@ -113,6 +121,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(
         key=lambda item: next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
     )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave what is there now out of all collections to come."""
+    gc.freeze()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Commands that a test runs in this process say when the collector looks, too: for as long as a command runs."""
+    gc.set_threshold(*SELDOM)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -7,9 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.definition_checks import GivenFiles
-from tests.examples import examples
+from tests.examples import TIMES, examples
 
 from merrow_analysis.check import Analyser, Analysis, analyse
+from merrow_analysis.diagnostics import without_fixes
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 
@@ -168,12 +169,15 @@ def lines_of(draw: st.DrawFn, text: str) -> str:
 
 
 def check_edits(data: st.DataObject, start: str, new_lines: st.SearchStrategy[str]) -> None:
-    """Edit a text and its file of prompts at random; after some of the edits, compare with the text read cold."""
+    """Edit a text and its file of prompts at random; after some of the edits, compare with the text read cold.
+
+    Fixes, which take nine tenths of the time, are compared after the last edit, and every night after each.
+    """
     provider = Prompts(BOOKS[0])
     analyser = Analyser(start, provider=provider)
     analyser.analysis()
     text = start
-    for _ in range(6):
+    for edits_to_come in reversed(range(6)):
         lines = text.splitlines(keepends=True)
         for _ in range(data.draw(st.integers(1, 2))):
             line = data.draw(st.integers(1, len(lines)))
@@ -197,7 +201,9 @@ def check_edits(data: st.DataObject, start: str, new_lines: st.SearchStrategy[st
         warm, cold = analyser.analysis(), analyse(text, provider=provider)
         same = flow_picture(warm.flow) == flow_picture(cold.flow)
         assert same, text
-        assert warm.diagnostics == cold.diagnostics
+        assert without_fixes(warm.diagnostics) == without_fixes(cold.diagnostics)
+        if edits_to_come == 0 or TIMES > 1:
+            assert warm.diagnostics == cold.diagnostics
 
 
 class Prompts:

@@ -164,6 +164,7 @@ FILES = st.one_of(
 
 
 @given(FILES)
+@example("cases: [{id: a, tags: [[], 0, x]}]")
 @example("cases: &a [*a]")
 @example("cases:\n- &a {id: x, inputs: &b {P: *a}}\n- *a")
 @example("cases: [{id: a, expect: &e [*e]}]")

@@ -94,7 +94,8 @@ def test_nothing_but_rules_has_codes() -> None:
         name = path.relative_to(ROOT).as_posix()
         if path.name.endswith("_rules.py") and "rules" in path.parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)) if re.search(r"MW\d", text) else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"MW\d", node.value):
                 assert not re.fullmatch(r"MW\d+", node.value), f"{name}:{node.lineno} has a code of its own"
                 showing.add(name)

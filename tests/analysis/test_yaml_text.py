@@ -22,13 +22,18 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("case", RECORDED, ids=lambda case: ascii(case["text"])[1:40])
-def test_verdict_and_value_are_those_of_js_yaml(case: dict[str, object]) -> None:
+def as_recorded(case: dict[str, object]) -> bool:
+    """Whether a text has the verdict and the value that js-yaml gives it."""
     result = read_yaml(str(case["text"]))
-    assert (result.error is None) == case["ok"], result.error
-    if case["ok"]:
-        assert result.is_empty == ("value" not in case)
-        assert result.value == case.get("value")
+    if not case["ok"] or result.error is not None:
+        return not case["ok"] and result.error is not None
+    return result.is_empty == ("value" not in case) and bool(result.value == case.get("value"))
+
+
+@pytest.mark.parametrize("part", range(15))
+def test_verdict_and_value_are_those_of_js_yaml(part: int) -> None:
+    others = [case for case in RECORDED[part::15] if not as_recorded(case)]
+    assert [(case["text"], read_yaml(str(case["text"]))) for case in others] == []
 
 
 @given(st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=25).map("".join)))

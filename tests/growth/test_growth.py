@@ -67,12 +67,14 @@ def _opened(shape: Shape, size: int) -> Iterator[Opened]:
     it = Opened(shape, size)
     try:
         it.open()
-        gc.collect()
         gc.freeze()  # What is there already is not looked at again at each collection.
         yield it
     finally:
-        gc.unfreeze()
         it.close()
+        if WHOLE:  # Else too little is left to be worth a look at all that there is.
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
 
 
 def _counts(shape: Shape, doors: list[str], sizes: tuple[int, ...]) -> dict[str, list[int]]:

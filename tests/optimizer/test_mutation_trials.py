@@ -62,7 +62,7 @@ def check_some(text: str, most: int, random: Random) -> Counter[str]:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
-    counted = check_some(path.read_text("utf-8"), 150, Random(1))
+    counted = check_some(path.read_text("utf-8"), examples(150), Random(1))
     assert counted["harmless"] + counted["harmful"] > 10 * counted["whole"]
 
 
@@ -77,7 +77,7 @@ def test_decisions(text: str) -> None:
 @needs_corpus
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
 def test_corpus(path: Path) -> None:
-    counted = check_some(path.read_text("utf-8"), 40, Random(2))
+    counted = check_some(path.read_text("utf-8"), examples(40), Random(2))
     # A file that is not a workflow has nothing to change.
     assert counted or analyse(path.read_text("utf-8")).typed is None
 

@@ -9,13 +9,14 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.examples import TIMES, examples
 from tests.plain.drawings import drawings, drawn_lines, mixed_drawings, whole_drawings
 from tests.plain.meanings import codes, meaning
 from tests.runtime.engine.fakes import FakeEndpoint
 
 import merrow_runtime
 from merrow_analysis.check import Analyser, Analysis, analyse
+from merrow_analysis.diagnostics import without_fixes
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.records import Delta, Splice
 from merrow_analysis.syntax.tree import Label
@@ -65,11 +66,14 @@ def test_plain_steps_between_written_ends_are_analysed_as_if_read_cold(data: st.
 
 
 def check_edits(data: st.DataObject, start: str, as_workflow: bool) -> None:
-    """Edit a text at random, line by line and letter by letter; after each edit, compare with the text read cold."""
+    """Edit a text at random, line by line and letter by letter; after each edit, compare with the text read cold.
+
+    Fixes, which take most of the time, are compared after the last edit, and every night after each.
+    """
     analyser = Analyser(start, as_workflow=as_workflow)
     analyser.analysis()
     text = start
-    for _ in range(6):
+    for edits_to_come in reversed(range(6)):
         lines = text.splitlines(keepends=True)
         line = data.draw(st.integers(1, len(lines)))
         if line < len(lines) and data.draw(st.integers(0, 2)) == 0:
@@ -85,7 +89,9 @@ def check_edits(data: st.DataObject, start: str, as_workflow: bool) -> None:
         analyser.edit(edit)
         warm, cold = analyser.analysis(), analyse(text, as_workflow=as_workflow)
         assert graph_picture(warm) == graph_picture(cold), text
-        assert warm.diagnostics == cold.diagnostics, text
+        assert without_fixes(warm.diagnostics) == without_fixes(cold.diagnostics), text
+        if edits_to_come == 0 or TIMES > 1:
+            assert warm.diagnostics == cold.diagnostics, text
 
 
 @settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)

@@ -47,6 +47,8 @@ def step(name: str, folder: Path, **contexts: str) -> subprocess.CompletedProces
         # What Merrow needs is taken from this environment, and nothing from the network.
         "PYTHONPATH": sysconfig.get_path("purelib"),
         "PIP_NO_INDEX": "1",
+        # Each module that is used is compiled when it is.
+        "PIP_NO_COMPILE": "1",
         "PIP_NO_BUILD_ISOLATION": "0",
     }
     return subprocess.run(

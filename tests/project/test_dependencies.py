@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -47,6 +48,7 @@ LOCKS = {
 }
 
 
+@cache
 def imported(folder: Path) -> dict[str, str]:
     """The top-level modules that Python files below ``folder`` import, each with a file that does."""
     found: dict[str, str] = {}

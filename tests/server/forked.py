@@ -1,6 +1,7 @@
 """Runs the program many times in little time: each call is a fork of one process that has it loaded.
 
-A call has a process, a folder and an environment of its own, as a start from nothing has; only what it imports is there already.
+A call has a process, a folder and an environment of its own, as a start from nothing has; only what it imports, and what the
+compiler knows of Merrow's own source, is there already.
 Tests of what is imported, of signals and of kills start a process from nothing.
 """
 
@@ -16,21 +17,36 @@ from pathlib import Path
 from typing import Any
 
 _DRIVER = """
-import base64, json, os, signal, sys, termios, time
+import base64, gc, importlib, json, os, signal, sys, termios, time
 
 if os.fork():
     os._exit(0)  # so that it is nobody's child: tests look at theirs
 
-import merrow_server.cli.run.run, merrow_server.cli.run.show, merrow_server.cli.run.resume
-import merrow_server.cli.evaluate.test, merrow_server.cli.evaluate.evaluate, merrow_server.cli.evaluate.evaluations
-import merrow_server.cli.improve.mutate, merrow_server.cli.improve.crossover, merrow_server.cli.improve.repair
-import merrow_server.cli.check.check, merrow_server.evaluations.report, merrow_server.cases.suites
-import merrow_optimizer.evaluation.sessions, merrow_runtime.running.api, merrow_runtime.store.database
+import merrow_server.cli
+for name in merrow_server.cli.COMMANDS:
+    merrow_server.cli.program.get_command(None, name)
+import merrow_server.cli.sessions.evaluation, merrow_server.cli.texts.evaluations, merrow_server.cli.texts.forecast
+import merrow_server.evaluations.report, merrow_server.evaluations.preparing, merrow_server.evaluations.tables
+import merrow_server.cases.suites, merrow_server.suggestions.preparing, merrow_server.opening, merrow_server.compiling
+import merrow_server.cli.sessions.run, merrow_server.cli.sessions.run_display, merrow_server.changes.patterns
+import merrow_server.extractions.words, merrow_optimizer.crossover.children, merrow_optimizer.planning.choosing
+import merrow_optimizer.evaluation.sessions, merrow_optimizer.optimization.rounds, merrow_optimizer.suggestions.session
+import merrow_optimizer.planning.writing, merrow_optimizer.mutations.subgraph, merrow_analysis.formatting
+import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.sandbox
 import merrow_runtime.models.openai_endpoint, aiohttp, rich.live, rich.progress, rich.markdown
 import merrow_optimizer.repair.remedies, merrow_optimizer.repair.search
+from merrow_runtime.compiling.compiler import compile_workflow
+from merrow_runtime.workflow import check_workflow
+
+compile_workflow(check_workflow(  # also imports every rule
+    "---\\nworkflow: {prompts: {a: b}}\\n---\\nflowchart TD\\n    PROBLEM([P]):::Interface -->|input| A\\n"
+    "    A@{op: Custom, role: a}\\n    A --> RETURN([R]):::Interface\\n    classDef Interface fill:#eee\\n", name="a.mmd"))
 
 for module in (merrow_optimizer.repair.remedies, merrow_optimizer.repair.search):
     module.monotonic = lambda: 0.0  # a search ends by what it reads, however busy the machine is
+
+gc.collect()
+gc.freeze()  # else a collection in a call writes to all that it shares with this process
 
 def perform(call, terminal):
     os.chdir(call["folder"])

@@ -21,8 +21,6 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
 from tests.examples import examples
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
@@ -302,6 +300,10 @@ def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None
 
 
 async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> None:
+    # Loaded here: it takes long, and each process that runs tests reads all of them.
+    from mcp.client.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     with up("--base-url", model.base_url) as service:
         async with (
             httpx2.AsyncClient(headers=service.headers, timeout=PATIENCE) as http,

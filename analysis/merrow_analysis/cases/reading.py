@@ -221,7 +221,7 @@ class _Reader:
             tuple(self._expect((*path, "expect"), raw.get("expect"), default_metric)),
             repeat,
             min_pass,
-            tuple(dict.fromkeys([tags] if isinstance(tags, str) else tags)),
+            tuple(dict.fromkeys(tag for tag in ([tags] if isinstance(tags, str) else tags) if isinstance(tag, str))),
             (xfail if isinstance(xfail, str) else "known to fail") if xfail else None,
             said("max_cost", None),
             said("max_seconds", None),

@@ -30,6 +30,7 @@ from merrow_server.lsp.work.runs import Runs
 from merrow_server.lsp.work.suggestions import Suggestions
 
 if TYPE_CHECKING:
+    from cattrs import Converter
     from pygls.io_ import AsyncWriter, Writer
     from pygls.server import ServerErrors
 
@@ -41,11 +42,20 @@ log = logging.getLogger(__name__)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
+@functools.cache
+def _converter() -> Converter:
+    """One for all servers of a process.
+
+    For each kind of value that it meets it writes a function, which takes longer than all else that a server begins with.
+    """
+    return get_converter()
+
+
 class MerrowServer(Host):
     """A server for one client. Features are functions of the server and the parameters of their request."""
 
     def __init__(self) -> None:
-        super().__init__("merrow", "", protocol_cls=MerrowProtocol, converter_factory=get_converter)
+        super().__init__("merrow", "", protocol_cls=MerrowProtocol, converter_factory=_converter)
         # Looking up the version takes longer than the answer that would contain it.
         self.protocol.server_info = types.ServerInfo("merrow")
         self.supports = Supports()

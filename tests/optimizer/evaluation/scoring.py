@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from tests.optimizer.kept_workers import kept_workers
+
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics import metric
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
@@ -33,7 +35,8 @@ def scores(name: str, pairs: list[tuple[Item, Any]], **options: Any) -> list[Sco
             await scored_by.close()
         return found
 
-    return asyncio.run(all_of_them())
+    with kept_workers():
+        return asyncio.run(all_of_them())
 
 
 def values(name: str, pairs: list[tuple[Any, Any]], **options: Any) -> list[float | str]:

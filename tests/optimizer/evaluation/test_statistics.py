@@ -7,8 +7,7 @@ import math
 import random
 
 import pytest
-import scipy.optimize
-import scipy.stats
+import scipy  # its parts are loaded by the tests that use them
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.optimizer.extraction.planted import World
+from tests.optimizer.kept_workers import kept_workers
 from tests.runtime.engine.fakes import FakeEndpoint, Said
 
 from merrow_optimizer.extraction.extractor import Extractor
@@ -89,11 +90,14 @@ def extract(
 
     async def carried_out(user: Store) -> Extractor:
         prepared = await prepare_extraction(asked, user, lambda *_: Chosen(endpoint, concurrency=16))
-        data = prepared.data
-        record = begin(user, prepared.plan, str(file), data.hash, data.part, prepared.again)
-        return await work(user, record, prepared.plan, lambda *_: None)
+        try:
+            data = prepared.data
+            record = begin(user, prepared.plan, str(file), data.hash, data.part, prepared.again)
+            return await work(user, record, prepared.plan, lambda *_: None)
+        finally:
+            await prepared.close()
 
-    with closing(Store.open(folder / "runs.sqlite")) as user:
+    with kept_workers(), closing(Store.open(folder / "runs.sqlite")) as user:
         extractor = asyncio.run(carried_out(user))
     assert extractor.stopped_by is None, extractor.stopped_by
     whole = extractor.outcome.why_nothing is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -14,10 +15,7 @@ from merrow_optimizer.search.candidates import START, Draw
 from merrow_optimizer.search.engine import Search
 from merrow_optimizer.search.strategies.gepa import Gepa
 
-needs_package = pytest.mark.skipif(
-    subprocess.run([sys.executable, "-c", "import gepa"], capture_output=True, check=False).returncode != 0,
-    reason="needs the package gepa",
-)
+needs_package = pytest.mark.skipif(find_spec("gepa") is None, reason="needs the package gepa")
 
 
 def begin(seed: int, items: int = 12, evaluations: int = 150) -> Search:

@@ -11,6 +11,7 @@ import json
 import sys
 import types
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -31,6 +32,12 @@ class Done(NamedTuple):
     err: str
 
 
+@lru_cache(maxsize=8)
+def _code(text: str) -> types.CodeType:
+    """A program's code: one is run several times, with different answers, and reading it takes longer than a run."""
+    return compile(text, "compiled_program.py", "exec")
+
+
 def run_program(text: str, *arguments: str) -> Done:
     """Run a program's text with a command line."""
     name = f"compiled_program_{next(_NUMBERS)}"
@@ -46,7 +53,7 @@ def run_program(text: str, *arguments: str) -> Done:
     out, err, before = io.StringIO(), io.StringIO(), sys.argv
     sys.modules[name], sys.argv = module, ["program.py", *arguments]
     try:
-        exec(compile(text, f"{name}.py", "exec"), module.__dict__)  # noqa: S102 (what is tested)
+        exec(_code(text), module.__dict__)  # noqa: S102 (what is tested)
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
                 code = module.main()

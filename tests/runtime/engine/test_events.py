@@ -264,9 +264,10 @@ def test_what_a_killed_process_told_is_in_the_journal_and_a_resumed_run_is_told_
 
 @pytest.mark.parametrize("kept", [True, False])
 async def test_a_long_run_that_nobody_reads_keeps_few_events_and_tells_all_ends_later(
-    kept: bool, tmp_path: Path
+    kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = 5_000
+    monkeypatch.setattr(telling, "KEPT", 100)
+    count = 1_000
     names = [f"N{number}" for number in range(count)]
     nodes = [f'{name}@{{op: Custom, prompt: "p"}}' for name in names]
     flow = workflow(*nodes, " --> ".join(["PROBLEM", *names, "RETURN"]))

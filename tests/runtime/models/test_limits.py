@@ -9,6 +9,7 @@ import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 from tests.patience import PATIENCE
@@ -130,6 +131,11 @@ def _packed(coding: str, data: bytes) -> bytes:
     return data
 
 
+@cache
+def _bomb(coding: str) -> bytes:
+    return _packed(coding, b'{"choices": "' + b" " * 40_000_000)
+
+
 CODINGS = pytest.mark.parametrize(
     "coding", ["gzip", "GZIP", "deflate", "Deflate", "gzip, gzip", "deflate, gzip", "identity, deflate"]
 )
@@ -145,7 +151,7 @@ def _answer(text: str) -> bytes:
 async def test_what_grows_when_it_is_unpacked_is_unpacked_to_the_limit(
     coding: str, status: int, streamed: bool
 ) -> None:
-    bomb = _packed(coding, b'{"choices": "' + b" " * 40_000_000)
+    bomb = _bomb(coding)
     async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
         server.script(Raw(bomb, status=status, headers={"Content-Encoding": coding}))
         with pytest.raises(EndpointFailure, match="sent more than"):

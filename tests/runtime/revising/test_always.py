@@ -37,7 +37,7 @@ from merrow_runtime.workflow import Workflow, check_workflow, restore
 FIRST = 7_000
 PARTS = 6
 COUNT = examples(300 if TIMES <= 1 else 500)
-"""Seeds: 300 in CI, 10,000 each night. From two in five of them comes a workflow that can be run."""
+"""Seeds: 150 in CI, 10,000 each night. From two in five of them comes a workflow that can be run."""
 FOUND = (7_272, 7_559, 7_707)
 """Runs with which more examples once found something."""
 LIVE: list[Trial] = []

@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 _DRIVER = """
-import importlib, json, os, pkgutil, signal, socket, sys, time
+import gc, importlib, json, os, pkgutil, signal, socket, sys, time
 
+from merrow_analysis.check import analyse
 import merrow_server.cli.set_up.serve, merrow_server.lsp.start, merrow_server.features, merrow_server.runs
 import merrow_optimizer.evaluation.sessions, merrow_optimizer.planning
 import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.models.openai_endpoint, aiohttp
@@ -27,6 +28,9 @@ for package in (merrow_server.features, merrow_server.runs):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)
 
+analyse("---\\nworkflow: {model: m}\\n---\\nflowchart TD\\n    A@{op: Custom}\\n")  # imports every rule
+gc.collect()
+gc.freeze()  # else a collection in a server writes to all that it shares with this process
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a server: it ends its connection when it ends
 for line in sys.stdin.buffer:
     call = json.loads(line)

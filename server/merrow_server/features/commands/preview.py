@@ -40,8 +40,14 @@ class _Json(dict[str, Any]):
     """JSON already: it goes out as it is, without a look of the converter at each of its thousand parts."""
 
 
+def _as_it_is(whole: _Json) -> _Json:
+    return whole
+
+
 def register(server: MerrowServer) -> None:
-    server.protocol.converter.register_unstructure_hook(_Json, lambda whole: whole)
+    converter = server.protocol.converter
+    if converter.get_unstructure_hook(_Json) is not _as_it_is:
+        converter.register_unstructure_hook(_Json, _as_it_is)
     server.feature(GRAPH)(graph)
 
 

@@ -45,24 +45,41 @@ export function server(profile) {
   return servers.get(profile);
 }
 
+/** The window that suites share, while none of their tests has failed. */
+let sharedWindow;
+
 /**
  * A suite in one window of a profile's server. `body` is called with a function that gives the workbench, for use inside tests. A
- * failing test leaves `shots/failed-....png`. `options` are those of `Workbench.open`.
+ * failing test leaves `shots/failed-....png`. `shared`: in the window that such suites share, since a window of its own takes longer to
+ * open, and to do a thing for the first time, than most suites take; for suites of the profile `trusted` that leave nothing behind
+ * but editors and the Problems panel. `options` are those of `Workbench.open`.
  */
-export function describe(title, body, { profile = 'trusted', ...options } = {}) {
+export function describe(title, body, { profile = 'trusted', shared = false, ...options } = {}) {
   const why = missing();
   suite(title, { skip: why.length > 0 ? why.join(' ') : false }, () => {
     let workbench;
+    let failed = false;
     before(async () => {
       await freshEndpoint();
-      workbench = await Workbench.open(await server(profile), options);
+      if (!shared) {
+        workbench = await Workbench.open(await server(profile), options);
+        return;
+      }
+      workbench = sharedWindow ??= await Workbench.open(await server(profile));
+      if (await workbench.page.locator('.part.panel').isVisible()) await workbench.command('View: Hide Panel');
     });
     beforeEach(() => workbench.closeEditors());
     afterEach(async (context) => {
       if (process.env.E2E_CONSOLE) console.log(workbench.console.join('\n'));
-      if (context.error) await workbench.shot(`failed-${context.name.replace(/\W+/g, '-').slice(0, 60)}`).catch(() => undefined);
+      if (!context.error) return;
+      failed = true;
+      await workbench.shot(`failed-${context.name.replace(/\W+/g, '-').slice(0, 60)}`).catch(() => undefined);
     });
-    after(() => workbench?.close());
+    after(async () => {
+      if (shared && !failed) return;
+      if (shared) sharedWindow = undefined;
+      await workbench?.close();
+    });
     body(() => workbench);
   });
 }

@@ -39,4 +39,4 @@ describe('Compile to Python', (workbench) => {
     await says('review = flow("REVIEW", input=[solve])');
     await w.closeEditors();
   });
-});
+}, { shared: true });

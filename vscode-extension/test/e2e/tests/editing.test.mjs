@@ -183,4 +183,4 @@ describe('Editing', (workbench) => {
     assert.equal(w.read('some/closed.mmd'), UNQUOTED);
     for (const name of ['all.mmd', 'on-save.mmd', 'some']) w.remove(name);
   });
-});
+}, { shared: true });

@@ -223,7 +223,7 @@ describe('Huge diagrams', (workbench) => {
       if (what === 'subgraphs') await preview.node('INNER').waitFor();
     }
   });
-});
+}, { shared: true });
 
 describe('Labels', (workbench) => {
   it('have words and their looks, nothing to type into, press or open, and no names that mean something to the preview', async () => {
@@ -245,4 +245,4 @@ describe('Labels', (workbench) => {
     assert.equal(await preview.node('A').locator('b, i').count(), 2);
     assert.equal(await preview.frame.locator('.picture', { hasText: 'edge' }).filter({ hasText: 'group' }).count(), 1);
   });
-});
+}, { shared: true });

@@ -38,4 +38,4 @@ describe('Markdown', (workbench) => {
     await w.open('plain.md', '# Nothing to draw\n');
     assert.equal(await w.page.locator('.editor-actions a[aria-label^="Open Preview to the Side"][aria-label*="Merrow"]').count(), 0);
   });
-});
+}, { shared: true });

@@ -105,4 +105,4 @@ describe('Figures', () => {
     }
   });
   it('are printed', () => assert.ok(Object.keys(figures).length > 0));
-});
+}, { shared: true });

@@ -130,4 +130,4 @@ describe('Safe mutations', (workbench) => {
     for (const word of ['status', 'calls', 'cost', 'time', 'finished']) assert.ok(text.includes(word), word);
     assert.equal(w.read('mutate.mmd'), FLOW);
   });
-});
+}, { shared: true });

@@ -93,7 +93,7 @@ describe('A wide drawing', (workbench) => {
       assert.ok(name[0] !== null && name[0] !== '' && name[1] === 0, `${name[0]} can't be reached by keys`);
     }
   });
-});
+}, { shared: true });
 
 describe('A large drawing', (workbench) => {
   it('is drawn soon, and changes at once where only looks change', async () => {
@@ -217,4 +217,4 @@ describe('A large drawing', (workbench) => {
     await w.until(() => inSight(preview, 'PROBLEM'), 'a drag does not go to the beginning');
     assert.ok((await rooms())[0] < 3, 'the frame is not where the view is');
   });
-});
+}, { shared: true });

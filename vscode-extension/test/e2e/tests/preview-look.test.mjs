@@ -76,4 +76,4 @@ describe('The look of a workflow', (workbench) => {
     }
     await w.command('View: Toggle Maximize Editor Group');
   });
-});
+}, { shared: true });

@@ -201,4 +201,4 @@ describe('Preview', (workbench) => {
       await w.shot(`preview-${name}`);
     }
   });
-});
+}, { shared: true });

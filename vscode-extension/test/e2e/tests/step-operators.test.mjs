@@ -60,4 +60,4 @@ describe('Operators of steps', (workbench) => {
     await w.undo('steps.mmd', FLOW);
     w.remove('operators.yaml');
   });
-});
+}, { shared: true });
