@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from tests.analysis.workflows import diagnose, errors, told, workflow
+from tests.growth.shapes import SHAPES
 
+from merrow_analysis.check import analyse
 from merrow_analysis.text import apply_edits
 
 LOOP = ('subgraph L["Loop (max: 3)"]', 'W["Custom (role: w)"]:::CustomOp', 'R["Review"]:::ReviewOp', "end")
@@ -174,3 +176,30 @@ def test_a_list_that_may_be_empty_needs_another_voice_that_always_runs(always: b
         "Z --> RETURN",
     )
     assert [code for code in errors(workflow(*lines)) if code == "MW223"] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("click\nclick\nw click\n", [(2, 0, 5), (4, 6, 7)]),
+        ("click\n" * 5, [(2, 0, 5), (4, 0, 5), (6, 0, 5)]),
+        ("w click\n", [(2, 6, 7)]),
+    ],
+)
+def test_a_line_is_not_blamed_for_the_unfinished_one_before(text: str, places: list[tuple[int, int, int]]) -> None:
+    found = analyse("flowchart TD\nA-->B\n" + text).diagnostics
+    assert [(one.range.start.line, one.range.start.column, one.range.end.column) for one in found] == places
+    assert all("the end of the line" not in one.message for one in found)
+
+
+def test_every_finding_lies_in_the_text() -> None:
+    """In texts of all kinds, whole and cut off in the middle."""
+    for name, shape in SHAPES.items():
+        for text in (shape.make(5), shape.make(6)[:-9], shape.make(7)[: len(shape.make(7)) // 2]):
+            # Behind the last line there is the end of the text.
+            lengths = [len(line.encode("utf-16-le")) // 2 for line in text.split("\n")] + [0]
+            for one in analyse(text).diagnostics:
+                (line, column), (end_line, end_column) = one.range
+                assert 0 <= line <= end_line < len(lengths), (name, one)
+                assert 0 <= column <= lengths[line], (name, one)
+                assert 0 <= end_column <= lengths[end_line], (name, one)

@@ -19,6 +19,7 @@ KNOWN: dict[tuple[str | None, str | None], str] = {
     ("arrows back to the step before", "dry run"): _ALL_BEFORE,
     ("agents and validators that are misspelt", "code actions"): _READ_AGAIN,
     ("Loops inside one another", "compile"): _ALL_AROUND,
+    ("Loops inside one another", "dry run"): _ALL_AROUND,
 }
 """(shape, door), None for all of them, to the reason."""
 

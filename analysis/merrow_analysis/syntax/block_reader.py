@@ -90,11 +90,11 @@ class BlockReader:
                     return done
         except UnexpectedToken as error:
             found = self._offending(error)
-            return self._broken(explain(self.lexer, begin, found, None), begin)
+            return self._broken(explain(self.lexer, self.position, begin, found, None), begin)
         except _MisplacedTokenError as error:
-            return self._broken(explain(self.lexer, begin, error.token, None), begin)
+            return self._broken(explain(self.lexer, self.position, begin, error.token, None), begin)
         except LexicalError as error:
-            return self._broken(explain(self.lexer, begin, None, error.offset), begin)
+            return self._broken(explain(self.lexer, self.position, begin, None, error.offset), begin)
         except _FrontMatterError as error:
             at = error.token.start
             message = "Front matter must begin on the very first line, without a space before ---, and only once."

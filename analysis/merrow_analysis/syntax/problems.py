@@ -56,8 +56,8 @@ class Failure:
     """False where what is looked for to read on was not found in the whole rest of the text."""
 
 
-def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | None) -> Failure:
-    """Say what is wrong with the statement that begins at ``begin``.
+def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_at: int | None) -> Failure:
+    """Say what is wrong with the statement that begins at ``begin``, in a block of lines from ``first`` on.
 
     ``found`` is the token that does not fit; None with ``lexical_at`` where no token can be read.
     """
@@ -65,7 +65,7 @@ def explain(lexer: Lexer, begin: int, found: Lexeme | None, lexical_at: int | No
     at = found.start if found is not None else lexical_at if lexical_at is not None else len(text)
     end = found.end if found is not None else min(at + 1, len(text))
     kind: Literal["syntax", "lexical"] = "lexical" if found is None else "syntax"
-    unfinished = _unfinished(lexer, begin, found, at)
+    unfinished = _unfinished(lexer, first, begin, found, at)
     if unfinished is not None:
         message, start, stop = unfinished
         return Failure("syntax-error", message, start, stop, at, stop - 1, kind)
@@ -105,7 +105,7 @@ _HALF_ARROW = re.compile(r"[-=.<>ox ]*")
 _CLICK = re.compile(r"\bclick\s+$", re.ASCII)
 
 
-def _unfinished(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[str, int, int] | None:
+def _unfinished(lexer: Lexer, first: int, begin: int, found: Lexeme | None, at: int) -> tuple[str, int, int] | None:
     """What is half typed at the end of a line, so that Mermaid reads on into lines that have nothing to do with it.
 
     A sentence and the place of what is unfinished; None where the mistake is another one.
@@ -137,7 +137,7 @@ def _unfinished(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tupl
             shown = _shown(text, at, found)
             why = f"This arrow continues onto the next line, where {shown} is not a node"
             return f"{why}: write a node after it, or remove it.", start, stop
-    click = _CLICK.search(text, max(begin - 200, 0), begin)
+    click = _CLICK.search(text, max(begin - 200, first), begin)
     if click is not None and "\n" in click[0]:
         message = f"This line is unfinished: write `{_FORMS['click']}`."
         return message, click.start(), click.start() + len("click")
@@ -244,9 +244,10 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
             return "syntax-error", f"An arrow needs a node before it: write the source before {shown}."
         return "syntax-error", f"An arrow isn't allowed here: {shown} needs a node before and after it."
     if found.type in ("STYLE", "CLASS", "CLASSDEF", "CLICK", "SUBGRAPH", "LINKSTYLE", "GRAPH", "INTERPOLATE"):
+        word = _quote((found.value.split() or text[begin:at].split() or [found.value])[-1])
         return (
             "reserved-word",
-            f"The word {shown} has a meaning of its own here: choose another id, or put the text in quotes.",
+            f"The word {word} has a meaning of its own here: choose another id, or put the text in quotes.",
         )
     before = text[begin:at].strip().rpartition("\n")[2]
     if not before:
