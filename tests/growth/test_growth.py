@@ -103,8 +103,11 @@ def test_steps_grow_with_the_text(shape: Shape) -> None:
     for door, (small, middle, large) in _counts(shape, _doors(shape), SIZES).items():
         if exception(shape.name, door) is None and not _is_linear(small, middle, large, UNEVEN + middle / 10):
             (larger,) = _counts(shape, [door], (2 * SIZES[-1],))[door]
-            steep = larger > GROWTH * large and not _is_linear(middle, large, larger, UNEVEN + large / 10)
-            assert not steep, (shape.name, door, middle, large, larger)
+            # Where more text took fewer steps, a limit was passed before, and only the last doubling says something.
+            is_linear = middle < small and larger <= GROWTH * large
+            assert is_linear or _is_linear(middle, large, larger, UNEVEN + large / 10), (
+                shape.name, door, small, middle, large, larger,
+            )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["broken words", "suppressions of a file", "label parameters"])

@@ -37,7 +37,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("flow.mmd", GOOD)
 
 
-def run(program: str, *arguments: str, blocked: str = "merrow", **env: str) -> Outcome:
+def run(program: str, *arguments: str, blocked: str | tuple[str, ...] = "merrow", **env: str) -> Outcome:
     write("blocking.py", BLOCKING.format(blocked=blocked))
     done = subprocess.run(
         [sys.executable, "blocking.py", program, *arguments],
@@ -198,7 +198,7 @@ def test_a_program_says_what_is_wrong_in_a_sentence(arguments: list[str], senten
 
 def test_a_program_without_the_package_that_reaches_endpoints() -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
-    done = run("flow.py", "--input", "problem=x", blocked=("merrow", "aiohttp"), OPENAI_API_KEY="k")  # type: ignore[arg-type]
+    done = run("flow.py", "--input", "problem=x", blocked=("merrow", "aiohttp"), OPENAI_API_KEY="k")
     assert done.code == 1
     assert done.err == (
         "flow.py: Node A: Real endpoints need the package aiohttp, which is not installed; install it with: pip install"

@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import importlib
 import json
-import os
-import re
 import ssl
-import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
+from merrow_runtime.models.environment import headers_of_environment, proxy_of_environment, trusted_certificates
 from merrow_runtime.models.limits import CODINGS
-from merrow_runtime.models.origins import is_loopback, origin_of
+from merrow_runtime.models.origins import origin_of
 
 if TYPE_CHECKING:
     import aiohttp
@@ -29,8 +25,6 @@ OFFLINE_HINT = ", or use the embedded model with: --base-url offline"
 """How the sentence about missing packages ends."""
 _CONNECT_SECONDS = 15.0
 _KEEPALIVE_SECONDS = 60.0
-_HASHED = re.compile(r"[0-9a-fA-F]{8}\.[0-9]")
-"""The names under which OpenSSL looks for certificates in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +136,7 @@ def _prepare(connection: Connection) -> tuple[str | None, ssl.SSLContext | bool]
     proxy = _proxy_of(connection)
     try:
         importlib.import_module("aiohttp")
-        return proxy, _trusted() if _has_tls(connection.base_url) or _has_tls(proxy or "") else True
+        return proxy, trusted_certificates() if _has_tls(connection.base_url) or _has_tls(proxy or "") else True
     except ImportError as problem:
         raise EndpointFailure(
             f"Real endpoints need the package {problem.name}, which is not installed; install it with: pip install"
@@ -151,29 +145,6 @@ def _prepare(connection: Connection) -> tuple[str | None, ssl.SSLContext | bool]
             remedy="packages",
             sent=False,
         ) from None
-
-
-def _trusted() -> ssl.SSLContext:
-    """Trusts what ``SSL_CERT_FILE`` or ``SSL_CERT_DIR`` name, otherwise what the system trusts."""
-    named = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-    if named or (sys.platform not in ("win32", "darwin") and _finds_certificates()):
-        return ssl.create_default_context()
-    truststore: Any = importlib.import_module("truststore")
-    context: ssl.SSLContext = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return context
-
-
-def _finds_certificates() -> bool:
-    """Whether OpenSSL finds the system's certificates by itself, which is faster for each connection. A Python that was built
-    on another system may look in a folder that has them under other names than it needs.
-    """
-    paths = ssl.get_default_verify_paths()
-    if paths.cafile is not None or paths.capath is None:
-        return paths.cafile is not None
-    try:
-        return any(_HASHED.fullmatch(file.name) for file in Path(paths.capath).iterdir())
-    except OSError:
-        return True  # OpenSSL lists nothing: it opens what it looks for
 
 
 def _client(connection: Connection, proxy: str | None, trusted: ssl.SSLContext | bool) -> Client:
@@ -196,21 +167,7 @@ def _headers(connection: Connection) -> dict[str, str]:
     }
     if connection.api_key:
         headers["authorization"] = f"Bearer {connection.api_key}"
-    return headers | (_environment_headers() if connection.environment_headers else {})
-
-
-def _environment_headers() -> dict[str, str]:
-    """The headers that the environment sets for the ``openai`` package, as it reads them."""
-    headers = {}
-    for variable, name in (("OPENAI_ORG_ID", "openai-organization"), ("OPENAI_PROJECT_ID", "openai-project")):
-        value = os.environ.get(variable, "").strip()
-        if value:
-            headers[name] = value
-    for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"):
-        name, colon, value = (part.strip() for part in line.partition(":"))
-        if name and colon:
-            headers[name.casefold()] = value
-    return headers
+    return headers | (headers_of_environment() if connection.environment_headers else {})
 
 
 def _proxy_of(connection: Connection) -> str | None:
@@ -218,9 +175,7 @@ def _proxy_of(connection: Connection) -> str | None:
     if connection.proxy is False:
         return None
     origin = origin_of(connection.base_url)
-    proxy = (
-        connection.proxy if isinstance(connection.proxy, str) else _proxy_of_environment(connection.base_url, origin)
-    )
+    proxy = connection.proxy if isinstance(connection.proxy, str) else proxy_of_environment(connection.base_url, origin)
     if proxy is not None:
         try:
             address = urlsplit(proxy)
@@ -233,17 +188,6 @@ def _proxy_of(connection: Connection) -> str | None:
                 sent=False,
             ) from None
     return proxy
-
-
-def _proxy_of_environment(base_url: str, origin: str) -> str | None:
-    if is_loopback(origin):
-        return None
-    address, proxies = urlsplit(base_url), getproxies()
-    proxy = (proxies.get(address.scheme) or proxies.get("all") or "").strip()
-    # With the port, and without: only so an IPv6 address is found in NO_PROXY.
-    if not proxy or proxy_bypass(address.netloc) or proxy_bypass(address.hostname or ""):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _has_tls(address: str) -> bool:

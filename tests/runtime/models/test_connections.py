@@ -1,4 +1,4 @@
-"""How an endpoint is reached: certificates, proxies, headers, and what is told where one of them can't be used."""
+"""Certificates, proxies and headers on the way to an endpoint, and the sentence where one of them can't be used."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.reach import reach
 
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
-"""Of 127.0.0.1, signed by itself, with its key."""
+"""A self-signed certificate for 127.0.0.1, with its private key; it protects nothing."""
 _ANSWER = json.dumps({"choices": [{"message": {"content": "42"}, "finish_reason": "stop"}]}).encode()
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(_ANSWER), _ANSWER)
 HALF = ANSWER[:-10]
 ALERT = b"\x15\x03\x03\x00\x02\x02\x50"
-"""Of TLS, in plain text where all is encrypted."""
+"""A TLS alert (internal error), which is sent unencrypted on an encrypted connection."""
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 

@@ -112,7 +112,7 @@ def test_the_sandbox_holds_for_a_user_without_rights(copy: Path) -> None:
             "LD_LIBRARY_PATH": str(copy / "python" / "lib"),
             **({"MERROW_SANDBOX_ALL": "1", "MERROW_ALL_CASES": "1"} if EVERYTHING else {}),
             "MERROW_SEED": os.environ["MERROW_SEED"],
-            # None is needed, and there is no bytecode of them here.
+            # These tests need no plugin, and compiling each of them takes time: the copy has no bytecode.
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         },
         capture_output=True,
