@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from pathlib import Path
 
 import pytest
 from tests.patience import PATIENCE
@@ -11,9 +12,10 @@ from tests.runtime.engine.fakes import FakeEndpoint, names_of, workflow
 
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, UsageFailure
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.retry import RetryPolicy
+from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.usage import Usage
@@ -462,3 +464,18 @@ async def test_inputs_have_types_and_defaults() -> None:
         assert result.outputs == {"RETURN": expected}, result.error
     with pytest.raises(UsageFailure, match="must be of type Number"):
         await merrow_runtime.run(flow, {"problem": "x", "n": "many"}, endpoint=endpoint, store=MemoryStore())
+
+
+async def test_limits_that_a_caller_has_read_hold_in_place_of_those_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path))
+    (tmp_path / "config.toml").write_text("[limits]\nmonth_usd = 0\n")
+    flow, store = workflow(*PLAIN), MemoryStore()
+    with pytest.raises(BudgetFailure, match="0 US dollars a month"):
+        merrow_runtime.start(flow, {"PROBLEM": "x"}, endpoint=FakeEndpoint(), store=store)
+    own = merrow_runtime.start(
+        flow, {"PROBLEM": "x"}, endpoint=FakeEndpoint(), store=store, limits=SpendingLimits(month_usd=1.0)
+    )
+    assert (await own.result()).status == "finished"

@@ -156,6 +156,8 @@ async def test_a_proxy_that_is_not_found_is_not_taken_for_the_endpoint(scheme: s
             for scheme in ("http", "https")
         ),
         (403, "https", True, "through the proxy (HTTP 403)"),
+        (429, "https", False, "through the proxy (HTTP 429)"),
+        (500, "https", False, "through the proxy (HTTP 500)"),
         (503, "https", False, "through the proxy (HTTP 503)"),
     ],
 )
@@ -191,6 +193,16 @@ async def test_no_proxy_excepts_names_addresses_and_ports(
             with pytest.raises(EndpointFailure):
                 await endpoint.complete(asking(timeout=5.0))
         assert len(proxy.requests) == 1
+
+
+async def test_the_proxy_of_the_scheme_goes_before_that_of_all(environment: pytest.MonkeyPatch) -> None:
+    async with OpenAIServer() as proxy, OpenAIServer() as other:
+        environment.setenv("ALL_PROXY", other.origin)
+        environment.setenv("HTTP_PROXY", proxy.origin)
+        environment.setenv("http_proxy", proxy.origin)
+        async with endpoint_at("http://models.invalid/v1") as endpoint:
+            await endpoint.complete(asking())
+        assert (len(proxy.requests), len(other.requests)) == (1, 0)
 
 
 # What is sent

@@ -58,18 +58,20 @@ async def test_a_process_that_lost_its_run_writes_nothing_of_any_kind(path: Path
 
 
 @LINUX
+@pytest.mark.parametrize("own", [False, True], ids=["another's number", "this one's number"])
 @pytest.mark.parametrize(("born", "held"), [(None, True), ("", True), ("1", False)])
 async def test_another_process_with_the_number_of_the_holder_does_not_hold_its_run(
-    path: Path, born: str | None, held: bool
+    path: Path, born: str | None, held: bool, own: bool
 ) -> None:
     """The number of a process that died is given to a later one, which was born at another time."""
     store = Store.open(path)
     journal = store.begin(run())
     sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    number = os.getpid() if own else sleeper.pid
     if born is None:
-        born = Path(f"/proc/{sleeper.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        born = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE holders SET pid = ?, born = ?", (sleeper.pid, born))
+        database.execute("UPDATE holders SET pid = ?, born = ?", (number, born))
     assert store.run("run-1").status == ("running" if held else "failed")
     assert store.request_cancel("run-1") is held
     await journal.close()
