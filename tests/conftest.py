@@ -26,6 +26,7 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -64,6 +65,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # As under nohup.
+
+if "MERROW_STATE_DIR" not in os.environ:
+    # What tests pay to servers of their own is not the developer's: neither journal nor costs are written to.
+    _STATE = tempfile.TemporaryDirectory(prefix="merrow-tests-", ignore_cleanup_errors=True)
+    os.environ["MERROW_STATE_DIR"] = _STATE.name
 
 SELDOM = (20_000, 10, 10)
 """When the collector looks: garbage of a few hundred megabytes may gather."""
