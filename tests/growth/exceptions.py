@@ -6,7 +6,7 @@ _ALL_BEFORE = "a plain step is shown all the results before it, so that what a r
 
 _ALL_AROUND = "for each node the boxes around it are listed, innermost first, and here these are half of all boxes"
 
-_READ_AGAIN = "each fix of the front matter has all of it read again, for up to 100 findings that are repaired"
+_LABEL_READ_AGAIN = "each fix of a label or metadata has all of that one node's read again"
 
 KNOWN: dict[tuple[str | None, str | None], str] = {
     ("a chain of plain steps", "dry run"): _ALL_BEFORE,
@@ -17,7 +17,9 @@ KNOWN: dict[tuple[str | None, str | None], str] = {
     ("two cases to the next diamond", "dry run"): _ALL_BEFORE,
     ("diamonds with a step in one case", "dry run"): _ALL_BEFORE,
     ("arrows back to the step before", "dry run"): _ALL_BEFORE,
-    ("agents and validators that are misspelt", "code actions"): _READ_AGAIN,
+    ("label parameters", "repair"): _LABEL_READ_AGAIN,
+    ("metadata parameters", "repair"): _LABEL_READ_AGAIN,
+    ("metadata parameters", "code actions"): _LABEL_READ_AGAIN,
     ("Loops inside one another", "compile"): _ALL_AROUND,
     ("Loops inside one another", "dry run"): _ALL_AROUND,
 }

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from copy import deepcopy
 from typing import Any
 
-from merrow_analysis.definitions.front_matter import read_front_matter
+from merrow_analysis.definitions.front_matter import FrontMatterDoc, read_front_matter
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.validation import Path
 from merrow_analysis.edits.front_matter import Entries, entry_additions, entry_removals, new_front_matter
@@ -82,13 +82,44 @@ def remove_entry(front: Front, path: Path) -> TextEdit | None:
     places = document.places(*path)
     if places is None or not isinstance(path[-1], str):
         return None
-    wanted = deepcopy(document.values)
-    del _at(wanted, path[:-1])[path[-1]]
     start = front[0].body_span[0]
-    for edit in entry_removals(front[1], start + places[0][0], start + max(places[0][1], places[1][1])):
+    edits = entry_removals(front[1], start + places[0][0], start + max(places[0][1], places[1][1]))
+    wanted: dict[str, Any] | None = None
+    for edit in edits:
+        if _is_apart(edit, front, document, path):
+            return edit
+        if wanted is None:
+            wanted = deepcopy(document.values)
+            del _at(wanted, path[:-1])[path[-1]]
         if _says(edit, front, wanted):
             return edit
     return None
+
+
+def _is_apart(edit: TextEdit, front: Front, document: FrontMatterDoc, path: Path) -> bool:
+    """Whether the lines that an edit takes out are an entry and nothing else, so that the rest need not be read again to know
+    what it says: a reading takes as long as the text is, and there may be a fix for each of its lines.
+
+    What follows must be no deeper, and not empty: it might become a part of the text before.
+    """
+    (matter, block), (begin, end) = front, edit.range
+    above, last = document.places(*path[:-1]), matter.body_span[1]
+    if begin.column or end.column or above is None or document.error is not None:
+        return False
+    if block.text.startswith(("{", "["), matter.body_span[0] + above[1][0]):
+        return False
+    first, after = block.offset(begin), block.offset(end)
+    gone, line = block.text[first:after], block.text[after : block.text.find("\n", after, last) + 1 or last]
+    # Another entry may name an anchor of this one, and quotes in a tag are read as others, wherever the tag began.
+    if "&" in gone or ("<" in matter.body and '="' in matter.body):
+        return False
+    if "\r" in (gone + line).replace("\r\n", "\n"):
+        return False
+    return after == last or (bool(line.strip()) and _depth(line) <= _depth(gone))
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
 
 
 def write_value(front: Front, path: Path, value: object) -> TextEdit | None:

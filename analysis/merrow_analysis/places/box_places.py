@@ -24,8 +24,7 @@ def title_parameters(block: Block, title: Label) -> Iterator[tuple[LabelParamete
     at = block.text.find(title.text, *title.span)
     if at == -1 or "(" not in title.text:
         return
-    parts = parse_label(title.text)
-    for parameter in (*parts.parameters.values(), *parts.repeated):
+    for parameter in parse_label(title.text).written:
         yield parameter, (at + parameter.key_span[0], at + parameter.value_span[1])
 
 

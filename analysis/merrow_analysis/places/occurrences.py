@@ -250,7 +250,7 @@ class _Names:
         parts = parse_label(label.text)
         first, last = parts.operator_span
         yield from self._operator(parts.operator_word, (at + first, at + last))
-        for parameter in (*parts.parameters.values(), *parts.repeated):
+        for parameter in parts.written:
             if parameter.key in _NAMING_KEYS and parameter.key not in ("op", "type"):
                 first, last = parameter.value_span
                 place = scalar_span(self.block.text, (at + first, at + last))

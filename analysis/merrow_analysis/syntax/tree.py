@@ -283,12 +283,7 @@ class Block:
         """The place in the file of an offset into this block's text."""
         if self.line_count <= 1:
             return Position(self.line, offset)
-        starts = self._starts
-        if starts is None:
-            starts = [0]
-            for line in split_lines(self.text):
-                starts.append(starts[-1] + len(line))
-            self._starts = starts
+        starts = self._line_starts()
         low, high = 0, len(starts) - 1
         while low < high:
             middle = (low + high + 1) // 2
@@ -299,6 +294,19 @@ class Block:
         if low == len(starts) - 1 and low > 0 and not self.text.endswith(("\n", "\r")):
             low -= 1
         return Position(self.line + low, offset - starts[low])
+
+    def offset(self, position: Position) -> int:
+        """The offset into this block's text of a place in it."""
+        return self._line_starts()[position.line - self.line] + position.column
+
+    def _line_starts(self) -> list[int]:
+        starts = self._starts
+        if starts is None:
+            starts = [0]
+            for line in split_lines(self.text):
+                starts.append(starts[-1] + len(line))
+            self._starts = starts
+        return starts
 
     def range(self, span: Span) -> Range:
         return Range(self.position(span[0]), self.position(span[1]))

@@ -168,6 +168,18 @@ class Files:
         return path in self.files
 
 
+@pytest.mark.parametrize("place", ["role: <|>one, role: one", "role: one, temperature: 0, role: <|>one, role: one"])
+def test_a_parameter_that_is_written_again(place: str) -> None:
+    """A label may say the same key twice, which is a warning; each place is renamed, once."""
+    found = marked(
+        f'---\nworkflow:\n  prompts: {{one: Solve.}}\n---\nflowchart TD\nPROBLEM --> A["Custom<br/>({place})"]:::CustomOp\n'
+    )
+    outcome = rename(found.analysis, found.position, "two")
+    text = apply_edits(found.text, outcome.edits)
+    assert place.replace("<|>", "").replace("one", "two") in text
+    assert "{two: Solve.}" in text
+
+
 def test_a_prompt_of_a_python_file() -> None:
     module = 'SOLVER = "ü" + "x"\nÜ = SOLVER; other = SOLVER\n# SOLVER\nSOLVER: str = "Solve."\n'
     found = marked(

@@ -73,6 +73,11 @@ class LabelParts:
     problems: tuple[LabelProblem, ...] = ()
     overridden: tuple[LabelParameter, ...] = ()
 
+    @property
+    def written(self) -> tuple[LabelParameter, ...]:
+        """All parameters, each once, also those that a later one overrules."""
+        return (*self.parameters.values(), *self.overridden)
+
 
 def parse_label(text: str) -> LabelParts:
     """Read a node's label. Never raises; takes linear time; equal labels share one answer."""
