@@ -95,6 +95,7 @@ class Worker:
             if (ROOT / name).is_file():
                 (self.repository / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, self.repository / name)
+        (self.repository / ".git").mkdir()  # As in the checkout, this says where the workspace begins.
         for modules in (*ROOT.glob("*/*/node_modules"), *ROOT.glob("*/*/*/node_modules"), *ROOT.glob("*/node_modules")):
             link = self.repository / modules.relative_to(ROOT)
             if link.parent.is_dir() and not link.exists():

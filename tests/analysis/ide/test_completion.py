@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.ide.cursor import marked
 from tests.analysis.ide.meaning import errors
+from tests.breakage import broken
 from tests.examples import examples
 from tests.strategies import any_flowcharts
 
@@ -39,6 +43,12 @@ flowchart TD
     SOLVE --> ENS --> RETURN
     PROBLEM --> ROUTE --> BY
 """
+
+WITH_FRONT_MATTER = [
+    text
+    for path in sorted((Path(__file__).resolve().parents[3] / "examples").rglob("*.mmd"))
+    if (text := path.read_text("utf-8")).startswith("---\n")
+]
 
 
 def offered(text: str) -> list[Completion]:
@@ -213,6 +223,9 @@ class TestFrontMatter:
     def test_a_key_that_has_its_colon_gets_none(self) -> None:
         assert chosen("---\nworkflow:\n  mod<|>: x\n---\n", "model") == "---\nworkflow:\n  model: x\n---\n"
 
+    def test_nothing_where_a_value_goes_on_from_the_line_above(self) -> None:
+        assert offered("---\nworkflow:\n  types: {Task: {length: N\n  prompts<|>\n---\n") == []
+
     def test_nothing_in_a_prompt(self) -> None:
         assert offered("---\nworkflow:\n  prompts:\n    a: |\n      write <|>\n---\nflowchart TD\n") == []
 
@@ -284,12 +297,29 @@ def test_documentation_of_every_item() -> None:
 @given(any_flowcharts, st.data())
 @settings(max_examples=examples(80), deadline=None)
 def test_any_text_at_any_place(text: str, data: st.DataObject) -> None:
-    analysis = analyse(text)
+    line = data.draw(st.integers(0, len(split_lines(text))))
+    _check_places(text, line, data)
+
+
+@given(st.sampled_from(WITH_FRONT_MATTER), st.randoms(use_true_random=False), st.data())
+@settings(max_examples=examples(80), deadline=None)
+def test_any_place_in_a_broken_front_matter(text: str, random: Random, data: st.DataObject) -> None:
+    """What is typed in brackets that are still open goes on over the lines below."""
+    front = text.split("---\n")[1]
+    lines = front.split("\n")
+    in_brackets = [number for number, line in enumerate(lines) if "{" in line or "[" in line]
+    cut = random.choice(in_brackets or range(len(lines)))
+    lines[cut] = lines[cut][: random.randint(0, len(lines[cut]))]
+    text = text.replace(front, broken("\n".join(lines), random))
+    _check_places(text, data.draw(st.integers(cut + 1, cut + 3)), data)
+
+
+def _check_places(text: str, line: int, data: st.DataObject) -> None:
+    """What is offered replaces a part of the cursor's line, with the cursor in it or at its edge."""
     lines = split_lines(text)
-    line = data.draw(st.integers(0, len(lines)))
     length = len(line_content(lines[line])) if line < len(lines) else 0
     column = data.draw(st.integers(0, length))
-    for item in complete(analysis, Position(line, column)).items:
+    for item in complete(analyse(text), Position(line, column)).items:
         start, end = item.edit.range
         assert start.line == end.line == line
-        assert start.column <= column <= end.column <= length
+        assert 0 <= start.column <= column <= end.column <= length

@@ -28,7 +28,7 @@ EXAMPLES = sorted(
 )
 ONLY_FOR_THE_RUNTIME = {"website.mmd": "planned"}
 """Examples that no program can hold, and why."""
-NESTED = 300 if TIMES > 1 else examples(12)
+NESTED = 300 if TIMES > 1 else examples(12, least=6)
 """How many generated workflows with Loops and Maps are compiled and run."""
 FIRST = 0 if SAME else int(os.environ["MERROW_SEED"]) * 100_000
 

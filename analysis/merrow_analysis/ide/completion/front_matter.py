@@ -22,6 +22,8 @@ def front_matter_items(items: Items, place: InFrontMatter) -> None:
         return
     length = place.offset - here.start
     word = place.text[here.start : place.offset]
+    if "\n" in word:  # In brackets that are not closed yet, what is typed may be read as the rest of a value above it.
+        return
     if here.is_key:
         _keys(items, place, here, length)
     elif not word.startswith(("|", ">")):
