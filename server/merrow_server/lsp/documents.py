@@ -395,8 +395,8 @@ def kind_of(uri: str, language_id: str = "") -> Kind:
 
 
 def path_of(uri: str) -> Path | None:
-    """The path of a ``file:`` URI; None for any other, such as an untitled document's."""
+    """The path of a ``file:`` URI; None for any other, such as an untitled document's, and for one that no file can have."""
     if not uri.startswith("file:"):
         return None
     path = to_fs_path(uri)
-    return None if not path else Path(path)
+    return None if not path or "\0" in path else Path(path)
