@@ -201,6 +201,7 @@ VALUES = st.recursive(
 
 @example(NODE_KEYS["memory"], "some")
 @example(OPERATOR_KEYS["depth"], 0.5)
+@example(WORKFLOW_KEYS["max_tokens"], 2.0**53 + 2)
 @given(st.sampled_from(FRAGMENTS), VALUES)
 def test_better_values_are_always_allowed(fragment: Fragment, value: Any) -> None:
     found = better_values(fragment, value)

@@ -9,6 +9,7 @@ from typing import Any
 from merrow_analysis.definitions.front_matter import FrontMatterDoc, read_front_matter
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.validation import Path
+from merrow_analysis.definitions.yaml.yaml_text import read_yaml
 from merrow_analysis.edits.front_matter import Entries, entry_additions, entry_removals, new_front_matter
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted
 from merrow_analysis.syntax.parser import parse_diagram
@@ -51,6 +52,10 @@ def add_entry(
         return None
     if document.values.get("workflow") is True:
         return write_value(front, ("workflow",), {name: value} if section is None else {section: {name: value}})
+    edits = entry_additions(*front, document, entry)
+    edit = next(edits, None)
+    if edit is None or _is_first(edit, front, document, keys, name, value):
+        return edit
     wanted = deepcopy(document.values)
     inner: Any = wanted
     for key in entry.keys:
@@ -60,7 +65,20 @@ def add_entry(
         if not isinstance(inner, dict):
             return None
     inner[name] = value
-    return next((edit for edit in entry_additions(*front, document, entry) if _says(edit, front, wanted)), None)
+    return next((one for one in (edit, *edits) if _says(one, front, wanted)), None)
+
+
+def _is_first(edit: TextEdit, front: Front, document: FrontMatterDoc, keys: Path, name: str, value: object) -> bool:
+    """Whether an edit adds an entry on lines of its own above the first one of a mapping: the others need not be read again,
+    which would take as long as the text is, for each of many entries.
+    """
+    holder: object = document.values
+    for key in keys:
+        holder = holder.get(key) if isinstance(holder, dict) else None
+    line = edit.new_text
+    if not isinstance(holder, dict) or name in holder:
+        return False
+    return read_yaml(line.strip()).value == {name: value} and not _may_reach_on(line + front[0].body)
 
 
 def _ways(lines: Collection[tuple[str, object]], written: str, indent: str) -> Iterator[str]:
@@ -110,12 +128,17 @@ def _is_apart(edit: TextEdit, front: Front, document: FrontMatterDoc, path: Path
         return False
     first, after = block.offset(begin), block.offset(end)
     gone, line = block.text[first:after], block.text[after : block.text.find("\n", after, last) + 1 or last]
-    # Another entry may name an anchor of this one, and quotes in a tag are read as others, wherever the tag began.
-    if "&" in gone or ("<" in matter.body and '="' in matter.body):
+    # Another entry may name an anchor of this one.
+    if "&" in gone or _may_reach_on(matter.body):
         return False
     if "\r" in (gone + line).replace("\r\n", "\n"):
         return False
     return after == last or (bool(line.strip()) and _depth(line) <= _depth(gone))
+
+
+def _may_reach_on(body: str) -> bool:
+    """Whether there may be a tag, in which quotes are read as others, wherever it began."""
+    return "<" in body and '="' in body
 
 
 def _depth(line: str) -> int:

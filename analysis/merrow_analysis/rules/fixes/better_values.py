@@ -58,6 +58,6 @@ def _in_range(option: Fragment, value: float, *, whole: bool) -> Iterator[object
         return
     bounded = max(value, option.get("minimum", value))
     bounded = min(bounded, option.get("maximum", bounded))
-    if bounded <= option.get("exclusiveMinimum", bounded - 1):
+    if bounded <= option.get("exclusiveMinimum", float("-inf")):
         bounded = option["exclusiveMinimum"] + 1
     yield int(bounded) if whole or bounded == int(bounded) else bounded

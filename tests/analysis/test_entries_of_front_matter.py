@@ -1,4 +1,4 @@
-"""Taking an entry out of the front matter changes nothing else in it, however the entries around it are written."""
+"""Adding an entry to the front matter or taking one out changes nothing else in it, however the entries around it are written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.front_matter import read_front_matter
-from merrow_analysis.edits.front_entries import remove_entry
+from merrow_analysis.edits.front_entries import add_entry, remove_entry
 from merrow_analysis.text import apply_edits
 
 _VALUES = (
@@ -38,6 +38,8 @@ _VALUES = (
     "",
 )
 _BETWEEN = ("", "", "", "", "# a comment", "{i}# a comment", "{i}    # a comment", "{empty}", "{i}  ", " # beside")
+
+VALUES = st.sampled_from((1, None, "plain", "a: b", "# no", "two\nlines", {"k": [1, {"x": "y"}]}, [], "<b", '<b x="y"'))
 
 
 @st.composite
@@ -108,6 +110,36 @@ def test_only_the_entry_is_gone(made: tuple[str, str]) -> None:
             "workflow": wanted["workflow"] or None,
         }, (path, edit)
     assume(removed)
+
+
+@given(
+    _bodies(),
+    st.sampled_from((None, "key0", "key1", "new")),
+    st.sampled_from(("added", "key0", "k", "on: off")),
+    VALUES,
+)
+@settings(max_examples=examples(300))
+def test_only_an_entry_is_added(made: tuple[str, str], section: str | None, name: str, value: object) -> None:
+    body, fence = made
+    text = f"{fence}---\n{body}{fence}---\n{fence}flowchart TD\nA --> B\n"
+    front = analyse(text).diagram.front_matter
+    assume(front is not None)
+    document = read_front_matter(front[0].body, front[0].indent)
+    assume(document.error is None and isinstance(document.values.get("workflow"), dict))
+    edit = add_entry(front, section, name, value)
+    assume(edit is not None)
+    after = analyse(apply_edits(text, [edit])).diagram.front_matter
+    assert after is not None, edit
+    said = read_front_matter(after[0].body, after[0].indent)
+    assert said.error is None, edit
+    wanted: Any = deepcopy(document.values)
+    holder = wanted["workflow"]
+    if section is not None:
+        if holder.get(section) is None:
+            holder[section] = {}
+        holder = holder[section]
+    holder[name] = value
+    assert said.values == wanted, edit
 
 
 def _at(values: dict[str, Any], path: tuple[Any, ...]) -> Any:
