@@ -7,6 +7,10 @@ from lsprotocol import types
 from merrow_analysis.ide import selection_ranges as ide_selection
 from merrow_server.lsp.server import MerrowServer
 
+_DEEPEST = 100
+"""How many ranges a chain has at most: each is sent inside the next one, and writing that down has an end. The innermost ones are
+kept, and the whole."""
+
 
 def register(server: MerrowServer) -> None:
     server.feature(types.TEXT_DOCUMENT_SELECTION_RANGE)(selection_range)
@@ -24,7 +28,10 @@ def _chain(server: MerrowServer, uri: str, position: types.Position) -> types.Se
     here = server.locate(uri, position)
     if here is None:
         return types.SelectionRange(types.Range(position, position))
+    places = ide_selection.selections(here.analysis, here.position)
+    if len(places) > _DEEPEST:
+        places = [*places[: _DEEPEST - 1], places[-1]]
     chain: types.SelectionRange | None = None
-    for place in reversed(ide_selection.selections(here.analysis, here.position)):
+    for place in reversed(places):
         chain = types.SelectionRange(here.to_lsp(place), chain)
     return chain if chain is not None else types.SelectionRange(types.Range(position, position))

@@ -178,3 +178,21 @@ def test_selections_that_grow(any_editor: Editor) -> None:
     assert outside == {"range": {"start": positions[1], "end": positions[1]}}
     gone = {"textDocument": {"uri": "file:///gone"}, "positions": positions}
     assert any_editor.request("textDocument/selectionRange", gone) is None
+
+
+def test_selections_in_subgraphs_that_nest_deeper_than_anyone_reads(editor: Editor) -> None:
+    depth = 1500
+    text = "flowchart TD\n" + "subgraph part\n" * depth + "A --> B\n" + "end\n" * depth
+    uri = editor.open(text)
+    position = {"line": depth + 1, "character": 0}
+    [inside] = editor.request("textDocument/selectionRange", {"textDocument": {"uri": uri}, "positions": [position]})
+    assert text_at(editor, uri, inside["range"]) == "A"
+    found = []
+    step: dict[str, Any] | None = inside
+    while step is not None:
+        found.append(step["range"])
+        step = step.get("parent")
+    assert len(found) == 100
+    assert found[-1] == {"start": {"line": 0, "character": 0}, "end": {"line": 2 * depth + 1, "character": 3}}
+    starts = [one["start"]["line"] for one in found]
+    assert starts == sorted(starts, reverse=True), "each is inside the next one"
