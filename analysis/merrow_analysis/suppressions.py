@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Tag
 from merrow_analysis.rules.drawn.suppression_rules import MALFORMED, UNKNOWN_RULE, UNUSED
@@ -55,9 +56,6 @@ class _Suppression:
     last: int = -1
     above_front: bool = False
     """Whether front matter follows, which takes effect once there is no comment above it."""
-
-    def speaks_of(self, line: int) -> bool:
-        return self.whole_file or self.first <= line <= self.last
 
     def silences(self, code: str) -> bool:
         if is_refused(code):
@@ -112,9 +110,10 @@ def apply(
         return list(diagnostics), []
     diagnostics = list(diagnostics)
     kept = found.unsilenced(diagnostics)
-    found.extra += [_malformed(comment, diagnostics) for comment in found.malformed]
+    places = _Places(diagnostics)
+    found.extra += [_malformed(comment, places) for comment in found.malformed]
     found.extra += [
-        _unknown(suppression, index, diagnostics)
+        _unknown(suppression, index, places)
         for suppression in found.comments
         for index, code in enumerate(suppression.codes)
         if code.rules is not None and not code.rules
@@ -165,6 +164,22 @@ class _Found:
         """Findings about codes that suppress nothing: those for the whole file first."""
         ordered = sorted(self.comments, key=lambda suppression: not suppression.whole_file)
         return [diagnostic for suppression in ordered for diagnostic in _unused(suppression)]
+
+
+class _Places:
+    """Where findings are that a comment could speak of."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self._lines: dict[str, list[int]] = {}
+        for one in diagnostics:
+            self._lines.setdefault(one.code, []).append(one.range.start.line)
+        for lines in self._lines.values():
+            lines.sort()
+
+    def any(self, codes: Iterable[str], first: int, last: float) -> bool:
+        """Whether one with one of these codes is on the lines ``first`` to ``last``."""
+        found = (self._lines.get(code, []) for code in codes)
+        return any(at < len(lines) and lines[at] <= last for lines in found for at in (bisect_left(lines, first),))
 
 
 def _last(target: _Target) -> int:
@@ -270,12 +285,17 @@ def _selected(selector: str) -> list[Rule]:
     return [] if rule is None else [rule]
 
 
-def _malformed(one: _Malformed, found: Sequence[Diagnostic]) -> Diagnostic:
-    """A comment that can't be read; ``found`` are the findings that it could speak of."""
-    return _diagnostic(MALFORMED, one.block, one.span, one.message, _understood(one, found))
+def _meant(word: str) -> frozenset[str]:
+    """The codes of the rules that a word names and a comment may silence."""
+    return frozenset(rule.code for rule in _selected(word) if Flags.REFUSED not in rule.flags)
 
 
-def _understood(one: _Malformed, found: Sequence[Diagnostic]) -> Iterator[Fix]:
+def _malformed(one: _Malformed, places: _Places) -> Diagnostic:
+    """A comment that can't be read."""
+    return _diagnostic(MALFORMED, one.block, one.span, one.message, _understood(one, places))
+
+
+def _understood(one: _Malformed, places: _Places) -> Iterator[Fix]:
     """Rewrite the comment in the valid form if that suppresses a finding; or remove it."""
     start, end = one.comment.span
     text = one.block.text[start:end]
@@ -283,10 +303,9 @@ def _understood(one: _Malformed, found: Sequence[Diagnostic]) -> Iterator[Fix]:
     said = [] if mark is None else _WORDS.findall(text, mark.end())
     kind = closest(said[0].lower(), ("ignore", "ignore-file")) if said else None
     if mark is not None and kind is not None:
-        lines = range(0) if one.lines is None else range(one.lines[0], one.lines[1] + 1)
-        here = {each.code for each in found if kind == "ignore-file" or each.range.start.line in lines}
-        codes = {word: {rule.code for rule in _selected(word) if Flags.REFUSED not in rule.flags} for word in said[1:]}
-        names = [word for word in said[1:] if codes[word] & here]
+        first, last = (0, inf) if kind == "ignore-file" else (one.lines or (0, -1))
+        codes = {word: _meant(word) for word in said[1:]}
+        names = [word for word in said[1:] if places.any(codes[word], first, last)]
         if names:
             written = f"{kind}[{', '.join(names)}]"
             reason = " ".join(word for word in said[1:] if not codes[word])
@@ -302,15 +321,15 @@ def _diagnostic(
     return report(rule, block.range(span), message, fixes=fixes, tags=tags)
 
 
-def _unknown(suppression: _Suppression, index: int, found: Iterable[Diagnostic]) -> Diagnostic:
-    """A word that names no rule; ``found`` are the findings that it could speak of."""
+def _unknown(suppression: _Suppression, index: int, places: _Places) -> Diagnostic:
+    """A word that names no rule."""
     code = suppression.codes[index]
     block, near = suppression.block, code.near
     hint = f"did you mean `{near}`?" if near else "`merrow rules` lists them all."
     fixes: tuple[Fix, ...] = ()
     if near is not None:
-        meant = {rule.code for rule in _selected(near) if Flags.REFUSED not in rule.flags}
-        if any(one.code in meant and suppression.speaks_of(one.range.start.line) for one in found):
+        first, last = (0, inf) if suppression.whole_file else (suppression.first, suppression.last)
+        if places.any(_meant(near), first, last):
             fixes = (Fix(f"Write {near}", (TextEdit(block.range(code.span), near),), Applicability.UNSAFE),)
         else:
             fixes = (_removal(suppression, index, len(suppression.codes) == 1, Applicability.UNSAFE),)

@@ -23,7 +23,7 @@ from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
 from merrow_analysis.rules.fixes.declaring import declare_operator, declare_type
 from merrow_analysis.rules.fixes.edge_fixes import remove_node
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
-from merrow_analysis.rules.fixes.near_names import near_node
+from merrow_analysis.rules.fixes.near_names import labelled, near_node
 from merrow_analysis.rules.fixes.operator_fixes import (
     agree,
     call_it,
@@ -352,7 +352,7 @@ def _unknown(
 def _without_text(context: GraphContext, node: TypedNode, guesses: Guesses) -> Diagnostic:
     """A node that only edges name: it may be another one whose id is misspelled."""
     what = f"say what this step does, as in `{node.id}[Summarise the text]`"
-    near = near_node(context.graph, node, guesses)
+    near = near_node(node, labelled(context.graph), guesses)
     if near is None:
         names = ", ".join(context.graph.operators.names())
         message = f"{node.id} has no text: {what}, or name an operator by a class. The operators are {names}."

@@ -22,6 +22,7 @@ from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext, check_graph
+from merrow_analysis.rules.fixes.near_names import labelled
 from merrow_analysis.rules.fixes.rereading import found_in
 from merrow_analysis.rules.registry import Flags, Rule, Scope, all_rules
 from merrow_analysis.syntax.parser import parse_diagram
@@ -78,6 +79,11 @@ class FixContext:
         if self.context.diagram is None:
             raise ValueError("fixes are for the graph of a text")
         return WorkflowText(self.context.diagram, self.graph)
+
+    @cached_property
+    def labelled(self) -> list[str]:
+        """The ids of the nodes that have a label."""
+        return list(labelled(self.graph))
 
     @cached_property
     def in_subgraphs(self) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from merrow_analysis.graph.boxes.words import possible_words
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -26,11 +27,14 @@ def says_nearly(edge: TypedEdge, word: str) -> bool:
     return first not in names and near_word(edge, first) == word
 
 
-def near_node(graph: TypedGraph, node: TypedNode, guesses: Guesses) -> str | None:
+def labelled(graph: TypedGraph) -> Iterator[str]:
+    """The ids of the nodes that have a label."""
+    return (name for name, node in graph.flow.nodes.items() if node.label is not None)
+
+
+def near_node(node: TypedNode, labelled: Iterable[str], guesses: Guesses) -> str | None:
     """The node that is probably meant by an id that only edges name; ids that differ in a number are different ones."""
-    flow = graph.flow
-    others = (name for name, other in flow.nodes.items() if name != node.id and other.label is not None)
-    near = guesses.closest(node.id, others)
+    near = guesses.closest(node.id, (name for name in labelled if name != node.id))
     if near is None or _NUMBERS.sub("", near) == _NUMBERS.sub("", node.id):
         return None
     return near

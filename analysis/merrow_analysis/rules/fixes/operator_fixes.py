@@ -77,7 +77,7 @@ def make_custom(context: GraphContext, rule: Rule, nodes: Sequence[TypedNode]) -
 def call_it(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
     """Write the id of the node that is probably meant by one that only edges name."""
     without_text = any(problem.kind == "none" for problem in node.resolution.problems)
-    name = near_node(context.graph, node, Guesses()) if without_text else None
+    name = near_node(node, asked(context).labelled, Guesses()) if without_text else None
     if name is not None:
         edits = rename_node(node.flow, name, context.graph.flow.class_assigns)
         renamed = Fix(f"Write {name} for {node.id}", tuple(edits), Applicability.UNSAFE)
