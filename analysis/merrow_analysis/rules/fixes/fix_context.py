@@ -38,6 +38,8 @@ _MOST_REREAD = 150
 """Nodes and boxes up to which the text that a fix leaves is read again: a menu is to come within 50 ms."""
 _MOST_TO_READ = 5_000
 """Nodes and boxes, times boxes and nodes with findings, up to which it is."""
+_MOST_AT_ONE = 40_000
+"""Edges into one node, times edges and nodes with findings, up to which a change is looked at: each looks at all these edges."""
 _SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE)
 _MOST_TRIED = 100
 """Edges at the end of a text below which a new one may be written."""
@@ -190,8 +192,10 @@ class FixContext:
 
     def improves(self, rule: Rule, change: GraphChange, reveals: Reveals = nothing) -> bool:
         """Whether a change takes a finding of ``rule`` away and brings no error or warning. In a large workflow only the nodes
-        that it touches are looked at.
+        that it touches are looked at; where hundreds of edges into one node are wrong, none is.
         """
+        if self._crowd > _MOST_AT_ONE:
+            return False
         graph = self.graph
         follows = graph_after(change, graph)
         if self._size > _MOST_NODES or self._size * (self._wrong + 1) > _MOST_LOOKED_AT:
@@ -234,14 +238,27 @@ class FixContext:
 
     @cached_property
     def _size(self) -> int:
-        """Nodes and boxes."""
-        return len(self.graph.core.records) + len(self.graph.composites.boxes)
+        """Nodes and boxes; with more than two edges at each node, half of the edges."""
+        nodes = len(self.graph.core.records) + len(self.graph.composites.boxes)
+        return max(nodes, len(self.graph.flow.chart.edges) // 2)
 
     @cached_property
     def _wrong(self) -> int:
-        """Nodes with findings, and boxes, which may all have some."""
-        marks = self.graph.marks
-        return len(marks.found) + len(marks.problems) + len(self.graph.shape.wrong) + len(self.graph.composites.boxes)
+        """Nodes with findings, and boxes, which may all have some; of a node into which many edges lead each edge may."""
+        graph = self.graph
+        found = sum(max(1, edges - 1) for edges in self._edges_into)
+        return found + len(graph.marks.problems) + len(graph.shape.wrong) + len(graph.composites.boxes)
+
+    @cached_property
+    def _crowd(self) -> int:
+        """Of the edges into one node with findings, how many there are; times how often fixes may look at all of them."""
+        return max(self._edges_into, default=0) * self._wrong
+
+    @cached_property
+    def _edges_into(self) -> list[int]:
+        """How many edges lead into each node with findings about its edges."""
+        graph = self.graph
+        return [len(graph.core.chart.incoming.get(graph.node(handle).id, ())) for handle in graph.marks.found]
 
     @cached_property
     def _codes(self) -> tuple[Counter[str], Counter[str]]:
