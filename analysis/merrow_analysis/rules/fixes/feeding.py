@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -23,6 +23,8 @@ from merrow_analysis.rules.registry import Rule
 _MOST_OFFERED = 3
 _MOST_TRIED = 8
 """Nodes that are tried as sources, the best first."""
+_MOST_LOOKED_AT = 300
+"""Nodes among which the likeliest sources are found."""
 OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 
 
@@ -116,11 +118,10 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[Source]
     after = reach(shape.following, [node.index])
     before = reach(shape.before, [node.index])
     own, wanted = OWN_KIND.get(port.name), port.item if port.many else port.type
-    rank = {index: number for number, index in enumerate(shape.order)}
     usual = {edge.source for edge in edges_into_siblings(node)}
     beside = set(siblings_before(node))
     found: list[tuple[tuple[int | bool, ...], Source]] = []
-    for giver in graph.nodes:
+    for giver in _near(graph, node, usual):
         if after[giver.index] or giver.kind not in ("input", "operator") or giver.implied or giver is node:
             continue
         for number, (name, type_) in enumerate(giver.outputs.items()):
@@ -138,12 +139,25 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[Source]
                 steps,
                 number,
                 not before[giver.index],
-                -rank.get(giver.index, 0),
+                -shape.places[giver.index],
             )
             found.append((key, Source(giver, None if number == 0 else name, type_)))
     if own is not None and any(source.type == own for _, source in found):
         found = [one for one in found if one[1].type == own]
     return [source for _, source in sorted(found, key=lambda one: one[0])]
+
+
+def _near(graph: TypedGraph, node: TypedNode, usual: Collection[TypedNode]) -> Iterable[TypedNode]:
+    """The nodes that are looked at as sources: all, or in a large workflow the usual ones, some inputs, and the nearest ones
+    before the node, since a file may ask for the fixes of all of its findings.
+    """
+    if len(graph.nodes) <= _MOST_LOOKED_AT:
+        return graph.nodes
+    shape = graph.shape
+    here = shape.places[node.index]
+    before = shape.order[max(0, here - _MOST_LOOKED_AT) : here]
+    inputs = islice(graph.inputs, _MOST_LOOKED_AT)
+    return dict.fromkeys((*usual, *inputs, *(graph.node(index) for index in before)))
 
 
 def _is_aside(graph: TypedGraph, given: Type, wanted: Type) -> bool:
