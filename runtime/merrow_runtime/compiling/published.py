@@ -68,7 +68,7 @@ def read_published(text: str, prompts: str | None = None) -> tuple[str, list[str
         constants |= _texts(parse(prompts))
     reader = _Class(found[0], constants)
     reader.read()
-    return "".join(f"{line}\n" for line in reader.lines()), reader.notes
+    return "".join(f"{line}\n" for line in reader.lines()), list(dict.fromkeys(reader.notes))
 
 
 def _texts(tree: ast.Module) -> dict[str, str]:

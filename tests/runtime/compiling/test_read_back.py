@@ -162,6 +162,43 @@ def test_a_published_class_becomes_a_workflow() -> None:
     } <= edges
 
 
+JOINED = "problem + best['response'] + review['feedback']"
+REFUSED = (
+    "len(problem)", "str()", "self.str(problem)", "problem - problem", "problem['x']", "best['response']['x']", "best[0]",
+    "best.response", "not problem",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expression", "sources", "has_text"),
+    [
+        ("problem", ["PROBLEM"], False),
+        ("str(problem)", ["PROBLEM"], False),
+        ("str(best['response'])", ["BEST"], False),
+        ("best + problem", ["BEST", "PROBLEM"], False),
+        ("problem + best['response'] + problem", ["PROBLEM", "BEST"], False),
+        ("problem + '\\n' + best['response']", ["PROBLEM", "BEST"], False),
+        ("problem + ' and ' + best['response']", ["PROBLEM", "BEST"], True),
+        ("f\"{problem} {best['response']}\"", ["PROBLEM", "BEST"], False),
+        ("f\"Of {problem}: {str(best['response'])}\"", ["PROBLEM", "BEST"], True),
+        ("[problem, review['feedback']]", ["PROBLEM", "REVIEW"], False),
+        ("(review['feedback'], problem)", ["REVIEW", "PROBLEM"], False),
+        ("solutions", ["SOLUTION"], False),
+    ],
+)
+def test_what_an_input_is_joined_of_becomes_edges(expression: str, sources: list[str], has_text: bool) -> None:
+    text, notes = read_published(PUBLISHED.replace(JOINED, expression))
+    edges = check_workflow(text).graph.by_id["BETTER"].incoming
+    assert [edge.source.id for edge in edges if edge.port == "input"] == sources
+    assert notes == (["Line 23: the text between joined results is left out."] if has_text else [])
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_what_an_input_can_not_be_joined_of_is_refused_by_its_line(expression: str) -> None:
+    with pytest.raises(NotReadError, match=r"^Line 23: "):
+        read_published(PUBLISHED.replace(JOINED, expression))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [

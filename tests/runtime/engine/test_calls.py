@@ -106,6 +106,30 @@ async def test_samples_are_so_many_results_each_with_its_own_call() -> None:
     assert [call.key.sample for call in store.calls(result.run, "S")] == [0, 1, 2]
 
 
+async def test_a_node_has_used_what_all_its_calls_have_used_in_whichever_process() -> None:
+    flow = workflow(
+        'S@{op: Custom, prompt: "think", samples: 3, temperature: 1}', 'A@{op: Custom, prompt: "all"}',
+        "PROBLEM --> S --> A --> RETURN",
+    )  # fmt: skip
+    store = MemoryStore()
+    said: list[ModelReply | Exception] = [ModelReply(str(n), usage=Usage(n, 10 * n, 1, n / 8)) for n in (1, 2, 4)]
+    whole, failing = iter([*said, said[0]]), iter([said[0], said[1], EndpointFailure("no")])
+    options = RunOptions(concurrency=1, fresh=True)
+    first = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=FakeEndpoint(lambda _: next(whole)), store=store, options=options
+    )
+    assert first.nodes["S"].usage == Usage(7, 70, 3, 7 / 8)
+    assert first.usage == Usage(8, 80, 4, 1.0)
+    failed = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=FakeEndpoint(lambda _: next(failing)), store=store, options=options
+    )
+    assert (failed.status, failed.nodes["S"].usage) == ("failed", Usage(3, 30, 2, 3 / 8))
+    rest = iter([said[2], said[0]])
+    result = await merrow_runtime.resume(failed.run, endpoint=FakeEndpoint(lambda _: next(rest)), store=store).result()
+    assert result.nodes["S"].usage == Usage(7, 70, 3, 7 / 8)
+    assert store.run(failed.run).usage == result.usage == Usage(8, 80, 4, 1.0)
+
+
 @pytest.mark.parametrize(
     ("more", "expected"),
     [(", on_error: skip", ["0", "2"]), (', on_error: default, default: "d"', ["0", "d", "2"]), ("", None)],
