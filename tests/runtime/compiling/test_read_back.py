@@ -93,6 +93,10 @@ def main():
         ("NODES = {", "while True: pass\nNODES = {", 1),
         ("flow.output", "flow.graph.add", 7),
         ("async def", "async def def", 3),
+        ("problem: str", "other, /, problem: str", 3),
+        ("problem: str", "*, problem: str", 3),
+        ("problem: str", "problem: str, *others", 3),
+        ("problem: str", "problem: str, **others", 3),
     ],
 )
 def test_what_is_no_line_of_a_workflow_is_refused_by_its_line(
