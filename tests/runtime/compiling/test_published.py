@@ -79,6 +79,7 @@ REFUSED = (
         ("(review['feedback'], problem)", ["REVIEW", "PROBLEM"], False),
         ("solutions", ["SOLUTION"], False),
         ("problem + 3", ["PROBLEM"], False),
+        ("best + best['response']", ["BEST"], False),
     ],
 )
 def test_what_an_input_is_joined_of_becomes_edges(expression: str, sources: list[str], has_text: bool) -> None:
@@ -202,8 +203,9 @@ def test_a_name_beside_the_file_that_is_no_text_is_no_prompt() -> None:
         read_published(of_lines(*body), "COUNT = 3\n")
 
 
-def test_what_is_from_before_an_if_goes_through_it_once() -> None:
-    text, _ = read_published(of_lines(*REVIEWED, "if r['result']:", "    return x", "return x"))
+@pytest.mark.parametrize("last", ["x", "x['response']"])
+def test_what_is_from_before_an_if_goes_through_it_once(last: str) -> None:
+    text, _ = read_published(of_lines(*REVIEWED, "if r['result']:", "    return x", f"return {last}"))
     assert edges_of(text)[-3:] == ["X -value-> CHECK", "CHECK -yes-> RETURN", "CHECK -no-> RETURN"]
     with pytest.raises(NotReadError, match="both ways of an `if` return results from before it"):
         read_published(of_lines(*REVIEWED, "if r['result']:", "    return x", "return problem"))
