@@ -148,6 +148,22 @@ def test_two_processes_share_what_a_minute_allows(limit: str) -> None:
         assert all("Calls to " in err for err in ends)
 
 
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        ("requests_per_minute = 30", "30 requests a minute"),
+        ("tokens_per_minute = 90_000", "90000 tokens a minute"),
+        ("requests_per_minute = 30\ntokens_per_minute = 90_000", "30 requests and 90000 tokens a minute"),
+    ],
+)
+def test_a_run_says_what_calls_may_wait_for(limit: str, says: str, capsys: Capture) -> None:
+    with serving(answers) as server:
+        settings(server.origin, f'[limits."ORIGIN"]\n{limit}')
+        code, error = run(capsys, server.base_url)
+        assert code == 0
+        assert f"Calls to {server.origin} wait where they would be more than {says}, as" in error
+
+
 def test_a_try_that_failed_gives_its_tokens_back(capsys: Capture) -> None:
     steps = iter([Status(500), Status(500)])
     with serving(lambda _: next(steps, Reply("forty-two", usage=COUNTED))) as server:

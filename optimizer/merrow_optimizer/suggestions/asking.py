@@ -56,9 +56,6 @@ class Known:
             raise UnknownAnswerError
         return ModelReply.from_json(found)
 
-    def missed(self, model: str, text: str) -> None:
-        """Nothing is learned of an endpoint that is not asked."""
-
 
 class Asks(Protocol):
     """What answers questions: an `Asker`, or what is known."""
@@ -66,8 +63,6 @@ class Asks(Protocol):
     used: Usage
 
     async def ask(self, request: ModelRequest) -> ModelReply: ...
-
-    def missed(self, model: str, text: str) -> None: ...
 
 
 def _key(origin: str, request: ModelRequest) -> bytes:
@@ -113,10 +108,6 @@ class Asker:
         self.used += reply.usage
         await self._known.writer.write(kept(key, json.dumps(reply.to_json()), time.time()))
         return reply
-
-    def missed(self, model: str, text: str) -> None:
-        """An answer is not what its schema says: the endpoint may not know schemas."""
-        self._calling.schema_missed(model, text)
 
     def close(self) -> None:
         """No more is asked."""

@@ -146,7 +146,6 @@ async def _call(
         try:
             rows = _read(reply.text, len(order))
         except AnswerFailure as failure:
-            asker.missed(model, reply.text)
             if attempt == TRIES - 1:
                 raise
             said = reply.text[:_REASON] or "(nothing)"

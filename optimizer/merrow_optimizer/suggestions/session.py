@@ -253,7 +253,6 @@ class Session:
                 why = str(failure)
                 if reply.finish == "length":
                     limit, why = 2 * self.first_limit, f"{why} It was cut off; answer more briefly."
-                asker.missed(self.models.optimizer, reply.text)
                 asked = again_messages(self.first, reply.text, why, reading + 2)
         raise AssertionError  # the last reading returns or raises
 
@@ -311,7 +310,6 @@ class Session:
         try:
             return read_answers(reply.text, 1)[0]
         except AnswerFailure as failure:
-            asker.missed(self.models.optimizer, reply.text)
             return Unusable("read", [str(failure)])
 
     def _suggestion(self, one: _Candidate, passed: Passed) -> Suggestion:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -65,16 +64,6 @@ class Calling:
         if model not in self._prices:
             self._prices[model] = price_at(self.endpoint, model)
         return self._prices[model]
-
-    def schema_missed(self, model: str, text: str) -> None:
-        """Tell the endpoint, where it wants to know, that an answer which ended well is not valid JSON although it had to be."""
-        learn = getattr(self.endpoint, "learn_ignored_schema", None)
-        if learn is None:
-            return
-        try:
-            json.loads(text)
-        except (ValueError, RecursionError):
-            learn(model)
 
     def close(self) -> None:
         """The run is over: what it paid is written down."""

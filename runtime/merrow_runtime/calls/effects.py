@@ -242,7 +242,7 @@ class Effects:
 
     def _running(self) -> int:
         # A node that calls a file waits for the nodes in there.
-        return 1 if not self.busy else sum(one.running() for one in self.busy) - len(self.busy) + 1
+        return sum(one.running() for one in self.busy) - len(self.busy) + 1
 
 
 def reply_of(plain: Mapping[str, Any]) -> ModelReply | None:

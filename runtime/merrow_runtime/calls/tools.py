@@ -252,8 +252,6 @@ class NodeTools:
         finally:
             if called:
                 effects.release(cache_key)
-        if called and failure is not None and request.schema is not None and reply.finish == "stop":
-            effects.calling.schema_missed(request.model, reply.text)
         return reply, value, failure
 
     async def _run(

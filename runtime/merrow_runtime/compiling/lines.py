@@ -234,8 +234,7 @@ class FileLines:
         if source.cases is not None and edge.case is not None:
             text += f"[{in_quotes(source.cases.labels[edge.case])}]"
         if feed is not None:
-            own = source.own_outputs
-            if feed.output is not None and (source.kind == "decision" or feed.output != next(iter(own), None)):
+            if feed.output is not None and feed.output != next(iter(source.own_outputs), None):
                 text += f"[{in_quotes(feed.output)}]"
             if self._is_told(edge, feed) and feed.type is not None:
                 text = self._call("typed", text, in_quotes(feed.type))
@@ -299,13 +298,10 @@ class FileLines:
         said: dict[str, Any] = {"by": cases.decided_by, "cases": list(cases.labels)}
         if node.resolution.expression is not None:
             said["if"] = node.resolution.expression
-        signature = node.placement.signature
-        if signature.kinds:
+        kinds = node.placement.signature.kinds
+        if kinds:
             names = {label.strip().casefold(): label for label in cases.labels}
-            said["kinds"] = {names.get(name, name): type_ for name, type_ in signature.kinds}
-        fed = any(feed.port == "value" for edge in node.incoming for feed in edge.feeds)
-        if signature.has_value != fed:
-            said["value"] = signature.has_value
+            said["kinds"] = {names.get(name, name): type_ for name, type_ in kinds}
         if not node.asks:
             on_error = parameters.get("on_error")
             usual = self._workflow.analysis.settings.on_error or "fail"

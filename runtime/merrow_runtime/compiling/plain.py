@@ -112,12 +112,12 @@ class PlainNode:
         """What the frontier and the liveness ask of how its edges go."""
         if self.kind != "decision":
             return SimpleNamespace(required=self.required, signature=Signature())
-        fed = any(feed.port == "value" for edge in self.incoming for feed in edge.feeds)
         kinds = tuple([(name.casefold(), type_) for name, type_ in self.said.get("kinds", {}).items()])
         passes = tuple(self.passes) if self.asks else None
+        passed_on = any(self.asks or feed.port == "value" for edge in self.incoming for feed in edge.feeds)
         signature = Signature(
             decision=True,
-            has_value=self.said.get("value", fed),
+            has_value=passed_on,
             kinds=kinds,
             passes=passes,  # type: ignore[arg-type]
         )

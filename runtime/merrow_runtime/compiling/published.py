@@ -68,7 +68,7 @@ def read_published(text: str, prompts: str | None = None) -> tuple[str, list[str
         constants |= _texts(parse(prompts))
     reader = _Class(found[0], constants)
     reader.read()
-    return "".join(f"{line}\n" for line in reader.lines()), reader.notes
+    return "".join(f"{line}\n" for line in reader.lines()), list(dict.fromkeys(reader.notes))
 
 
 def _texts(tree: ast.Module) -> dict[str, str]:
@@ -228,7 +228,7 @@ class _Class:
             value = value.elts[0]  # beside it stands what the run has cost
         if value is None:
             raise NotReadError(one.lineno, "it returns nothing.")
-        self._results += [(given, gate) for given in self._given(value)]
+        self._results += [(given, gate) for given in self._sources(value)]
 
     # Expressions
 
@@ -258,7 +258,7 @@ class _Class:
             elif isinstance(value, ast.Constant):
                 self._literal(node, port, value)
             else:
-                node.ports += [(port, given) for given in self._given(value)]
+                node.ports += [(port, given) for given in self._sources(value)]
         self._nodes[node.id] = node
         return node.id
 
@@ -288,6 +288,15 @@ class _Class:
                 value.lineno, f"a value at the port `{port}` of {node.operator} comes from another step."
             )
         node.said["analysis"] = str(value.value)
+
+    def _sources(self, value: ast.expr) -> list[Given]:
+        """The same without the names of outputs that are a node's usual one, or that its operator calls otherwise."""
+        return list(dict.fromkeys(map(self._usual, self._given(value))))
+
+    def _usual(self, given: Given) -> Given:
+        node = self._nodes.get(given.node)
+        usual = node is None or given.output in ("response", _DEFAULT.get(node.operator, "solution"))
+        return Given(given.node) if usual else given
 
     def _given(self, value: ast.expr) -> list[Given]:
         """What an expression is made of, each once."""
@@ -362,10 +371,9 @@ class _Class:
         for given, gate in self._results:
             yield from self._result(given, gate)
 
-    def _label(self, given: Given, port: str) -> str:
-        node = self._nodes.get(given.node)
-        usual = node is None or given.output in (None, "response", _DEFAULT.get(node.operator, "solution"))
-        return port if usual else f"{given.output}:{port}"
+    @staticmethod
+    def _label(given: Given, port: str) -> str:
+        return port if given.output is None else f"{given.output}:{port}"
 
     def _result(self, given: Given, gate: tuple[str, str] | None) -> Iterator[str]:
         """An edge to RETURN. What was there before an ``if`` goes through it."""

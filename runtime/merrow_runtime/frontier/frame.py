@@ -160,20 +160,19 @@ class Frame(Inflow):
     def tell(self, outcome: Told | Withdrawn, consequences: list[Consequence]) -> None:
         """Process the outcome of a visit in this frame. If it arrives before its inputs are known, it is kept until then."""
         visit = outcome.visit
-        handle = self.shared.graph.core.handles.get(visit.node)
-        known = None if handle is None else self.visits.get(handle)
+        handle = self.shared.graph.core.handles[visit.node]
         if isinstance(outcome, Withdrawn):
-            if handle is not None and known == visit:
-                self.visits[handle] = None
+            self.visits[handle] = None
             return
-        if self.shared.past is None and handle is not None and known is None:
+        known = self.visits.get(handle)
+        if self.shared.past is None and known is None:
             # Other outcomes arrived first: as far as this frontier knows, it has not started.
             standing = self.standing.get(handle, "waiting")
             if standing == "waiting":
                 self._early[handle] = outcome
             elif standing == "open":
                 known = self.visits[handle] = visit
-        if handle is not None and (known is visit or known == visit) and handle not in self.told:
+        if (known is visit or known == visit) and handle not in self.told:
             past = self.shared.past
             if past is not None and past.shown.get((self.shared.graph.node(handle).id, self.path)) != visit:
                 self._take_over(handle, visit, consequences)

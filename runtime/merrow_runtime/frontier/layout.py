@@ -212,8 +212,7 @@ def _parts(edge: TypedEdge, feed: PortFeed) -> tuple[str | None, tuple[str, ...]
     if signature.decision:
         kind = (signature.kind_of(edge.case_label) or "") if signature.kinds else None
         return None, () if output is None else tuple(output.split(".")), kind
-    own = source.own_outputs
-    if output is None or output in own:
-        return output, (), None
+    if output is None:
+        return None, (), None
     first, *keys = output.split(".")
-    return (first, tuple(keys), None) if first in own else (None, (first, *keys), None)
+    return (first, tuple(keys), None) if first in source.own_outputs else (None, (first, *keys), None)

@@ -25,7 +25,7 @@ async def data_of_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines that have ended, without their ends: a line feed, a carriage return, or both."""
+    """The lines without their ends: a line feed, a carriage return, or both. The last may be unfinished."""
     begun: list[bytes] = []
     is_first = True
     async for piece in pieces:
@@ -39,7 +39,6 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             lines[0], is_first = lines[0].removeprefix(codecs.BOM_UTF8), False
         for line in lines:
             yield line.rstrip(b"\r\n")
-    # What a last carriage return ends.
-    for line in b"".join(begun).splitlines(keepends=True):
-        if line.endswith(b"\r"):
-            yield line.rstrip(b"\r")
+    # What a last carriage return ends; what nothing ends is in no event.
+    for line in b"".join(begun).splitlines():
+        yield line

@@ -96,13 +96,6 @@ class OpenAIEndpoint:
                     continue
             return self._reply(request, dialect, answer, time.perf_counter() - started)
 
-    def learn_ignored_schema(self, model: str) -> None:
-        """To be called when an answer to a request with a schema does not fit it: the server ignores schemas, so the next
-        request asks less of it. Answers that are no JSON at all are noticed without.
-        """
-        dialect = self._dialects.of(model)
-        self._dialects.learn(model, dialect, after_ignored_schema(dialect))
-
     async def close(self) -> None:
         """Let connections go; a later call opens them again."""
         if self._client is not None:

@@ -112,7 +112,6 @@ class ThinkingFilter:
             if not begun.startswith(_OPENING):
                 return self._show("".join(self._held))
             self._state, piece = "thinking", self._begun
-            self._held.clear()
         # Only the end of what came before can be the beginning of a mark that this piece completes.
         searched = self._tail + piece
         closed = _CLOSING.search(searched)
@@ -130,6 +129,5 @@ class ThinkingFilter:
         return self._show("".join(self._held)) if self._state == "start" else ""
 
     def _show(self, text: str) -> str:
-        self._state, self._tail, self._begun = "answer", "", ""
-        self._held.clear()
+        self._state = "answer"
         return text

@@ -134,6 +134,41 @@ def test_what_nodes_say_is_kept(text: str, tmp_path: Path) -> None:
         check_same(workflow, program, tmp_path, seed, (0.0, 0.2, 0.4, 0.6)[seed])
 
 
+SEVERAL = """---
+workflow:
+  operators:
+    Write:
+      inputs: {task: Text, notes?: "list[Text]"}
+      outputs: {text: Text}
+      prompt: Write it.
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    subgraph L["Loop (max: 3)"]
+        A@{ op: Write }
+        B@{ op: Custom, prompt: "what is missing" }
+        C@{ op: Custom, prompt: "what is too much" }
+    end
+    RETURN([Answer]):::Interface
+    PROBLEM -->|task| A
+    A -->|input| C
+    C -->|input| B
+    B -.->|again:notes| A
+    A --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+@pytest.mark.parametrize(
+    "edge",
+    ["", "    C -.->|again:notes| A\n", "    PROBLEM -->|notes| A\n"],
+    ids=["one", "two", "one beside one from outside"],
+)
+def test_what_comes_back_to_a_port_for_several_is_a_list_there(edge: str, tmp_path: Path) -> None:
+    workflow = check_workflow(SEVERAL + edge, name="all.mmd")
+    check_same(workflow, compile_workflow(workflow).text, tmp_path, 1, 0.0)
+
+
 def test_shuffles_follow_the_seed(tmp_path: Path) -> None:
     text = everything(header="  inputs: [PROBLEM, STYLE]\n").replace("op: ScEnsemble", "op: MdEnsemble")
     workflow = check_workflow(text, name="all.mmd")

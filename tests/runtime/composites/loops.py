@@ -9,6 +9,7 @@ from tests.runtime.engine.fakes import Answer, FakeEndpoint, answered, flowchart
 
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, Workflow, check_workflow
+from merrow_runtime.models.prices import Price
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.database import Store
@@ -59,6 +60,18 @@ class Ran:
         return self.result.nodes[name]
 
 
+class Priced(FakeEndpoint):
+    """An endpoint with one price for all models, or none that is known."""
+
+    def __init__(self, answer: Answer, price: Price | None) -> None:
+        super().__init__(answer)
+        self._price = price
+
+    def price(self, model: str) -> Price | None:
+        """See `merrow_runtime.models.prices.PricedEndpoint`."""
+        return self._price if model else None
+
+
 async def ran(
     workflow: Workflow,
     answer: Answer | Callable[[str, str], object],
@@ -66,8 +79,9 @@ async def ran(
     store: Store | None = None,
     options: RunOptions | None = None,
     problem: str = "x",
+    price: Price | None = None,
 ) -> Ran:
-    endpoint = FakeEndpoint(answer)  # type: ignore[arg-type]
+    endpoint = Priced(answer, price)  # type: ignore[arg-type]
     run = merrow_runtime.start(
         workflow,
         {"problem": problem},

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.runtime.composites.loops import box, custom, data, flow, ran, says
 
-from merrow_runtime import RunFailure, Workflow
+from merrow_runtime import RunFailure, UsageFailure, Workflow
 from merrow_runtime.errors import NodeFailure
+from merrow_runtime.models.prices import Price
+from merrow_runtime.requests import ModelReply
+from merrow_runtime.usage import Usage
 
 DECIDED = ['JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp', "D{which?}:::DecisionOp"]
 
@@ -204,21 +207,72 @@ async def test_a_decision_that_failed_counts_as_having_led_out() -> None:
     assert str(done.result.error).startswith("Output RETURN stays empty")
 
 
-@pytest.mark.parametrize(("budget", "turns"), [("tokens: 1", 1), ("tokens: 1000000", 4), ("seconds: 0.000001", 1)])
+async def test_a_decision_that_asks_and_fails_counts_as_having_led_out() -> None:
+    """The same where the Decision's own call fails."""
+    workflow = flow(
+        box("L", "Loop (max: 4)", custom("WRITE"), "D{which?}"),
+        "D@{ on_error: skip }",
+        "PROBLEM -->|input| WRITE",
+        "WRITE --> D",
+        "WRITE -.->|again:input| WRITE",
+        "D -->|bad:again:input| WRITE",
+        "D -->|good| RETURN",
+        "WRITE -->|over| RETURN",
+    )
+    done = await ran(workflow, says(**{"which?": ["bad", NodeFailure("Node D: odd.", node="D")]}))
+    assert done.asked == ["WRITE", "which?"] * 2
+    assert done.result.error == "Output RETURN stays empty, since D failed."
+
+
+@pytest.mark.parametrize(
+    ("budget", "turns"),
+    [
+        ("tokens: 1", 1),
+        ("tokens: 20", 2),
+        ("tokens: 21", 3),
+        ("tokens: 1000000", 4),
+        ("usd: 0.01", 1),
+        ("usd: 20", 2),
+        ("usd: 20.5", 3),
+        ("usd: 1000", 4),
+        ("seconds: 0.000001", 1),
+        ("seconds: 1000000", 4),
+        ("usd: 1000, tokens: 1000000, seconds: 1000000", 4),
+        ("usd: 20, tokens: 1000000, seconds: 1000000", 2),
+        ("usd: 1000, tokens: 20, seconds: 1000000", 2),
+    ],
+)
 async def test_beyond_its_budget_a_loop_begins_no_further_turn(budget: str, turns: int) -> None:
+    """Each turn takes 10 tokens, at a dollar each."""
     workflow = flow(
         box("L", "Loop (max: 4)", custom("WRITE")),
         "L@{",
         "  budget:",
-        f"    {budget}",
+        *(f"    {limit}" for limit in budget.split(", ")),
         "}",
         "PROBLEM -->|input| WRITE",
         "WRITE -.->|again:input| WRITE",
         "WRITE -->|over| RETURN",
     )
-    done = await ran(workflow, says(WRITE=["1", "2", "3", "4"]))
+    answers = iter("1234")
+    done = await ran(workflow, lambda _: ModelReply(next(answers), usage=Usage(4, 6, 1, 10.0)), price=Price(1e6, 1e6))
     assert done.result.status == "finished", done.result.error
     assert done.result.outputs == {"RETURN": str(turns)}
+
+
+async def test_a_loop_with_a_budget_in_dollars_needs_a_price() -> None:
+    workflow = flow(
+        box("L", "Loop (max: 4)", custom("WRITE")),
+        "L@{",
+        "  budget:",
+        "    usd: 1",
+        "}",
+        "PROBLEM -->|input| WRITE",
+        "WRITE -.->|again:input| WRITE",
+        "WRITE -->|over| RETURN",
+    )
+    with pytest.raises(UsageFailure, match="price"):
+        await ran(workflow, says())
 
 
 async def test_an_expression_that_cannot_be_worked_out_fails_the_loop() -> None:

@@ -6,11 +6,12 @@ import asyncio
 import time
 from collections import Counter
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
+from tests.runtime.models.making import endpoint_at
+from tests.runtime.openai_server import OpenAIServer, Reply
 
 import merrow_runtime
 from merrow_runtime import RunOptions, UsageFailure
@@ -104,6 +105,30 @@ async def test_samples_are_so_many_results_each_with_its_own_call() -> None:
     assert result.outputs == {"RETURN": "one"}, result.error
     assert result.nodes["S"].outputs == {"response": ["one", "two", "one"]}
     assert [call.key.sample for call in store.calls(result.run, "S")] == [0, 1, 2]
+
+
+async def test_a_node_has_used_what_all_its_calls_have_used_in_whichever_process() -> None:
+    flow = workflow(
+        'S@{op: Custom, prompt: "think", samples: 3, temperature: 1}', 'A@{op: Custom, prompt: "all"}',
+        "PROBLEM --> S --> A --> RETURN",
+    )  # fmt: skip
+    store = MemoryStore()
+    said: list[ModelReply | Exception] = [ModelReply(str(n), usage=Usage(n, 10 * n, 1, n / 8)) for n in (1, 2, 4)]
+    whole, failing = iter([*said, said[0]]), iter([said[0], said[1], EndpointFailure("no")])
+    options = RunOptions(concurrency=1, fresh=True)
+    first = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=FakeEndpoint(lambda _: next(whole)), store=store, options=options
+    )
+    assert first.nodes["S"].usage == Usage(7, 70, 3, 7 / 8)
+    assert first.usage == Usage(8, 80, 4, 1.0)
+    failed = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=FakeEndpoint(lambda _: next(failing)), store=store, options=options
+    )
+    assert (failed.status, failed.nodes["S"].usage) == ("failed", Usage(3, 30, 2, 3 / 8))
+    rest = iter([said[2], said[0]])
+    result = await merrow_runtime.resume(failed.run, endpoint=FakeEndpoint(lambda _: next(rest)), store=store).result()
+    assert result.nodes["S"].usage == Usage(7, 70, 3, 7 / 8)
+    assert store.run(failed.run).usage == result.usage == Usage(8, 80, 4, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -430,20 +455,24 @@ async def test_a_call_that_is_stopped_counts_where_it_can_have_been_sent(reached
     assert (result.status, result.usage.calls) == ("failed", calls)
 
 
-@pytest.mark.parametrize(("said", "learned"), [("no JSON at all", True), ('{"other": 1}', False)])
-async def test_an_endpoint_is_told_that_an_answer_ignored_its_schema(said: str, learned: bool) -> None:
+@pytest.mark.parametrize(
+    ("said", "finish", "formats"),
+    [
+        ("no JSON at all", None, ["json_schema", "json_object", None]),
+        ('{"other": 1}', None, ["json_schema"] * 3),
+        ('{"oth', "length", ["json_schema"] * 3),
+    ],
+    ids=["no JSON", "other JSON", "cut JSON"],
+)
+async def test_an_endpoint_that_ignores_a_schema_is_asked_for_less_step_by_step(
+    said: str, finish: str | None, formats: list[str | None]
+) -> None:
     """JSON of another shape is the model's mistake, not the server's."""
-
-    class Learning(FakeEndpoint):
-        models: ClassVar[list[str]] = []
-
-        def learn_ignored_schema(self, model: str) -> None:
-            self.models.append(model)
-
-    Learning.models.clear()
     flow = workflow("R@{op: Review}", "PROBLEM -->|problem| R", "PROBLEM -->|solution| R", "R --> RETURN")
-    endpoint = Learning(lambda _: said)
-    options = RunOptions(model="m")
-    await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=options)
-    assert endpoint.seen
-    assert endpoint.models == (["m"] * len(endpoint.seen) if learned else [])
+    reply = Reply(said) if finish is None else Reply(said, finish=finish)
+    async with OpenAIServer(lambda _: reply) as server, endpoint_at(server.base_url) as endpoint:
+        result = await merrow_runtime.run(
+            flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=RunOptions(model="m")
+        )
+    assert "no usable answer in 3 attempts" in str(result.error)
+    assert [(body.get("response_format") or {}).get("type") for body in server.bodies] == formats

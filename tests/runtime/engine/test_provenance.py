@@ -155,6 +155,31 @@ async def test_a_resumed_run_may_keep_the_answers_of_another_endpoint(store: Mem
     assert result.sources == (Source("https://real.test", "m-1"), Source("https://other.test", "m-1"))
 
 
+@pytest.mark.parametrize(("reuse", "questions"), [("same", 3), ("any", 1)])
+async def test_so_are_the_calls_of_a_node_that_had_not_finished(
+    reuse: Reuse, questions: int, store: MemoryStore
+) -> None:
+    said: list[str | Exception] = ["one", "two", EndpointFailure("out of order")]
+    flow = workflow(
+        'S@{op: Custom, prompt: "think", samples: 3, temperature: 1}', "PROBLEM --> S --> ALL",
+        "ALL@{op: Assemble, how: concat}", "ALL --> RETURN",
+    )  # fmt: skip
+    before = FakeEndpoint(lambda _: said.pop(0), "https://real.test")
+    options = RunOptions(concurrency=1)
+    first = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=before, store=store, options=options)
+    assert first.status == "failed"
+    other = FakeEndpoint(lambda _: "three", "https://other.test")
+    with pytest.raises(ForeignResults):
+        merrow_runtime.resume(first.run, endpoint=other, store=store)
+    options = RunOptions(reuse=reuse)
+    result = await merrow_runtime.resume(first.run, endpoint=other, store=store, options=options).result()
+    assert len(other.seen) == questions
+    assert result.nodes["S"].outputs == {"response": [*["one", "two"][: 3 - questions], *["three"] * questions]}
+    assert [one.endpoint for one in result.nodes["S"].sources] == ["https://real.test"] * (reuse == "any") + [
+        "https://other.test"
+    ]
+
+
 async def test_a_run_that_kept_results_of_others_is_resumed_without_another_question(store: MemoryStore) -> None:
     first = await offline_run(store)
     options = RunOptions(from_run=first, from_node="C", reuse="any")

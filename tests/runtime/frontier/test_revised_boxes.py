@@ -387,3 +387,32 @@ def test_what_failed_in_a_box_that_is_left_out_is_not_tried_again() -> None:
     assert run.gave("L[1]/M[1]/A", "1") == ["-L[1]/M[1] of 1", "L[1]/C"]
     assert run.failed("L[1]/C") == ["-L[1] of 1", "END"]
     assert run.revised(graph) == []
+
+
+def test_an_item_that_has_failed_takes_nothing_away_from_one_that_goes_on() -> None:
+    """B was done once outside of the Map; inside of it the first item would be the first to ask for that."""
+
+    def mapped(*, inside: bool) -> TypedGraph:
+        return graph_of(
+            LIST,
+            *([] if inside else [custom("B")]),
+            box("M", "Map (on_error: skip)", custom("A"), *([custom("B"), custom("JOIN")] if inside else [])),
+            custom("END"),
+            "PROBLEM -->|input| LIST & B",
+            "LIST -->|each:input| A",
+            *(
+                ["A -->|input| JOIN", "B -->|input| JOIN", "JOIN -->|input| END"]
+                if inside
+                else ["A & B -->|input| END"]
+            ),
+            "END --> RETURN",
+        )
+
+    run = Told(mapped(inside=False))
+    run.gave("PROBLEM")
+    run.gave("B", "of B")
+    run.gave("LIST", ["a", "b"])
+    assert run.failed("M[1]/A") == ["-M[1] of 2"]
+    assert run.revised(mapped(inside=True)) == []
+    assert run.gave("M[2]/A", "of b") == ["M[2]/JOIN"]
+    assert [one.value for one in run.starts["M[2]/JOIN"].inputs["input"]] == ["of b", "of B"]

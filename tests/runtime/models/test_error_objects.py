@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 from tests.runtime.models.making import asking, endpoint_at
@@ -37,6 +38,18 @@ WHOLE = {"message": "no", "param": "seed", "code": "c1", "type": "t1"}
 )
 def test_each_form_of_an_error_is_read(body: object, found: ServerError) -> None:
     assert ServerError.read(body) == found
+
+
+@pytest.mark.parametrize(
+    "form",
+    [lambda text: text, lambda text: {"error": text}, lambda text: {"detail": text}, lambda text: {"msg": [text]}],
+    ids=["text", "error", "detail", "list"],
+)
+def test_of_an_error_without_end_only_the_beginning_is_looked_at(form: Callable[[str], object]) -> None:
+    long = ServerError.read(form("no " * 1_000_000)).message
+    assert ServerError.read(form("no " * 2_000_000)).message == long
+    assert len(long) < 1_000_000
+    assert "no no no" in long
 
 
 async def test_a_code_alone_says_that_a_part_was_refused() -> None:

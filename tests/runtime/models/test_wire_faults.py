@@ -235,6 +235,9 @@ async def test_tls_with_a_server_that_speaks_none_is_fatal() -> None:
     assert caught.value.fatal
 
 
+SAYS_WHY = Reply(None, message={"refusal": "I can't help with that."})
+
+
 @pytest.mark.parametrize(
     ("reply", "finish"),
     [
@@ -242,7 +245,7 @@ async def test_tls_with_a_server_that_speaks_none_is_fatal() -> None:
         (Reply("<think>and on and on", finish="length"), "length"),
         (Reply("", finish="length"), "length"),
         (Reply("", finish="content_filter"), "refusal"),
-        (Reply(None, message={"refusal": "I can't help with that."}), "refusal"),
+        (SAYS_WHY, "refusal"),
         (Status(400, "The response was filtered", code="content_filter"), "refusal"),
     ],
     ids=repr,
@@ -254,6 +257,8 @@ async def test_cut_and_refused_answers_say_so(reply: Step, finish: str, streamed
         answer = await endpoint.complete(asking(), unseen if streamed else None)
     assert answer.finish == finish
     assert "think" not in answer.text
+    if reply == SAYS_WHY:
+        assert answer.text == "I can't help with that."
 
 
 async def test_a_call_of_a_tool_is_no_answer() -> None:

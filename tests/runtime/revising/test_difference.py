@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.runtime.composites.loops import box
 from tests.runtime.engine.fakes import flowchart
 
@@ -145,3 +146,19 @@ def test_inputs_and_outputs_never_change() -> None:
         "The output ANSWER is new",
     ]
     assert not found.kept
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("PROBLEM@{ type: Text }", "PROBLEM@{ type: Number }", "The input PROBLEM is Number now and was Text"),
+        ("PROBLEM@{ type: Text }", "", "The input PROBLEM is Problem now and was Text"),
+        ("RETURN@{ type: Text }", "RETURN@{ type: Any }", "The output RETURN is Any now and was Text"),
+        ("RETURN@{ type: Text }", "", "The output RETURN is of any type now and was Text"),
+        ("", "RETURN@{ type: Text }", "The output RETURN is Text now and was of any type"),
+    ],
+)
+def test_types_of_inputs_and_outputs_never_change(before: str, after: str, sentence: str) -> None:
+    found = difference(work(*CHAIN, before), work(*CHAIN, after))
+    assert found.refused == (f"{sentence}: inputs and outputs of a run never change.",)
+    assert difference(work(*CHAIN, before), work(*CHAIN, before)).is_empty

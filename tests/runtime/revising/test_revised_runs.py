@@ -363,3 +363,49 @@ def test_what_has_ended_is_committed_with_the_revision(tmp_path: Path) -> None:
             return told
 
     assert asyncio.run(whole()) == ["A", "B", "Q"]
+
+
+def test_revisions_that_nobody_waits_for_any_more_hold_up_no_end(tmp_path: Path) -> None:
+    """Who asked gave up at once, and then the run was cancelled: a resume has the revisions."""
+
+    async def whole() -> tuple[RunResult, RunResult, list[str]]:
+        with closing(Store.open(tmp_path / "runs.sqlite")) as store:
+            endpoint = FakeEndpoint(done)
+            endpoint.gate = asyncio.Event()
+            run = start(chain(), {"problem": "x"}, endpoint=endpoint, store=store, run_id="r")
+            await endpoint.until_asked(1)
+            asking = [asyncio.create_task(run.revise(chain(says=f"better {number}"))) for number in range(9)]
+            while len(store.revisions("r")) < 9:
+                await asyncio.sleep(0)
+            for one in asking:
+                one.cancel()
+            run.cancel()
+            first = await run.result()
+            assert [one.state for one in store.revisions("r")].count("asked"), "too late for what is tested"
+            again = await resume("r", endpoint=FakeEndpoint(done), store=store).result()
+            return first, again, [one.state for one in store.revisions("r")]
+
+    first, again, states = asyncio.run(whole())
+    assert (first.status, first.error) == ("cancelled", None)
+    assert (again.status, states) == ("finished", ["applied"] * 9)
+    assert again.nodes["B"].outputs == {"response": "do better 8"}
+
+
+def test_a_revision_that_nobody_waits_for_any_more_holds_up_no_other() -> None:
+    async def whole() -> tuple[str, RunResult, list[str]]:
+        store, endpoint = MemoryStore(), FakeEndpoint(done)
+        gate = endpoint.gate = asyncio.Event()
+        run = start(chain(), {"problem": "x"}, endpoint=endpoint, store=store, run_id="r")
+        await endpoint.until_asked(1)
+        given_up, other = (asyncio.create_task(run.revise(chain(says=says))) for says in ("better", "best"))
+        while len(store.revisions("r")) < 2:
+            await asyncio.sleep(0)
+        given_up.cancel()
+        endpoint.gate = None
+        gate.set()
+        result = await run.result()
+        return (await other).state, result, [one.state for one in store.revisions("r")]
+
+    state, result, states = asyncio.run(whole())
+    assert (state, result.status, states) == ("applied", "finished", ["applied"] * 2)
+    assert result.nodes["B"].outputs == {"response": "do best"}

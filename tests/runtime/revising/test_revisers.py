@@ -109,6 +109,16 @@ def test_nothing_changes_and_nobody_is_asked_when_nothing_waits() -> None:
     assert off.states() == []
 
 
+@pytest.mark.parametrize(
+    ("given", "asked"), [({}, 1), ({"max": 5}, 2), ({"every": 2}, 1), ({"every": 3, "max": 5}, 0), ({"max": 0}, 0)]
+)
+def test_what_is_given_for_a_run_goes_over_what_the_workflow_says(given: dict[str, Any], asked: int) -> None:
+    """Two nodes end while something waits; what is not given is as the workflow has it."""
+    world = World()
+    assert world.run(workflow(*CHAIN, front="{refine: {every: 1, max: 1}}"), **given).status == "finished"
+    assert world.states() == ["opened", "unchanged"] * asked
+
+
 def test_a_failure_is_mended() -> None:
     world = World(changes({"do": "edit", "id": "B", "objective": "do less"}), failing=["do B"])
     result = world.run(workflow(*CHAIN), every=0)

@@ -371,6 +371,18 @@ def test_an_error_in_the_solution_is_shown_with_both_places(default_means: str) 
     assert "merrow" not in failure.traceback
 
 
+def test_a_failure_says_nothing_of_the_test_before(default_means: str) -> None:
+    raising = "try:\n    f(0)\nexcept ZeroDivisionError:\n    pass"
+    result = judge(
+        "def f(x):\n    return 1 / x", "assert f(1) == 1", raising, "assert False, 'made no call'", "assert 1 > 2"
+    )
+
+    assert [failure.error for failure in result.failures] == ["AssertionError: made no call", "AssertionError"]
+    for number, failure in enumerate(result.failures, 3):
+        assert f'File "test_{number}.py", line 1' in failure.traceback
+        assert "solution.py" not in failure.traceback
+
+
 def test_a_solution_that_can_not_be_loaded_is_one_failure(default_means: str) -> None:
     result = judge("import math\nx = 1 / 0\ndef f(x):\n    return x", "assert f(1)", "assert f(2)")
 

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.spending_limits import MinuteLimits
+from merrow_runtime.spending import ledger as module
 from merrow_runtime.spending.ledger import MINUTE, Ledger
 from merrow_runtime.usage import Usage
 
 HERE, THERE = "https://here.example", "https://there.example"
+NEVER = 1e9
+"""Seconds that no test takes."""
 
 
 class Clock:
@@ -99,7 +102,8 @@ def test_a_month_has_what_was_counted_just_now_and_ends_with_its_last_day(tmp_pa
     assert ledger.of_month() == 0.0
 
 
-def test_the_last_run_that_counts_writes(tmp_path: Path) -> None:
+def test_the_last_run_that_counts_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FLUSH_EVERY", NEVER)
     path, clock = tmp_path / "l.sqlite", Clock()
     ledger = Ledger(path, clock)
     for _ in range(2):
@@ -109,6 +113,38 @@ def test_the_last_run_that_counts_writes(tmp_path: Path) -> None:
     assert Ledger(path, clock).of_month() == 0.0
     ledger.leave()
     assert Ledger(path, clock).of_month() == 2.0
+
+
+def test_what_was_counted_a_while_ago_is_written_as_the_next_run_ends_or_the_next_call_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, clock = tmp_path / "l.sqlite", Clock()
+    ledger = Ledger(path, clock)
+    for _ in range(3):
+        ledger.enter()
+    for ends in (True, False):
+        before = Ledger(path, clock).of_month()
+        monkeypatch.setattr(module, "_FLUSH_EVERY", NEVER)
+        ledger.count("w", HERE, "m", Usage(1, 1, 1, 2.0))
+        assert Ledger(path, clock).of_month() == before
+        monkeypatch.setattr(module, "_FLUSH_EVERY", 0.0)
+        if ends:
+            ledger.leave()
+        else:
+            ledger.count("w", HERE, "m", Usage(1, 1, 1, 0.0))
+        assert Ledger(path, clock).of_month() == before + 2.0
+
+
+def test_what_another_process_spends_is_seen_a_while_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, clock = tmp_path / "l.sqlite", Clock()
+    here, there = Ledger(path, clock), Ledger(path, clock)
+    assert here.of_month() == 0.0
+    there.count("w", HERE, "m", Usage(1, 1, 1, 2.0))
+    there.flush()
+    monkeypatch.setattr(module, "_FLUSH_EVERY", NEVER)
+    assert here.of_month() == 0.0
+    monkeypatch.setattr(module, "_FLUSH_EVERY", 0.0)
+    assert here.of_month() == 2.0
 
 
 USAGES = st.builds(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.making import call, run
 
+from merrow_runtime import RunOptions, start
 from merrow_runtime.store.database import Store
 
 
@@ -44,6 +47,45 @@ async def test_commits_are_five_milliseconds_apart(tmp_path: Path) -> None:
         assert [len(store.calls(f"run-{number}")) for number in range(10)] == [20] * 10
         for journal in journals:
             await journal.close()
+
+
+async def test_nodes_of_a_run_that_are_busy_together_share_commits_and_looks_at_the_cache(tmp_path: Path) -> None:
+    nodes = [f"N{number}" for number in range(40)]
+    flow = workflow(
+        *(f'{name}@{{op: Custom, prompt: "{name}"}}' for name in nodes), "ALL@{op: Assemble, how: concat}",
+        *(f"PROBLEM --> {name} --> ALL" for name in nodes), "ALL --> RETURN",
+    )  # fmt: skip
+    endpoint = FakeEndpoint(lambda _: "done")
+    gate = endpoint.gate = asyncio.Event()
+    with closing(Store.open(tmp_path / "runs.sqlite")) as store:
+        seen: list[list[str]] = []
+        for _ in range(2):
+            seen.append([])
+            store._database.set_trace_callback(seen[-1].append)
+            under_way = start(
+                flow, {"problem": "x"}, endpoint=endpoint, store=store, options=RunOptions(concurrency=40)
+            )
+            await endpoint.until_asked(40)
+            gate.set()
+            assert (await under_way.result()).status == "finished"
+            store._database.set_trace_callback(None)
+            assert len(store.calls(under_way.id)) == 40
+    assert endpoint.finished == 40, "the second run has it all from the cache"
+    assert [said.count("COMMIT") < 20 for said in seen] == [True, True]
+    assert max(_looks(seen[1])) == 40
+
+
+def _looks(seen: Sequence[str]) -> Iterator[int]:
+    """How many answers were looked for in each transaction that only reads."""
+    looked = None
+    for said in seen:
+        if said.startswith("BEGIN"):
+            looked = 0 if said == "BEGIN" else None
+        elif looked is not None and said == "COMMIT":
+            yield looked
+            looked = None
+        elif looked is not None and said.startswith("SELECT reply"):
+            looked += 1
 
 
 async def test_a_call_is_kept_before_its_record_returns(tmp_path: Path) -> None:
