@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.edits.labels import takes_label, write_label
@@ -15,6 +16,7 @@ from merrow_analysis.ide.subgraphs import stretches
 from merrow_analysis.ide.texts.box_text import change_of
 from merrow_analysis.ide.texts.node_text import decided_by
 from merrow_analysis.places.names import Kind, Symbol, symbol
+from merrow_analysis.places.occurrences import occurrences_in
 from merrow_analysis.rules.reporting import named
 from merrow_analysis.text import Position, Range, TextEdit
 
@@ -65,9 +67,22 @@ class _Targets:
 
     def of(self, kind: Kind, name: str) -> Target | None:
         wanted = symbol(kind, name)
+        if kind == "type":
+            return self._types.get(wanted)
         if wanted not in self._known:
             self._known[wanted] = next(iter(targets_of(self._analysis, wanted)), None)
         return self._known[wanted]
+
+    @cached_property
+    def _types(self) -> dict[Symbol, Target]:
+        """Where the types of the front matter are declared, all read at once: there may be a hint for each of them."""
+        front = self._analysis.diagram.front_matter
+        places = [] if front is None else occurrences_in(self._analysis, front[1])
+        return {
+            place.symbol: Target(place.range, place.whole_range)
+            for place in reversed(places)  # The first one counts.
+            if place.symbol.kind == "type" and place.role == "declaration"
+        }
 
 
 def _touches(line: int, count: int, place: Range) -> bool:
