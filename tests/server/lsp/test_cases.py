@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Reply
 from tests.runtime.workflows import CHAIN
-from tests.server.lsp.editor import PULLING, Editor
+from tests.server.lsp.editor import PULLING, Editor, ServerError
 from tests.server.lsp.running import RunningEditor, editor_on
 
 CASES = """\
@@ -193,6 +194,19 @@ async def test_what_cant_be_tested_is_refused_with_the_reason(tmp_path: Path) ->
             await editor.execute("merrow.test", uri=uri, record=True)
         assert caught.value.data["remedy"] == "key"
         assert await editor.execute("merrow.cases", uri=uri)
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_of_many_errors_in_a_cases_file_the_first_three_are_told(
+    open_editor: Callable[..., Editor], tmp_path: Path, count: int
+) -> None:
+    wrong = "".join(f"  - {{id: c{n}, inputs: {{PROBLEM: x}}, expect: {{numerc: 6}}}}\n" for n in range(count))
+    editor, uri = opened(open_editor, tmp_path, f"cases:\n{wrong}")
+    with pytest.raises(ServerError) as caught:
+        editor.request("workspace/executeCommand", {"command": "merrow.test", "arguments": [{"uri": uri}]})
+    said = "an error" if count == 1 else f"{count} errors"
+    assert f"flow.cases.yaml has {said} and is not run: line 2: " in caught.value.message
+    assert re.findall(r"line (\d+): ", caught.value.message) == [str(2 + n) for n in range(min(count, 3))]
 
 
 async def test_a_test_is_cancelled_by_its_progress(tmp_path: Path) -> None:
