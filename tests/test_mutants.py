@@ -28,6 +28,7 @@ def f(ä: int = 3, *rest: "Literal[5]") -> int:
         return min(ä, 2)
     log("é" + "x", f"{ä + 1}")
     assert ä == 7
+    log(ä, indent=2)
     del log
     if rest:
         return False

@@ -180,6 +180,24 @@ def test_no_score_of_the_chart_is_below_0_or_above_1(folder: Path, monkeypatch: 
     assert "This many items would show a difference of 0.700 with probability .8." in page
 
 
+def test_a_round_says_what_is_known_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a search was stopped at once, the start has no score."""
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    start = found.candidates[0]
+    for score, cost, said in (
+        (None, None, f"{start.calls} calls. File"),
+        (0.5, None, f"{start.calls} calls, mean 0.500 on 2 answers. File"),
+        (None, 0.0125, f"{start.calls} calls, about $0.0125 an item. File"),
+    ):
+        scores = () if score is None else (0.0, 1.0)
+        candidates = [replace(start, told=score, scores=scores, cost=cost)]
+        page = Page(as_html(replace(found, candidates=candidates, draws=[]))).words
+        estimated = "not scored" if score is None else "estimated 0.500"
+        assert said in page.partition(f"Round 0: {estimated}, the best")[2]
+
+
 @pytest.mark.parametrize("costs", [(0.01, 0.02), (0.01, None), (None, 0.02)])
 def test_costs_of_an_item_are_said_where_both_are_known(
     folder: Path, monkeypatch: pytest.MonkeyPatch, costs: tuple[float | None, float | None]

@@ -200,9 +200,12 @@ async def test_what_can_not_be_searched_is_refused_in_a_sentence(
 async def test_a_search_that_found_nothing_has_no_better_version(tmp_path: Path) -> None:
     data(tmp_path, 24)
     async with OpenAIServer(lambda _: Reply("7.5")) as server, editor_on(tmp_path, server) as editor:
+        watched = Watched(editor)
         uri = editor.open(FLOW)
         ended = await editor.execute("merrow.optimize", **{**OWN, "uri": uri, "evaluations": 150})
         assert ended["crown"] == 0
+        assert watched.news[-1]["text"].startswith("best so far: the start, estimated 0.000; ")
+        assert {(news["crown"], news["told"]) for news in watched.news} <= {(0, None), (0, 0.0)}
         with pytest.raises(JsonRpcException, match="has found no better workflow"):
             await editor.execute("merrow.showBetter", id=ended["search"])
 
