@@ -213,8 +213,7 @@ async def test_a_test_is_cancelled_by_its_progress(tmp_path: Path) -> None:
     uri = files(tmp_path)
     async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
         task = editor.begin("merrow.test", uri=uri)
-        while not server.requests:
-            await asyncio.sleep(0.05)
+        await asyncio.wait_for(server.arrived(1), PATIENCE)
         token = list(editor.client.progress_reports)[-1]
         editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
         result = await asyncio.wait_for(task, PATIENCE)

@@ -180,29 +180,24 @@ def told_of_the_workspace(editor: Editor) -> dict[str, dict[str, Any]]:
 def test_a_request_for_the_workspace_is_held_open_for_changes(open_editor: Callable[..., Editor], folder: Path) -> None:
     editor = open_editor(PULLING, folder)
     begun = editor.begin("workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part"})
-    while len(told_of_the_workspace(editor)) < 3:
-        editor.step()
+    editor.until(lambda: len(told_of_the_workspace(editor)) == 3)
 
     def codes(name: str) -> set[str]:
         return {item["code"] for item in told_of_the_workspace(editor)[editor.uri(name)]["items"]}
 
     assert "MW006" not in codes("good.mmd")
     uri = editor.open(BROKEN, "good.mmd")
-    while "MW006" not in codes("good.mmd"):
-        editor.step()
+    editor.until(lambda: "MW006" in codes("good.mmd"))
     editor.change(uri, {"text": GOOD})
-    while "MW006" in codes("good.mmd"):
-        editor.step()
+    editor.until(lambda: "MW006" not in codes("good.mmd"))
     (folder / "new.mmd").write_text(BROKEN, encoding="utf-8")
     editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("new.mmd"), "type": 1}]})
     (folder / "merrow.toml").write_text('ignore = ["MW006"]\n', encoding="utf-8")
     editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 1}]})
-    while editor.uri("new.mmd") not in told_of_the_workspace(editor) or "MW006" in codes("broken.mmd"):
-        editor.step()
+    editor.until(lambda: editor.uri("new.mmd") in told_of_the_workspace(editor) and "MW006" not in codes("broken.mmd"))
     (folder / "broken.mmd").unlink()
     editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 2}]})
-    while codes("broken.mmd"):
-        editor.step()
+    editor.until(lambda: not codes("broken.mmd"))
     cancel(editor, begun)
     assert editor.request("shutdown", None) is None
 
@@ -210,8 +205,7 @@ def test_a_request_for_the_workspace_is_held_open_for_changes(open_editor: Calla
 def test_a_held_request_does_not_outlive_the_server(open_editor: Callable[..., Editor], folder: Path) -> None:
     editor = open_editor(PULLING, folder)
     editor.begin("workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part"})
-    while len(told_of_the_workspace(editor)) < 3:
-        editor.step()
+    editor.until(lambda: len(told_of_the_workspace(editor)) == 3)
     editor.request("shutdown", None)
     editor.notify("exit", None)
     assert editor.exit_code == 0
@@ -239,10 +233,13 @@ def test_a_client_is_asked_to_ask_again_for_what_it_can_refresh(
         editor.notify("workspace/didChangeConfiguration", {"settings": {}})
     else:
         editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 1}]})
-    while not (asked := {message["method"] for message in editor.requests} & {*REFRESHES.values()}):
-        editor.step()
+
+    def asked() -> set[str]:
+        return {message["method"] for message in editor.requests} & {*REFRESHES.values()}
+
+    editor.until(asked)
     editor.run(0.1)
-    assert asked == {message["method"] for message in editor.requests} & {*REFRESHES.values()} == {REFRESHES[supported]}
+    assert asked() == {REFRESHES[supported]}
 
 
 def test_the_workspace_in_parts_with_progress(open_editor: Callable[..., Editor], folder: Path) -> None:
@@ -252,16 +249,16 @@ def test_the_workspace_in_parts_with_progress(open_editor: Callable[..., Editor]
     begun = editor.begin(
         "workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part", "workDoneToken": "work"}
     )
-    told: dict[str, list[Any]] = {"part": [], "work": []}
-    while sum(len(value["items"]) for value in told["part"]) < 63 or told["work"][-1]["kind"] != "end":
-        editor.step()
-        told = {"part": [], "work": []}
-        for params in editor.messages("$/progress"):
-            told[params["token"]].append(params["value"])
-    parts = [value["items"] for value in told["part"]]
+
+    def told(token: str) -> list[Any]:
+        return [params["value"] for params in editor.messages("$/progress") if params["token"] == token]
+
+    editor.until(lambda: any(value["kind"] == "end" for value in told("work")))
+    editor.until(lambda: sum(len(value["items"]) for value in told("part")) >= 63)
+    parts = [value["items"] for value in told("part")]
     assert len(parts) > 1
     assert sum(map(len, parts)) == 63
-    begin, *steps, _ = told["work"]
+    begin, *steps, _ = told("work")
     assert (begin["kind"], begin["percentage"]) == ("begin", 0)
     assert [step["percentage"] for step in steps] == sorted({100 * done // 64 for done in range(1, 65)})
     cancel(editor, begun)
@@ -276,8 +273,7 @@ def test_checking_the_workspace_can_be_cancelled(open_editor: Callable[..., Edit
         (folder / f"more{number}.mmd").write_text(GOOD, encoding="utf-8")
     editor = open_editor(PULLING, folder)
     begun = editor.begin("workspace/diagnostic", {"previousResultIds": [], "workDoneToken": "work"})
-    while not editor.messages("$/progress"):
-        editor.step()
+    editor.until(lambda: editor.messages("$/progress"))
     if by == "request":
         editor.notify("$/cancelRequest", {"id": begun})
     else:
