@@ -312,6 +312,28 @@ def test_files_that_a_workflow_reads(open_editor: Callable[..., Editor], tmp_pat
     assert not missing()
 
 
+def test_a_file_that_no_workflow_reads_changes_nothing(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(PULLING, tmp_path)
+    editor.open(GOOD, "plain.mmd")
+    uri = editor.open("---\nworkflow:\n  prompts: texts.yaml\n---\n" + GOOD)
+    pull(editor, uri)
+
+    def refreshes() -> bool:
+        return "workspace/diagnostic/refresh" in [message["method"] for message in editor.requests]
+
+    def changed(name: str) -> None:
+        (tmp_path / name).write_text("R: solve {input}\n", encoding="utf-8")
+        editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri(name), "type": 1}]})
+
+    editor.run(0.2)
+    editor.requests.clear()
+    changed("prompts.yaml")
+    editor.run(0.2)
+    assert not refreshes()
+    changed("texts.yaml")
+    editor.until(refreshes)
+
+
 def test_all_files_of_the_workspace_are_fixed_at_once(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     closed, good = tmp_path / "sub" / "closed.mmd", tmp_path / "good.mmd"
     closed.parent.mkdir()
@@ -379,3 +401,21 @@ def test_formatting(editor: Editor) -> None:
         )
         lines = editor.edited(notes, edits or []).splitlines()
         assert (lines[2], lines[7]) == (first, second)
+
+
+def test_while_somebody_types_no_file_of_the_workspace_is_fixed(
+    open_editor: Callable[..., Editor], folder: Path
+) -> None:
+    editor = open_editor(MODERN, folder)
+    uri = editor.open(BROKEN, "broken.mmd")
+    begun = editor.begin("workspace/executeCommand", {"command": "merrow.fixWorkspace"})
+
+    def typed() -> bool:
+        editor.change(uri, {"text": f"{BROKEN}%% {editor.versions[uri]}\n"})
+        return begun in editor.answers
+
+    editor.until(typed)
+    with pytest.raises(ServerError, match="A file was edited meanwhile; ask again."):
+        editor.result(begun)
+    assert "workspace/applyEdit" not in [message["method"] for message in editor.requests]
+    assert editor.request("workspace/executeCommand", {"command": "merrow.fixWorkspace"})["files"] == 3
