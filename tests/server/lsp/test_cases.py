@@ -15,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Reply
 from tests.runtime.workflows import CHAIN
-from tests.server.lsp.editor import PULLING, Editor, ServerError
+from tests.server.lsp.editor import MODERN, PULLING, Editor, ServerError
 from tests.server.lsp.running import RunningEditor, editor_on
 
 CASES = """\
@@ -207,6 +207,25 @@ def test_of_many_errors_in_a_cases_file_the_first_three_are_told(
     said = "an error" if count == 1 else f"{count} errors"
     assert f"flow.cases.yaml has {said} and is not run: line 2: " in caught.value.message
     assert re.findall(r"line (\d+): ", caught.value.message) == [str(2 + n) for n in range(min(count, 3))]
+
+
+async def test_who_shows_no_runs_is_told_how_many_passed_and_the_first_three_that_did_not(tmp_path: Path) -> None:
+    ants = "".join(
+        f"  - {{id: ant{n}, inputs: {{PROBLEM: How many legs have {n} ants?}}, expect: {{numeric: {6 * n}}}}}\n"
+        for n in range(2, 6)
+    )
+    uri = files(tmp_path, CASES.partition("  - id: ant")[0] + ants)
+    async with (
+        OpenAIServer(lambda _: Reply("eight")) as server,
+        editor_on(tmp_path, server, capabilities=MODERN) as editor,
+    ):
+        for ids, kind in ((None, types.MessageType.Warning), (["spider"], types.MessageType.Info)):
+            result = await editor.execute("merrow.test", uri=uri, ids=ids)
+            told = editor.client.messages[-1]
+            head, *rest = told.message.split("\n")
+            assert (head, told.type) == (f"flow.cases.yaml: 1 passed{'' if ids else ', 4 failed'}.", kind)
+            failed = [f"{one['id']}: {one['message']}" for one in result["results"] if one["status"] == "failed"]
+            assert rest == failed[:3]
 
 
 async def test_a_test_is_cancelled_by_its_progress(tmp_path: Path) -> None:
