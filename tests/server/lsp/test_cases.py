@@ -110,6 +110,16 @@ def test_hover_says_what_a_metric_means(open_editor: Callable[..., Editor], tmp_
     assert editor.request("textDocument/hover", editor.at(uri, "eight", 1)) is None
 
 
+def test_cases_that_were_never_saved_are_checked_completed_and_explained(editor: Editor) -> None:
+    """No workflow is beside them, so nobody knows its inputs."""
+    uri = editor.open(CASES + "  - id: more\n    inp\n    inputs:\n      PR\n", "flow.cases.yaml", "yaml")
+    assert "MW521" in editor.codes(uri)
+    assert "inputs" in labels(editor, uri, "    inp\n", 7)
+    assert labels(editor, uri, "      PR\n", 8) == []
+    assert "whole words" in editor.request("textDocument/hover", editor.at(uri, "not-contains", 3))["contents"]["value"]
+    assert editor.request("textDocument/hover", editor.at(uri, "PROBLEM", 1)) is None
+
+
 def test_a_lens_above_the_workflow_runs_its_cases(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     uri = files(tmp_path)
     editor = open_editor(PULLING, tmp_path)
