@@ -164,6 +164,15 @@ def test_the_whole_workspace(open_editor: Callable[..., Editor], folder: Path) -
     assert pull_workspace(editor, known)[editor.uri("good.mmd")]["items"] == []
 
 
+def test_without_a_folder_there_is_no_workspace(
+    open_editor: Callable[..., Editor], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    editor = open_editor(PULLING)
+    editor.open(BROKEN)
+    assert pull_workspace(editor) == {}
+
+
 def cancel(editor: Editor, begun: int) -> None:
     editor.notify("$/cancelRequest", {"id": begun})
     with pytest.raises(ServerError) as raised:

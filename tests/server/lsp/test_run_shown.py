@@ -138,6 +138,10 @@ async def test_hovers_and_hints_show_the_last_result(tmp_path: Path, capabilitie
             assert "command:" not in told
         editor.change(uri, CHAIN.replace("Answer the question.", "Answer it."))
         assert "The text has changed since." in await editor.hover(uri, A, 4)
+        # A node's result is where it is declared, though an edge may name it before.
+        edges = "    PROBLEM -->|input| A\n    A -->|input| B\n"
+        editor.change(uri, CHAIN.replace(edges, "").replace("flowchart TD\n", f"flowchart TD\n{edges}"))
+        assert A + 2 in [hint.position.line for hint in await editor.hints(uri)]
 
 
 async def test_a_result_that_is_used_although_it_is_not_valid_is_marked(tmp_path: Path) -> None:
