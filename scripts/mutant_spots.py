@@ -1,7 +1,7 @@
 """Where a program can be broken by one token: every spot of a source file, with the text that would stand there instead.
 
 A break keeps the file readable for Python and changes what the program does, if only for some inputs. Nothing is broken
-that only types or documents: annotations, docstrings, decorators, assertions, and the words of messages.
+that only types, documents or lays out: annotations, docstrings, decorators, assertions, the words of messages, indents of JSON.
 """
 
 from __future__ import annotations
@@ -94,6 +94,11 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Raise(self, node: ast.Raise) -> None:
         """Mostly words; that the exception is raised is broken by its guard."""
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """JSON and XML mean the same however far they are indented."""
+        if node.arg != "indent":
+            self.visit(node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:

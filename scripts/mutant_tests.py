@@ -12,6 +12,7 @@ _OTHER_WORDS = {"test", "command", "client", "rules", "commands"}
 # Modules whose tests have another folder than their own: the folder of the sources, the folder of the tests.
 _FOLDERS = {
     "server/merrow_server/features": "tests/server/lsp",
+    "server/merrow_server/features/commands": "tests/server/lsp",
     "server/merrow_server/lsp": "tests/server/lsp",
     "server/merrow_server/runs": "tests/server/lsp",
     "server/merrow_server/cli": "tests/server",

@@ -28,6 +28,7 @@ def f(ä: int = 3, *rest: "Literal[5]") -> int:
         return min(ä, 2)
     log("é" + "x", f"{ä + 1}")
     assert ä == 7
+    log(ä, indent=2)
     del log
     if rest:
         return False
@@ -96,6 +97,7 @@ def test_every_break_of_the_sources_is_python() -> None:
         ("runtime/merrow_runtime/models/budget.py", "tests/runtime/models/test_budget.py"),
         ("runtime/merrow_runtime/store/journal.py", "tests/runtime/store/test_journal.py"),
         ("server/merrow_server/features/hover.py", "tests/server/lsp/test_hover.py"),
+        ("server/merrow_server/features/commands/mutation_lists.py", "tests/server/lsp/test_mutation_commands.py"),
         ("server/merrow_server/cli/improve/mutate.py", "tests/optimizer/test_mutate_command.py"),
         ("analysis/merrow_analysis/graph/liveness/plan.py", "tests/analysis/test_liveness.py"),
         ("analysis/merrow_analysis/edits/node_writing.py", "tests/analysis/test_edits.py"),

@@ -239,6 +239,10 @@ def test_a_mistake_in_the_settings_is_shown_at_its_line(capsys: pytest.CaptureFi
     outcome = in_process(capsys, "check", "good.mmd")
     assert "merrow.toml:2:1: warning[MW520]" in outcome.out
     assert outcome.code == 0
+    found = next(
+        one for one in in_process(capsys, "check", "--format", "json", "good.mmd").json if one["code"] == "MW520"
+    )
+    assert found["range"] == {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 16}}
 
 
 def test_prompt_files_are_read_inside_the_workspace_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,6 +96,9 @@ def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
     assert listed["evaluation"] in merrow("evaluations").out
     identity = listed["evaluation"]
     assert len(table(identity[:6])) == 12
+    _, head, wrong, right, *_ = merrow("show", identity, env={"FORCE_COLOR": "1"}).out.splitlines()
+    assert head.startswith("\x1b[1mitem")
+    assert ("\x1b[31mwrong" in wrong, "\x1b[32mright" in right) == (True, True)
     item = merrow("show", identity, "--item", "q3")
     assert "q3: wrong 0" in item.out
     run = merrow("show", f"{identity}/q3")

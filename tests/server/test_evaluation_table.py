@@ -59,6 +59,8 @@ def test_workflows_by_models(server: OpenAIServer) -> None:
     done = merrow("evaluate", "flow.mmd", "other.mmd", *DATA, "--models", "good,bad")
     assert done.code == 0, done.err
     assert [line.split()[:1] for line in done.out.splitlines()[1:5]] == [["flow.mmd"]] * 2 + [["other.mmd"]] * 2
+    names = [f"{file}.mmd, {model}" for file in ("flow", "other") for model in ("good", "bad")]
+    assert [line for line in done.err.splitlines() if line.startswith(("flow", "other"))] == names
     assert "and p by Holm's method for several tests" in done.out
     assert done.out.count("p = 0.094") == 2  # three times that of all six items turned
     models = {one.body["model"] for one in server.requests}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -88,6 +89,7 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     again = merrow("show", shown["extraction"])
     assert again.code == 0
     assert "The set covers" in again.out
+    assert sentences_of_the_page() == again.out.partition("\n\n")[2].splitlines()
     # A rewritten case runs.
     case = sorted(Path("out/cases").glob("*.mmd"))[0]
     ran = merrow("run", str(case), "--input", "PROBLEM=Problem 3: what?", "--model", "m")
@@ -160,6 +162,12 @@ def test_an_empty_answer_goes_back_as_any_other_that_can_not_be_used(server: Ope
     assert extract("--paths", "1", "--replay", "answers.jsonl", out="replayed").code == 0
     assert len(server.requests) == calls
     assert written("replayed")["operators.yaml"] == written("out")["operators.yaml"]
+
+
+def sentences_of_the_page() -> list[str]:
+    """What the report says first: sentences, before any heading."""
+    page = Path("out/operators.report.html").read_text(encoding="utf-8")
+    return [html.unescape(one) for one in re.findall(r"<p>(.*?)</p>", page.partition("<h2>")[0])]
 
 
 def test_the_embedded_model_names_nothing_useful(server: OpenAIServer) -> None:
@@ -349,3 +357,4 @@ def test_the_set_with_the_best_coverage_is_written_where_none_covers_enough(
     assert merrow("check", "out/own.mmd", "--format", "json").json == []
     told = merrow("show", done.json["extraction"]).out
     assert ("No operator answers a case as well" in told) == (not share)
+    assert sentences_of_the_page() == told.partition("\n\n" if share else "\n")[2].splitlines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.server.program import in_process
+from tests.server.program import in_process, write
 
 from merrow_runtime.compiling.compiler import compile_workflow
 from merrow_runtime.program.loading import load
@@ -76,3 +76,14 @@ def test_what_is_called_is_written_beside_it_as_a_workflow(
     called = "part.mmd" if name == "a/../part.mmd" else "part_mmd.mmd"
     assert {str(path) for path in set(Path().rglob("*")) - before} == {"in/side/new.mmd", f"in/side/{called}"}
     assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize("name", ["graph.py", "prompt.py"])
+def test_files_of_up_to_10_mb_are_read(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The program itself, and the module of prompts beside it."""
+    write("graph.py", "x = 1\n")
+    for size, is_refused in ((10_000_000, False), (10_000_001, True)):
+        write(name, "#" * size)
+        done = in_process(capsys, "import", "graph.py")
+        assert (done.code, done.out) == (2, "")
+        assert (f"{name} is too large: at most 10 MB are read." in done.err) is is_refused

@@ -77,6 +77,8 @@ def test_without_and_with_refinement_beside_the_closed_form(server: OpenAIServer
     text = merrow(*asked)
     assert len(server.requests) == before
     assert "REFINED" in text.out
+    names = [line for line in text.err.splitlines() if line.startswith("flow.mmd")]
+    assert names == ["flow.mmd, without refinement", "flow.mmd, with refinement"]
     assert "(1 - 1)^1 = 0.000" in text.out
     assert "(1 - 0)^1 = 1.000" in text.out
     assert "website 46 and 87 %, gobang 0 and 93 %, slides 67 and 93 %" in text.out

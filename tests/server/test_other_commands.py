@@ -170,9 +170,34 @@ def test_metrics_as_text_and_json(capsys: Capture) -> None:
     found = in_process(capsys, "metrics", "--format", "json", "good.mmd").json
     assert found["graph"]["nodes"] == 3
     assert found["workflow"]["nodes"] == 1
+    assert not {"simulated", "failures"} & found.keys(), "nobody asked for them"
     assert "critical path (whole graph): PROBLEM -> A -> RETURN" in in_process(capsys, "metrics", "good.mmd").out
     surer = in_process(capsys, "metrics", "--format", "json", "--failure-probability", "0", "good.mmd").json
     assert surer["graph"]["expected_completed"]["product_formula"] == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("graph", "good.mmd"),
+        ("metrics", "good.mmd"),
+        ("mutate", "good.mmd", "--random", "1"),
+        ("crossover", "good.mmd", "more.mmd"),
+        ("repair", "good.mmd"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_settings_files_are_read_unless_they_are_to_be_ignored(arguments: tuple[str, ...], capsys: Capture) -> None:
+    write("good.mmd", GOOD)
+    write("more.mmd", GOOD.replace("A --> RETURN", "A --> B[Custom]:::CustomOp --> RETURN"))
+    write("merrow.toml", b"\0")
+    refused = in_process(capsys, *arguments)
+    assert (refused.code, refused.out) == (2, "")
+    assert "merrow.toml is a binary file" in refused.err
+    done = in_process(capsys, *arguments, "--no-config")
+    assert (done.code, "merrow.toml" in done.err) == (0, False), done.err
+    write("elsewhere/empty.toml", "")
+    assert in_process(capsys, *arguments, "--config", "elsewhere/empty.toml").code == 0
 
 
 @pytest.mark.parametrize("command", ["graph", "metrics"])

@@ -324,7 +324,8 @@ def test_the_same_command_again_asks_nothing_and_fresh_asks_again(capsys: Captur
     ("arguments", "says"),
     [
         ([], "Say the task"),
-        (["@missing.txt"], "missing.txt"),
+        (["@missing.txt"], "There is no file missing.txt."),
+        (["@empty.txt"], "merrow: empty.txt is empty; write the task into it."),
         (["x", "-o", "a", "--all", "b"], "can't be used together"),
         (["x", "--roles", ","], "name at least one role"),
         (["x", "--form", "mermaid", "--from", "there.mmd"], "--from reads plans from a file"),
@@ -337,6 +338,7 @@ def test_mistakes_are_told_before_anything_is_asked(
     capsys: Capture, server: OpenAIServer, state: Path, arguments: list[str], says: str
 ) -> None:
     (state / "there.mmd").write_text("x", encoding="utf-8")
+    (state / "empty.txt").write_text(" \r\n", encoding="utf-8")
     done = plan(capsys, server, *arguments, "--no-judge")
     assert done.code == (2 if says else 1)
     assert says in done.err

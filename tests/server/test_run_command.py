@@ -136,11 +136,25 @@ def test_a_dry_run_shows_every_prompt_and_calls_nothing(server: OpenAIServer, ca
     assert "How many {braces}?" in outcome.out
     assert "Shorten the answer." in outcome.out
     assert "calls: 2" in outcome.out
+    assert re.findall(r"^\d\. .*", outcome.out, re.MULTILINE) == [
+        "1. PROBLEM (Interface)",
+        "2. A (Custom, test-model)",
+        "3. B (Custom, test-model)",
+        "4. RETURN (Interface)",
+    ]
     plan = run(capsys, server, "--dry-run", "--json").json
     assert plan["order"] == ["PROBLEM", "A", "B", "RETURN"]
     assert plan["calls"] == {"least": 2, "most": 2}
     assert plan["cost_usd"]["most"] is None
     assert server.requests == []
+
+
+def test_a_dry_run_names_no_model_at_a_node_that_asks_none(capsys: Capture) -> None:
+    joins = CHAIN.replace('B["Custom<br/>(role: second)"]:::CustomOp', "B@{ op: Assemble, how: concat }")
+    write("flow.mmd", joins.replace("A -->|input| B", "A -->|results| B"))
+    shown = in_process(capsys, "run", "flow.mmd", "--dry-run").out
+    assert "2. A (Custom, test-model)\n" in shown
+    assert "3. B (Assemble)\n" in shown
 
 
 @pytest.mark.parametrize(

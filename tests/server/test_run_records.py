@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import flowchart
 from tests.runtime.openai_server import Received, Reply, Status, Step, serving
@@ -299,6 +300,21 @@ def test_a_node_that_failed_is_shown_with_what_went_wrong_and_one_that_did_not_w
         assert bool(node["error"]) == (node["status"] == "failed")
         (line,) = (line for line in overview if line.split()[:2] == [node["node"], node["status"]])
         assert (node["error"] or "") in line
+
+
+def test_results_are_below_each_other_however_wide_the_names(capsys: Capture) -> None:
+    steps = "PROBLEM --> LONGER[AnswerGenerate] --> 手紙[AnswerGenerate] --> RETURN"
+    write("flow.mmd", flowchart(steps))
+    ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", "offline")
+    assert ran.code == 0, ran.err
+    told = in_process(capsys, "show").out.partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    heads = [line for line in told if "finished" in line]
+    assert [line.split()[0] for line in heads] == ["PROBLEM", "LONGER", "手紙", "RETURN"]
+    assert {cell_len(line.partition("finished")[0]) for line in heads} == {len("PROBLEM  ")}
+    before = [
+        cell_len(line.partition(f" {name}: ")[0]) for line in told for name in ("thought", "answer") if name in line
+    ]
+    assert (len(before), len(set(before))) == (4, 1)
 
 
 def test_the_choice_of_a_decision_is_shown(capsys: Capture) -> None:

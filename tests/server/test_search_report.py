@@ -180,6 +180,38 @@ def test_no_score_of_the_chart_is_below_0_or_above_1(folder: Path, monkeypatch: 
     assert "This many items would show a difference of 0.700 with probability .8." in page
 
 
+def test_a_round_says_what_is_known_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a search was stopped at once, the start has no score."""
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    start = found.candidates[0]
+    for score, cost, said in (
+        (None, None, f"{start.calls} calls. File"),
+        (0.5, None, f"{start.calls} calls, mean 0.500 on 2 answers. File"),
+        (None, 0.0125, f"{start.calls} calls, about $0.0125 an item. File"),
+    ):
+        scores = () if score is None else (0.0, 1.0)
+        candidates = [replace(start, told=score, scores=scores, cost=cost)]
+        page = Page(as_html(replace(found, candidates=candidates, draws=[]))).words
+        estimated = "not scored" if score is None else "estimated 0.500"
+        assert said in page.partition(f"Round 0: {estimated}, the best")[2]
+
+
+@pytest.mark.parametrize("costs", [(0.01, 0.02), (0.01, None), (None, 0.02)])
+def test_costs_of_an_item_are_said_where_both_are_known(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, costs: tuple[float | None, float | None]
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    result = HeldOutResult(10, 0.5, 0.6, 0.1, (-0.9, 0.9), 2, 1, "McNemar", 1.0, 0.7, 0, 0, *costs)
+    said = " ".join(report_lines(replace(found, held_out=result), whole=False))
+    assert "best 0.600, start 0.500 on 10 items" in said
+    sentence = "One item costs the start about $0.0100 and the best about $0.0200, by a dry run."
+    assert ("One item costs" in said, sentence in said) == ((None not in costs),) * 2
+
+
 def test_titles_names_and_errors_are_text_whatever_they_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
     with closing(Store.open()) as store:

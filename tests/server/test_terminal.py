@@ -594,6 +594,12 @@ def routed(request: Received) -> Step:
     return Reply('{"word": "done", "many": 1}', delay=0.4) if request.prompt.startswith("last") else ordinary(request)
 
 
+def test_a_rules_page_is_as_wide_as_is_read_well(terminal: Terminal) -> None:
+    """The terminal has 300 columns; code is on a ground that reaches across the page."""
+    shown = terminal("explain", "MW105").splitlines()
+    assert max(len(re.sub(r"\x1b\[[0-9;?]*[a-z]", "", line)) for line in shown) == 100
+
+
 def test_a_run_is_a_table_that_ends_with_what_each_node_did(terminal: Terminal) -> None:
     write("flow.mmd", ROUTED)
     with serving(routed) as server:

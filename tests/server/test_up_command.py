@@ -280,7 +280,10 @@ def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None
             assert refused.json()["error"].endswith(".")
         for path in ("/", "/runs/none", "/runs/none/events", "/runs/..%2f..", "/runs/%00"):
             assert service.client.get(path).status_code == 404
-        assert service.client.put("/runs").status_code == 405
+        for method, path, status in (("GET", "/nothing", 404), ("PUT", "/runs", 405)):
+            wrong = service.client.request(method, path)
+            sentence = f"There is no {method} {path} here; /openapi.json says what there is."
+            assert (wrong.status_code, wrong.json()) == (status, {"error": sentence})
 
         @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
         @given(ANY_JSON)

@@ -58,7 +58,12 @@ def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str
     if report["operators"]:
         yield from _table(rows, style)
         yield ""
-    else:
+    yield from report_sentences(report)
+
+
+def report_sentences(report: Mapping[str, Any]) -> Iterator[str]:
+    """The same without the table of operators; ``report`` has operators, or looked for them."""
+    if not report["operators"]:
         yield "No operator answers a case as well as the steps whose place it takes."
     for name, said in report["coverage"].items():
         extracted = name == "extraction"

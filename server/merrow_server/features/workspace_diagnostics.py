@@ -59,11 +59,10 @@ class _Answer:
         from merrow_server.files import CHECKED_ENDINGS, discover
 
         server = self._server
-        folders = server.surroundings.folders
         # Walking a large tree takes a while; editing goes on meanwhile.
-        names = [str(folder) for folder in folders]
-        found = await asyncio.to_thread(discover, names, None, CHECKED_ENDINGS) if folders else None
-        self._paths = [target.path for target in found.targets if target.path is not None] if found is not None else []
+        names = [str(folder) for folder in server.surroundings.folders]
+        found = await asyncio.to_thread(discover, names, None, CHECKED_ENDINGS)
+        self._paths = [target.path for target in found.targets if target.path is not None]
         count = len(self._paths)
         async with progress(server, "Checking workflows", count, token, ask=count >= MANY and not only_news) as shown:
             for number, path in enumerate(self._paths):

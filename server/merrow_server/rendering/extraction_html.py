@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from merrow_server.extractions.words import report_lines
+from merrow_server.extractions.words import report_sentences
 from merrow_server.rendering.snippet import plain
 
 _STYLE = """
@@ -27,7 +27,7 @@ _POLICY = (
 
 
 def as_html(report: Mapping[str, Any]) -> str:
-    """The whole file."""
+    """The whole file, about an extraction that had something to look at (no ``why_nothing``)."""
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -37,10 +37,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>Operators from solved cases</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
     yield "<h1>Operators from solved cases</h1>"
-    table = len(report.get("operators", ())) + 1
-    yield "".join(f"<p>{_safe(line)}</p>" for line in list(report_lines(report))[table:] if line.strip())
-    if report["why_nothing"] is None:
-        yield from _parts(report)
+    yield "".join(f"<p>{_safe(line)}</p>" for line in report_sentences(report))
+    yield from _parts(report)
     yield "</body>\n</html>"
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
-from merrow_runtime.events import Event
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.definitions import make_steps
@@ -18,8 +17,7 @@ from merrow_runtime.program.loading import configuration
 from merrow_runtime.program.workspace import Surroundings
 from merrow_runtime.running.api import resume, start
 from merrow_runtime.running.forecast import dry_run
-from merrow_runtime.running.run import Run, RunResult, broken
-from merrow_runtime.running.run_failures import InternalFailure
+from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.workflow import Workflow, check_workflow, restore
 from merrow_server.runs.channel import Channel, Json
@@ -301,13 +299,10 @@ def _machine(file: Path) -> tuple[WorkspaceValue, ...]:
 
 
 async def _followed(run: Run, channel: Channel, notices: tuple[str, ...]) -> RunResult:
-    """The result of a run, whose events are reported meanwhile. Events end with the run even if it fails internally."""
-    last = 0
+    """The result of a run, whose events are reported meanwhile, to the last one: also of a run that fails internally."""
 
     async def read() -> None:
-        nonlocal last
         async for event in run.events():
-            last = event.number
             shown = event.to_json()
             if shown["event"] == "run_started" and notices:
                 shown["notices"] = [*shown.get("notices", ()), *notices]
@@ -315,24 +310,13 @@ async def _followed(run: Run, channel: Channel, notices: tuple[str, ...]) -> Run
 
     reader = asyncio.create_task(read())
     try:
-        result = await run.result()
-        await reader
+        return await run.result()
     except asyncio.CancelledError:
         run.cancel()
         await run.result()
         raise
-    except Exception as problem:
-        reader.cancel()
-        await asyncio.gather(reader, return_exceptions=True)
-        channel.put(_broken(run.id, last + 1, type(problem).__name__))
-        raise
-    return result
-
-
-def _broken(run: str, number: int, kind: str) -> Json:
-    """The last event of a run that could not report it itself."""
-    error = f"The run failed inside Merrow ({kind}); the log says where. What was finished is kept."
-    return Event("run_failed", run, number, data=broken(InternalFailure(error))).to_json()
+    finally:
+        await reader
 
 
 def _ended(result: RunResult) -> Json:

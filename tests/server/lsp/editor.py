@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -185,9 +186,14 @@ class Editor:
         chosen: Encoding = self.capabilities_of_server.get("positionEncoding", "utf-16")
         return chosen
 
-    def step(self) -> None:
-        """One turn of the server's event loop."""
-        self.loop.run_until_complete(asyncio.sleep(0))
+    def until(self, condition: Callable[[], object]) -> None:
+        """Let the server work until this is true. Raises ``TimeoutError``."""
+
+        async def wait() -> None:
+            while not condition():
+                await asyncio.sleep(0)
+
+        self.loop.run_until_complete(asyncio.wait_for(wait(), PATIENCE))
 
     def run(self, seconds: float = 0.0) -> None:
         """Let the server work until it is idle, and for ``seconds`` longer."""
@@ -210,11 +216,7 @@ class Editor:
     def result(self, identifier: int) -> Any:
         """The answer to a request that was begun. Raises `ServerError`."""
 
-        async def wait() -> None:
-            while identifier not in self.answers:
-                await asyncio.sleep(0)
-
-        self.loop.run_until_complete(asyncio.wait_for(wait(), PATIENCE))
+        self.until(lambda: identifier in self.answers)
         answer = self.answers.pop(identifier)
         if "error" in answer:
             raise ServerError(answer["error"]["code"], answer["error"]["message"])

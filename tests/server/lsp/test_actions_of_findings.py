@@ -107,6 +107,26 @@ def test_a_misspelled_setting_is_repaired_where_the_file_is_open(
     assert editor.published(other) == []
 
 
+def test_the_menu_of_a_settings_file_is_about_what_the_cursor_touches(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = open_editor(MODERN, folder=tmp_path)
+    lines = 'ignroe = ["MW302"]', 'selcet = ["MW1"]', "# a comment"
+    uri = editor.open("\r\n".join(lines), "merrow.toml", language="toml")
+
+    def titles(start: tuple[int, int], end: tuple[int, int] | None = None) -> list[str]:
+        ends = [{"line": line, "character": character} for line, character in (start, end or start)]
+        params = {"textDocument": {"uri": uri}, "range": dict(zip(("start", "end"), ends, strict=True))}
+        return [one["title"] for one in editor.request("textDocument/codeAction", {**params, "context": NOTHING_SENT})]
+
+    first, second = ["Write ignore"], ["Write select"]
+    assert [titles((0, column)) for column in (0, 6, len(lines[0]))] == [first] * 3
+    assert [titles((1, column)) for column in (0, 6, len(lines[1]))] == [second] * 3
+    assert titles((2, 0)) == []
+    assert titles((0, len(lines[0])), (1, 0)) == first + second
+
+
+NOTHING_SENT: Json = {"diagnostics": []}
 CALLS = """flowchart TD
     PROBLEM([Problem]):::Interface
     S["Call<br/>(workflow: ./parts/sovle.mmd)"]:::CallOp

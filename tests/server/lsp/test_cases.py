@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from pygls.exceptions import JsonRpcException
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Reply
 from tests.runtime.workflows import CHAIN
-from tests.server.lsp.editor import PULLING, Editor
+from tests.server.lsp.editor import MODERN, PULLING, Editor, ServerError
 from tests.server.lsp.running import RunningEditor, editor_on
 
 CASES = """\
@@ -109,6 +110,16 @@ def test_hover_says_what_a_metric_means(open_editor: Callable[..., Editor], tmp_
     assert editor.request("textDocument/hover", editor.at(uri, "eight", 1)) is None
 
 
+def test_cases_that_were_never_saved_are_checked_completed_and_explained(editor: Editor) -> None:
+    """No workflow is beside them, so nobody knows its inputs."""
+    uri = editor.open(CASES + "  - id: more\n    inp\n    inputs:\n      PR\n", "flow.cases.yaml", "yaml")
+    assert "MW521" in editor.codes(uri)
+    assert "inputs" in labels(editor, uri, "    inp\n", 7)
+    assert labels(editor, uri, "      PR\n", 8) == []
+    assert "whole words" in editor.request("textDocument/hover", editor.at(uri, "not-contains", 3))["contents"]["value"]
+    assert editor.request("textDocument/hover", editor.at(uri, "PROBLEM", 1)) is None
+
+
 def test_a_lens_above_the_workflow_runs_its_cases(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     uri = files(tmp_path)
     editor = open_editor(PULLING, tmp_path)
@@ -195,12 +206,43 @@ async def test_what_cant_be_tested_is_refused_with_the_reason(tmp_path: Path) ->
         assert await editor.execute("merrow.cases", uri=uri)
 
 
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_of_many_errors_in_a_cases_file_the_first_three_are_told(
+    open_editor: Callable[..., Editor], tmp_path: Path, count: int
+) -> None:
+    wrong = "".join(f"  - {{id: c{n}, inputs: {{PROBLEM: x}}, expect: {{numerc: 6}}}}\n" for n in range(count))
+    editor, uri = opened(open_editor, tmp_path, f"cases:\n{wrong}")
+    with pytest.raises(ServerError) as caught:
+        editor.request("workspace/executeCommand", {"command": "merrow.test", "arguments": [{"uri": uri}]})
+    said = "an error" if count == 1 else f"{count} errors"
+    assert f"flow.cases.yaml has {said} and is not run: line 2: " in caught.value.message
+    assert re.findall(r"line (\d+): ", caught.value.message) == [str(2 + n) for n in range(min(count, 3))]
+
+
+async def test_who_shows_no_runs_is_told_how_many_passed_and_the_first_three_that_did_not(tmp_path: Path) -> None:
+    ants = "".join(
+        f"  - {{id: ant{n}, inputs: {{PROBLEM: How many legs have {n} ants?}}, expect: {{numeric: {6 * n}}}}}\n"
+        for n in range(2, 6)
+    )
+    uri = files(tmp_path, CASES.partition("  - id: ant")[0] + ants)
+    async with (
+        OpenAIServer(lambda _: Reply("eight")) as server,
+        editor_on(tmp_path, server, capabilities=MODERN) as editor,
+    ):
+        for ids, kind in ((None, types.MessageType.Warning), (["spider"], types.MessageType.Info)):
+            result = await editor.execute("merrow.test", uri=uri, ids=ids)
+            told = editor.client.messages[-1]
+            head, *rest = told.message.split("\n")
+            assert (head, told.type) == (f"flow.cases.yaml: 1 passed{'' if ids else ', 4 failed'}.", kind)
+            failed = [f"{one['id']}: {one['message']}" for one in result["results"] if one["status"] == "failed"]
+            assert rest == failed[:3]
+
+
 async def test_a_test_is_cancelled_by_its_progress(tmp_path: Path) -> None:
     uri = files(tmp_path)
     async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
         task = editor.begin("merrow.test", uri=uri)
-        while not server.requests:
-            await asyncio.sleep(0.05)
+        await asyncio.wait_for(server.arrived(1), PATIENCE)
         token = list(editor.client.progress_reports)[-1]
         editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
         result = await asyncio.wait_for(task, PATIENCE)

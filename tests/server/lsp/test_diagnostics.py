@@ -164,6 +164,15 @@ def test_the_whole_workspace(open_editor: Callable[..., Editor], folder: Path) -
     assert pull_workspace(editor, known)[editor.uri("good.mmd")]["items"] == []
 
 
+def test_without_a_folder_there_is_no_workspace(
+    open_editor: Callable[..., Editor], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    editor = open_editor(PULLING)
+    editor.open(BROKEN)
+    assert pull_workspace(editor) == {}
+
+
 def cancel(editor: Editor, begun: int) -> None:
     editor.notify("$/cancelRequest", {"id": begun})
     with pytest.raises(ServerError) as raised:
@@ -180,29 +189,24 @@ def told_of_the_workspace(editor: Editor) -> dict[str, dict[str, Any]]:
 def test_a_request_for_the_workspace_is_held_open_for_changes(open_editor: Callable[..., Editor], folder: Path) -> None:
     editor = open_editor(PULLING, folder)
     begun = editor.begin("workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part"})
-    while len(told_of_the_workspace(editor)) < 3:
-        editor.step()
+    editor.until(lambda: len(told_of_the_workspace(editor)) == 3)
 
     def codes(name: str) -> set[str]:
         return {item["code"] for item in told_of_the_workspace(editor)[editor.uri(name)]["items"]}
 
     assert "MW006" not in codes("good.mmd")
     uri = editor.open(BROKEN, "good.mmd")
-    while "MW006" not in codes("good.mmd"):
-        editor.step()
+    editor.until(lambda: "MW006" in codes("good.mmd"))
     editor.change(uri, {"text": GOOD})
-    while "MW006" in codes("good.mmd"):
-        editor.step()
+    editor.until(lambda: "MW006" not in codes("good.mmd"))
     (folder / "new.mmd").write_text(BROKEN, encoding="utf-8")
     editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("new.mmd"), "type": 1}]})
     (folder / "merrow.toml").write_text('ignore = ["MW006"]\n', encoding="utf-8")
     editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 1}]})
-    while editor.uri("new.mmd") not in told_of_the_workspace(editor) or "MW006" in codes("broken.mmd"):
-        editor.step()
+    editor.until(lambda: editor.uri("new.mmd") in told_of_the_workspace(editor) and "MW006" not in codes("broken.mmd"))
     (folder / "broken.mmd").unlink()
     editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 2}]})
-    while codes("broken.mmd"):
-        editor.step()
+    editor.until(lambda: not codes("broken.mmd"))
     cancel(editor, begun)
     assert editor.request("shutdown", None) is None
 
@@ -210,8 +214,7 @@ def test_a_request_for_the_workspace_is_held_open_for_changes(open_editor: Calla
 def test_a_held_request_does_not_outlive_the_server(open_editor: Callable[..., Editor], folder: Path) -> None:
     editor = open_editor(PULLING, folder)
     editor.begin("workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part"})
-    while len(told_of_the_workspace(editor)) < 3:
-        editor.step()
+    editor.until(lambda: len(told_of_the_workspace(editor)) == 3)
     editor.request("shutdown", None)
     editor.notify("exit", None)
     assert editor.exit_code == 0
@@ -239,10 +242,13 @@ def test_a_client_is_asked_to_ask_again_for_what_it_can_refresh(
         editor.notify("workspace/didChangeConfiguration", {"settings": {}})
     else:
         editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 1}]})
-    while not (asked := {message["method"] for message in editor.requests} & {*REFRESHES.values()}):
-        editor.step()
+
+    def asked() -> set[str]:
+        return {message["method"] for message in editor.requests} & {*REFRESHES.values()}
+
+    editor.until(asked)
     editor.run(0.1)
-    assert asked == {message["method"] for message in editor.requests} & {*REFRESHES.values()} == {REFRESHES[supported]}
+    assert asked() == {REFRESHES[supported]}
 
 
 def test_the_workspace_in_parts_with_progress(open_editor: Callable[..., Editor], folder: Path) -> None:
@@ -252,16 +258,16 @@ def test_the_workspace_in_parts_with_progress(open_editor: Callable[..., Editor]
     begun = editor.begin(
         "workspace/diagnostic", {"previousResultIds": [], "partialResultToken": "part", "workDoneToken": "work"}
     )
-    told: dict[str, list[Any]] = {"part": [], "work": []}
-    while sum(len(value["items"]) for value in told["part"]) < 63 or told["work"][-1]["kind"] != "end":
-        editor.step()
-        told = {"part": [], "work": []}
-        for params in editor.messages("$/progress"):
-            told[params["token"]].append(params["value"])
-    parts = [value["items"] for value in told["part"]]
+
+    def told(token: str) -> list[Any]:
+        return [params["value"] for params in editor.messages("$/progress") if params["token"] == token]
+
+    editor.until(lambda: any(value["kind"] == "end" for value in told("work")))
+    editor.until(lambda: sum(len(value["items"]) for value in told("part")) >= 63)
+    parts = [value["items"] for value in told("part")]
     assert len(parts) > 1
     assert sum(map(len, parts)) == 63
-    begin, *steps, _ = told["work"]
+    begin, *steps, _ = told("work")
     assert (begin["kind"], begin["percentage"]) == ("begin", 0)
     assert [step["percentage"] for step in steps] == sorted({100 * done // 64 for done in range(1, 65)})
     cancel(editor, begun)
@@ -276,8 +282,7 @@ def test_checking_the_workspace_can_be_cancelled(open_editor: Callable[..., Edit
         (folder / f"more{number}.mmd").write_text(GOOD, encoding="utf-8")
     editor = open_editor(PULLING, folder)
     begun = editor.begin("workspace/diagnostic", {"previousResultIds": [], "workDoneToken": "work"})
-    while not editor.messages("$/progress"):
-        editor.step()
+    editor.until(lambda: editor.messages("$/progress"))
     if by == "request":
         editor.notify("$/cancelRequest", {"id": begun})
     else:
@@ -314,6 +319,28 @@ def test_files_that_a_workflow_reads(open_editor: Callable[..., Editor], tmp_pat
     assert missing()
     editor.close_document(prompts)
     assert not missing()
+
+
+def test_a_file_that_no_workflow_reads_changes_nothing(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(PULLING, tmp_path)
+    editor.open(GOOD, "plain.mmd")
+    uri = editor.open("---\nworkflow:\n  prompts: texts.yaml\n---\n" + GOOD)
+    pull(editor, uri)
+
+    def refreshes() -> bool:
+        return "workspace/diagnostic/refresh" in [message["method"] for message in editor.requests]
+
+    def changed(name: str) -> None:
+        (tmp_path / name).write_text("R: solve {input}\n", encoding="utf-8")
+        editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri(name), "type": 1}]})
+
+    editor.run(0.2)
+    editor.requests.clear()
+    changed("prompts.yaml")
+    editor.run(0.2)
+    assert not refreshes()
+    changed("texts.yaml")
+    editor.until(refreshes)
 
 
 def test_all_files_of_the_workspace_are_fixed_at_once(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
@@ -359,6 +386,9 @@ def test_commands(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     assert execute("merrow.metrics", good)["graph"]["nodes"] == 3
     assert [node["id"] for node in execute("merrow.graph", good)["nodes"]] == ["P", "A", "R"]
     assert execute("merrow.explain", "MW105").startswith("# MW105")
+    for none in (["MW999"], [105], []):
+        with pytest.raises(ServerError, match="must be the code or the name of a rule, such as MW105"):
+            execute("merrow.explain", *none)
 
 
 def test_formatting(editor: Editor) -> None:
@@ -383,3 +413,21 @@ def test_formatting(editor: Editor) -> None:
         )
         lines = editor.edited(notes, edits or []).splitlines()
         assert (lines[2], lines[7]) == (first, second)
+
+
+def test_while_somebody_types_no_file_of_the_workspace_is_fixed(
+    open_editor: Callable[..., Editor], folder: Path
+) -> None:
+    editor = open_editor(MODERN, folder)
+    uri = editor.open(BROKEN, "broken.mmd")
+    begun = editor.begin("workspace/executeCommand", {"command": "merrow.fixWorkspace"})
+
+    def typed() -> bool:
+        editor.change(uri, {"text": f"{BROKEN}%% {editor.versions[uri]}\n"})
+        return begun in editor.answers
+
+    editor.until(typed)
+    with pytest.raises(ServerError, match="A file was edited meanwhile"):
+        editor.result(begun)
+    assert "workspace/applyEdit" not in [message["method"] for message in editor.requests]
+    assert editor.request("workspace/executeCommand", {"command": "merrow.fixWorkspace"})["files"] == 3

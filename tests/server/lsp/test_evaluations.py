@@ -196,6 +196,25 @@ async def test_a_cancelled_evaluation_keeps_what_it_has_and_goes_on(tmp_path: Pa
         assert len(server.requests) == asked + 1
 
 
+async def test_two_workflows_are_evaluated_and_resumed_at_once_and_none_twice(tmp_path: Path) -> None:
+    data(tmp_path)
+    async with OpenAIServer(slow) as server, editor_on(tmp_path, server) as editor:
+        watched = Watched(editor)
+        uris = [editor.open(FLOW, "one.mmd"), editor.open(FLOW.replace("first", "other"), "other.mmd")]
+        running = [editor.begin("merrow.evaluate", uri=uri, **OWN) for uri in uris]
+        async with asyncio.timeout(WAIT):
+            while len(found := {news["evaluation"] for news in watched.news if news["done"] == 5}) < 2:
+                await asyncio.sleep(0.05)
+        for uri in uris:
+            with pytest.raises(JsonRpcException, match=r"\w+.mmd is being evaluated already; stop that first."):
+                await editor.execute("merrow.evaluate", uri=uri, **OWN)
+        assert set((await editor.execute("merrow.cancel"))["cancelled"]) == found
+        assert [one["status"] for one in await asyncio.gather(*running)] == ["cancelled"] * 2
+        server.answer = answer
+        going = (editor.execute("merrow.evaluate", resume=one, agreed=True) for one in found)
+        assert [one["status"] for one in await asyncio.gather(*going)] == ["finished"] * 2
+
+
 async def test_the_lens_tells_the_last_evaluation_and_whether_the_workflow_changed_since(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -272,18 +272,28 @@ def test_pages_bring_each_mutation_once_with_patterns_first(editor: Editor) -> N
     uri = editor.open(FLOW)
     safe = set(every(FLOW))
     found: list[Json] = []
-    page = run(editor, "merrow.mutations", {"uri": uri, "page": 7})
-    assert page["moves"][0]["operator"] == "subgraph"
-    while True:
+    for page in pages(editor, uri, page=7):
         found += page["moves"]
         total = page["total"]
         assert total["least"] == len(found) <= total["most"]
-        if page["cursor"] is None:
-            break
-        assert len(page["moves"]) == 7
-        page = run(editor, "merrow.mutations", {"uri": uri, "page": 7, "cursor": page["cursor"]})
+        assert len(page["moves"]) == 7 or page["cursor"] is None
     assert total == {"least": len(safe), "most": len(safe)}
+    assert found[0]["operator"] == "subgraph"
     assert sorted(move["id"] for move in found) == sorted(safe)
+
+
+def pages(editor: Editor, uri: str, **asked: Any) -> Iterator[Json]:
+    """All pages of mutations, on which none comes twice."""
+    seen: set[str] = set()
+    more: Json = {}
+    while more.get("cursor", "") is not None:
+        page = run(editor, "merrow.mutations", {"uri": uri, **asked, **more})
+        yield page
+        own = {move["id"] for move in page["moves"]}
+        assert len(own) == len(page["moves"])
+        assert not own & seen
+        seen |= own
+        more = {"cursor": page["cursor"]}
 
 
 def test_a_large_workflow_is_offered_a_loop_around_each_node_after_uses_of_patterns(editor: Editor) -> None:
@@ -297,13 +307,8 @@ def test_a_large_workflow_is_offered_a_loop_around_each_node_after_uses_of_patte
     drawn = [number for number, move in enumerate(page["moves"]) if move["title"].startswith("Review N0 and repeat")]
     assert len(drawn) == 1
     assert drawn[0] >= 15
-    found: list[str] = []
-    more: Json = {}
-    while more.get("cursor", "") is not None:
-        more = run(editor, "merrow.mutations", {"uri": uri, "search": "and repeat it until", "page": 500, **more})
-        found += [move["title"].split()[1] for move in more.pop("moves")]
-        del more["total"]
-    assert found == names
+    moves = searched(editor, uri, "and repeat it until")
+    assert [move["title"].split()[1] for move in moves] == names
 
 
 def test_mutations_are_searched_by_node_and_by_effect(editor: Editor) -> None:
@@ -319,13 +324,7 @@ def test_mutations_are_searched_by_node_and_by_effect(editor: Editor) -> None:
 
 def searched(editor: Editor, uri: str, words: str) -> list[Json]:
     """All mutations that are found by these words, page by page."""
-    found: list[Json] = []
-    more: Json = {}
-    while more.get("cursor", "") is not None:
-        more = run(editor, "merrow.mutations", {"uri": uri, "search": words, "page": 500, **more})
-        found += more.pop("moves")
-        del more["total"]
-    return found
+    return [move for page in pages(editor, uri, search=words, page=500) for move in page["moves"]]
 
 
 def test_a_page_of_another_text_is_refused(editor: Editor) -> None:

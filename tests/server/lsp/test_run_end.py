@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import Hang, OpenAIServer, Reply, Status
 from tests.runtime.workflows import CHAIN
-from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+from tests.server.lsp.editor import Editor, ServerError
+from tests.server.lsp.running import RUNS, WAIT, RunningEditor, editor_on
+
+from merrow_runtime.frontier.fold import Frontier
 
 QUESTION = {"problem": "How many legs has a spider?"}
 
@@ -140,3 +144,22 @@ async def test_a_run_that_failed_at_the_endpoint_is_resumed(tmp_path: Path) -> N
         result = await editor.execute("merrow.resume", run=failed["run"])
         assert result["status"] == "finished"
         assert len(server.requests) == 3
+
+
+def test_a_fault_in_merrow_ends_a_run_with_one_event_and_it_can_be_resumed(
+    open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    editor = open_editor(RUNS, tmp_path)
+    asked = {"uri": editor.open(CHAIN), "inputs": QUESTION, "baseUrl": "offline"}
+    with (
+        patch.object(Frontier, "begin", side_effect=RuntimeError("broken")),
+        pytest.raises(ServerError, match="failed inside Merrow; everything else goes on"),
+    ):
+        editor.request("workspace/executeCommand", {"command": "merrow.run", "arguments": [asked]})
+    events = [one["event"] for one in editor.messages("merrow/runEvent")]
+    assert [(one["event"], one["number"]) for one in events] == [("run_started", 1), ("run_failed", 2)]
+    assert events[1]["run"] == events[0]["run"]
+    assert events[1]["error"] == "internal error, RuntimeError: broken"
+    again = {"command": "merrow.resume", "arguments": [{"run": events[0]["run"]}]}
+    assert editor.request("workspace/executeCommand", again)["status"] == "finished"

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import pytest
 from lsprotocol import types
-from tests.runtime.openai_server import OpenAIServer, Reply, Status
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status
 from tests.runtime.workflows import CHAIN
 from tests.server.lsp.editor import MODERN, PULLING, Json
 from tests.server.lsp.running import RUNS, WAIT, RunningEditor, editor_on
@@ -138,6 +138,25 @@ async def test_hovers_and_hints_show_the_last_result(tmp_path: Path, capabilitie
             assert "command:" not in told
         editor.change(uri, CHAIN.replace("Answer the question.", "Answer it."))
         assert "The text has changed since." in await editor.hover(uri, A, 4)
+        # A node's result is where it is declared, though an edge may name it before.
+        edges = "    PROBLEM -->|input| A\n    A -->|input| B\n"
+        editor.change(uri, CHAIN.replace(edges, "").replace("flowchart TD\n", f"flowchart TD\n{edges}"))
+        assert A + 2 in [hint.position.line for hint in await editor.hints(uri)]
+
+
+async def test_results_of_the_run_that_began_last_are_shown_though_another_ends_later(tmp_path: Path) -> None:
+    def slow(request: Received) -> Reply:
+        return Reply("first", delay=1.0) if "number one" in request.prompt else Reply("second")
+
+    async with OpenAIServer(slow) as server, editor_on(tmp_path, server, capabilities=RUNS) as editor:
+        uri = editor.open(CHAIN)
+        first = editor.begin("merrow.run", uri=uri, inputs={"problem": "number one"})
+        await server.arrived(1)
+        last = await editor.execute("merrow.run", uri=uri, inputs={"problem": "number two"})
+        await first
+        hint = next(hint for hint in await editor.hints(uri) if hint.position.line == A)
+        assert "→ second" in str(hint.label)
+        assert last["run"] in str(hint.label)
 
 
 async def test_a_result_that_is_used_although_it_is_not_valid_is_marked(tmp_path: Path) -> None:

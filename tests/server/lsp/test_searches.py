@@ -197,12 +197,22 @@ async def test_what_can_not_be_searched_is_refused_in_a_sentence(
         assert server.requests == []
 
 
-async def test_a_search_that_found_nothing_has_no_better_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "bound", [{"evaluations": 150}, {"budget": {"tokens": 4_000}}], ids=lambda bound: next(iter(bound))
+)
+async def test_a_search_that_found_nothing_has_no_better_version(tmp_path: Path, bound: dict[str, Any]) -> None:
     data(tmp_path, 24)
     async with OpenAIServer(lambda _: Reply("7.5")) as server, editor_on(tmp_path, server) as editor:
+        watched = Watched(editor)
         uri = editor.open(FLOW)
-        ended = await editor.execute("merrow.optimize", **{**OWN, "uri": uri, "evaluations": 150})
+        ended = await editor.execute("merrow.optimize", **{**OWN, "uri": uri, **bound})
         assert ended["crown"] == 0
+        total = watched.news[-1]["total"]
+        assert 100 < total < 150 if "evaluations" in bound else total == 0
+        (*_, last) = (report.message for report in editor.progress if report.kind == "report")
+        assert re.fullmatch(rf"[\d,]+{f' of {total}' if total else ''} answers, best so far: .*", last or "")
+        assert watched.news[-1]["text"].startswith("best so far: the start, estimated 0.000; ")
+        assert {(news["crown"], news["told"]) for news in watched.news} <= {(0, None), (0, 0.0)}
         with pytest.raises(JsonRpcException, match="has found no better workflow"):
             await editor.execute("merrow.showBetter", id=ended["search"])
 

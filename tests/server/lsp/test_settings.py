@@ -27,6 +27,18 @@ def test_the_client_is_asked_for_its_settings(open_editor: Callable[..., Editor]
     assert question["params"]["items"] == [{"scopeUri": tmp_path.as_uri(), "section": "merrow"}, {"section": "merrow"}]
 
 
+@pytest.mark.parametrize("answer", [None, [], [{"enable": False}], [{"enable": False}] * 3])
+def test_a_client_may_answer_for_fewer_folders_or_more(
+    open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
+) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    monkeypatch.setattr(editor, "_answer", lambda asked: editor._send({"id": asked["id"], "result": answer}))
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.run(0.02)
+    assert ("MW006" in editor.codes(editor.open(BROKEN))) is not isinstance(answer and answer[0], dict)
+    assert told(editor) == []
+
+
 @pytest.mark.parametrize("ask", [True, False], ids=["asked", "sent"])
 def test_settings_change_while_files_are_open(open_editor: Callable[..., Editor], ask: bool) -> None:
     editor = open_editor(MODERN if ask else MINIMAL)
@@ -154,6 +166,26 @@ def test_a_settings_file_on_disk_and_in_the_editor(open_editor: Callable[..., Ed
     file.unlink()
     editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 3}]})
     assert "MW006" in editor.codes(uri)
+
+
+def test_mistakes_in_a_settings_file_on_disk_are_told_once_with_their_lines(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    (tmp_path / "merrow.toml").write_text("ignroe = []\n\nselcet = []\n", encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path)
+    for name in ("one.mmd", "two.mmd"):
+        editor.open(BROKEN, name)
+    editor.run(0.02)
+    assert told(editor) == [
+        "merrow.toml, line 1: There is no setting `ignroe`; did you mean `ignore`?",
+        "merrow.toml, line 3: There is no setting `selcet`; did you mean `select`?",
+    ]
+    # Of a file that is open they are shown in its text.
+    another = open_editor(MODERN, tmp_path)
+    another.open("ignroe = []\n", "merrow.toml", "toml")
+    another.open(BROKEN)
+    another.run(0.02)
+    assert told(another) == []
 
 
 def test_the_editors_settings_go_before_the_files(open_editor: Callable[..., Editor], tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Of several actions of one kind at one place, each makes its own edit, also where a client knows them as commands."""
+"""Of several actions of one kind at one place, each makes its own edit, also where a client knows them as commands; of
+several diagrams in a file, a command works on the one at the cursor.
+"""
 
 from __future__ import annotations
 
@@ -29,3 +31,16 @@ def test_each_command_makes_its_own_edit(open_editor: Callable[..., Editor], tit
     else:
         assert "classDef fancy " in text
         assert "classDef fanzy " in text
+
+
+@pytest.mark.parametrize(("word", "number"), [("FIRST[", 1), ("SECOND[", 2)])
+def test_commands_of_the_menu_work_on_the_diagram_at_the_cursor(editor: Editor, word: str, number: int) -> None:
+    step = '    {}[Custom]@{{ prompt: "Solve it." }}\n    PROBLEM([Problem]) --> {} --> RETURN([Return])\n'
+    blocks = [f"```mermaid\nflowchart TD\n{step.format(name, name)}```\n\n" for name in ("FIRST", "SECOND")]
+    uri = editor.open("".join(blocks), "notes.md")
+    actions = asked(editor, uri, word, triggerKind=1)
+    commands = {one["title"]: one["command"]["arguments"][0] for one in actions if "command" in one}
+    assert len(commands) == 3, "all mutations, a better prompt, a better workflow"
+    assert {given["diagram"] for given in commands.values()} == {number}
+    (prompt,) = (given for given in commands.values() if "node" in given)
+    assert f"{prompt['node']}[" == word

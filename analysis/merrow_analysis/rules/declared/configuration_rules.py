@@ -127,18 +127,21 @@ def check_library(text: str, path: str) -> Iterator[Diagnostic]:
 
 
 def check_configuration(config: Config, text: str = "") -> Iterator[Diagnostic]:
-    """Findings about the configuration, with ranges in its own file: whole lines. Fixes are those of its ``text``."""
-    for problem in config.problems:
-        line = Range(Position(problem.line, 0), Position(problem.line + 1, 0))
-        yield report(BAD_CONFIGURATION, line, problem.message, fixes=_respelled(problem, text))
-
-
-def _respelled(problem: ConfigProblem, text: str) -> Iterator[Fix]:
-    """Write the name that was probably meant, where the line has the misspelled one once."""
+    """Findings about the configuration, with ranges in its own file: whole lines without their ends.
+    Fixes are those of its ``text``.
+    """
     lines = split_lines(text)
-    if problem.near is None or problem.line >= len(lines):
+    for problem in config.problems:
+        line = lines[problem.line].rstrip("\r\n") if problem.line < len(lines) else ""
+        place = Range(Position(problem.line, 0), Position(problem.line, len(line)))
+        yield report(BAD_CONFIGURATION, place, problem.message, fixes=_respelled(problem, line))
+
+
+def _respelled(problem: ConfigProblem, line: str) -> Iterator[Fix]:
+    """Write the name that was probably meant, where the line has the misspelled one once."""
+    if problem.near is None:
         return
-    found = list(re.finditer(rf"(?<![\w-]){re.escape(problem.word)}(?![\w-])", lines[problem.line]))
+    found = list(re.finditer(rf"(?<![\w-]){re.escape(problem.word)}(?![\w-])", line))
     if len(found) == 1:
         start, end = (Position(problem.line, column) for column in found[0].span())
         yield fix(f"Write {problem.near}", [TextEdit(Range(start, end), problem.near)], safe=False)

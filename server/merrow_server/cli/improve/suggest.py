@@ -106,7 +106,7 @@ async def _suggest(user: Store, file: str, given: dict[str, Any]) -> int:
     from merrow_server.suggestions.preparing import prepare
 
     workflow = load(file)
-    opened = open_diagram(file, None, use_files=True, as_workflow=True)
+    opened = open_diagram(file, None, use_files=True)
     settings = Settings(None)
     operators, problems = operators_of(
         opened.target.base, settings.surroundings, settings.config(opened.target).patterns

@@ -17,7 +17,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import run_meant
 from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
-from merrow_server.rendering.snippet import plain, visible
+from merrow_server.rendering.snippet import cells, plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import attempt_text, cost_text, revision_object, run_report, workflow_text
 from merrow_server.times import ago, duration
@@ -164,12 +164,13 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
     for name, value in report["inputs"].items():
         yield f"input {name}: {_short(value)}"
     yield ""
-    width = max((len(node["node"]) for node in report["nodes"]), default=0)
+    width = max((cells(node["node"]) for node in report["nodes"]), default=0)
     for node in report["nodes"]:
+        name = node["node"] + " " * (width - cells(node["node"]))
         took = f"{duration(node['seconds']):>6}" if "seconds" in node else " " * 6
         first, *more = _results(node)
-        yield f"{node['node']:<{width}}  {_status(node['status'], 10)}  {took}  {first}".rstrip()
-        yield from (f"{'':<{width}}  {'':10}  {'':6}  {line}" for line in more)
+        yield f"{name}  {_status(node['status'], 10)}  {took}  {first}".rstrip()
+        yield from (" " * (width + 22) + line for line in more)
     for one in report["revisions"]:
         said = f": {one['reason']}" if one["reason"] else ""
         yield f"revision {one['revision']} ({one['trigger']}) {_status(one['state'])}{visible(said)}"

@@ -68,7 +68,7 @@ def _lines(one: Mapping[str, Any], *, several: bool) -> Iterator[str]:
     which = f", answer {one['repeat'] + 1}" if several else ""
     value = "" if one["value"] is None else f" {one['value']:g}"
     yield f"{style(visible(one['item']), bold=True)}{which}: {one['status']}{value}"
-    yield f"{cost_text(one['usage'])}, {duration(one['seconds'])}" + (f", run {one['run']}" if one["run"] else "")
+    yield f"{cost_text(one['usage'])}, {duration(one['seconds'])}, run {one['run']}"
     for heading, text in (("read", one["read"]), ("gold", one["gold"]), ("reason", one["reason"])):
         if text:
             yield f"\n{style(heading, fg='cyan')}\n{plain(text)}"
@@ -76,5 +76,4 @@ def _lines(one: Mapping[str, Any], *, several: bool) -> Iterator[str]:
         yield f"\n{style('answer', fg='cyan')}\n{plain(as_text(one['output']))}"
     if one.get("verdict"):
         yield f"\n{style('people', fg='cyan')}\n{': '.join(filter(None, (one['verdict'], plain(one.get('note', '')))))}"
-    if one["run"]:
-        yield f"\nSee its nodes with: merrow show {one['run']}"
+    yield f"\nSee its nodes with: merrow show {one['run']}"

@@ -50,11 +50,11 @@ async def fix_workspace(server: MerrowServer, arguments: list[Any]) -> dict[str,
     from merrow_server.files import discover
 
     folders = [str(folder) for folder in server.surroundings.folders]
-    found = await asyncio.to_thread(discover, folders) if folders else None
+    found = await asyncio.to_thread(discover, folders)
     fixed: Counter[str] = Counter()
     changes: dict[str, list[types.TextEdit]] = {}
     read: list[tuple[OpenDocument, int | None]] = []
-    for path in () if found is None else (target.path for target in found.targets):
+    for path in (target.path for target in found.targets):
         document = None if path is None else server.document(path.as_uri()) or server.reports.read(path)
         if document is not None:
             read.append((document, document.version))

@@ -104,7 +104,7 @@ def _in_diagram(
         findings = tuple(finding for finding, _ in pairs)
         meant = {id(finding): diagnostic for finding, diagnostic in pairs}
     for action in ide_actions.actions(diagram.analysis, within, findings, wanted):
-        edits = partial(_edits_of, diagram, action)
+        edits: Callable[[], list[types.TextEdit] | None] = partial(_edits_of, diagram, action)
         if action.everywhere and action.diagnostic is not None:
             edits = partial(_repaired, document, Applicability.UNSAFE, action.diagnostic.code)
         yield Offer(
@@ -224,7 +224,7 @@ def _is_repairable(diagram: OpenDiagram) -> bool:
     return False
 
 
-def _repaired(document: OpenDocument, least: Applicability, code: str | None = None) -> list[types.TextEdit] | None:
+def _repaired(document: OpenDocument, least: Applicability, code: str | None = None) -> list[types.TextEdit]:
     """The edits that all fixes of at least applicability ``least`` come to, applied again and again until none is left.
 
     With ``code`` only those of one rule.
@@ -242,4 +242,4 @@ def _repaired(document: OpenDocument, least: Applicability, code: str | None = N
     for diagram in document.diagrams:
         after = repair(diagram.text, diagnose, least).text
         edits += diagram.edits_to_lsp(line_edits(diagram.text, after))
-    return edits or None
+    return edits
