@@ -53,6 +53,31 @@ def test_broken_flowcharts_are_refused_where_mermaid_refuses_them(judge: Mermaid
     assert_same_reading(judge, text)
 
 
+@pytest.mark.parametrize("end", ["end\n", "end ", "B\nend\n", "subgraph A\nend\nend\n%% c\n"])
+def test_what_follows_a_subgraph_without_a_name_is_looked_at_first(judge: Mermaid, end: str) -> None:
+    """Mermaid breaks down at the end of such a subgraph, without a line, unless it gives up at the next word before."""
+    following = [
+        "flowchart TD",
+        "--> B",
+        "x--x",
+        "}",
+        "^",
+        '"',
+        '"q"',
+        ":::a",
+        "B --> C",
+        "B --> -->",
+        "subgraph",
+        "end",
+        "; }",
+        "",
+    ]
+    for words in (*following, "class A b", "classDef", "click A", "direction TD", "@{", "_self"):
+        text = f"flowchart TD\nsubgraph\n{end}{words}\n"
+        expected, got = judge.judge(text), parse_record(text)
+        assert (got["ok"], got["line"]) == (expected["ok"], expected["line"]), text
+
+
 PIECES = [
     *("<br/>", "<br>", "</br>", "<b>", "</b>", "<i>", "<p>", "</p>", "<div>", "</div>", "<ul><li>", "</ul>", "a", "b "),
     *(

@@ -98,7 +98,19 @@ def test_it_is_the_same_each_time_and_clean_python() -> None:
     write("flow.py", first.out)
     assert (
         subprocess.run(
-            [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "E9,F", "flow.py"], check=False
+            [
+                sys.executable,
+                "-m",
+                "ruff",
+                "check",
+                "--isolated",
+                "--target-version",
+                "py311",
+                "--select",
+                "E9,F",
+                "flow.py",
+            ],
+            check=False,
         ).returncode
         == 0
     )

@@ -144,14 +144,13 @@ class Chart:
             edges[start : start + removed] = added
         come = [edge for splice in delta.edges for edge in splice.added]
         after = Chart(nodes, edges, self.incoming.copy(), self.outgoing.copy(), _classes=classes)
-        for rows, ends in (
-            (after.incoming, {edge.target for edge in (*gone, *come)}),
-            (after.outgoing, {edge.source for edge in (*gone, *come)}),
-        ):
-            left = set(gone)
-            for name in ends:
+        left = set(gone)
+        for rows, end in ((after.incoming, _target), (after.outgoing, _source)):
+            coming: dict[str, list[EdgeRecord]] = {end(edge): [] for edge in gone}
+            for edge in come:
+                coming.setdefault(end(edge), []).append(edge)
+            for name, own in coming.items():
                 row = [edge for edge in rows.get(name, ()) if edge not in left]
-                own = [edge for edge in come if name == (edge.target if rows is after.incoming else edge.source)]
                 if own and row:
                     if place is None:
                         place = after.numbers.__getitem__
@@ -198,6 +197,14 @@ class Chart:
             taken = place
         after.update(left)
         return after
+
+
+def _source(edge: EdgeRecord) -> str:
+    return edge.source
+
+
+def _target(edge: EdgeRecord) -> str:
+    return edge.target
 
 
 def _count(classes: dict[str, int], nodes: Iterable[NodeRecord], step: int) -> None:

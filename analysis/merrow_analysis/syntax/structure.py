@@ -26,6 +26,7 @@ from merrow_analysis.syntax.tree import (
     ClassAssign,
     ClassDef,
     Click,
+    Comment,
     Direction,
     EmptyStatement,
     FrontMatter,
@@ -42,6 +43,7 @@ from merrow_analysis.text import split_lines
 
 _MOST_LENGTH = 10
 _NAMELESS = re.compile(r"subgraph;?(?:[\r\n]|\Z)")
+_NO_NAME = "A subgraph needs a name: write it after the word subgraph."
 _MOST_VALUES, _MOST_DEPTH = 10_000, 100
 
 
@@ -68,8 +70,16 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
     if diagram.front_matter is not None:
         _check_front_matter(diagram.front_matter[0])
     database = _Database(diagram)
+    nameless: tuple[Block, int] | None = None
     for block in diagram.blocks:
         for statement in block.statements:
+            if isinstance(statement, Comment):
+                continue
+            if nameless is not None and not (isinstance(statement, Broken) and _follows(nameless, statement, block)):
+                raise RefusedError(_NO_NAME)
+            if isinstance(statement, SubgraphEnd) and database.open and database.open[-1].start is None:
+                nameless = block, statement.span[1]
+                continue
             if isinstance(statement, Broken):
                 problem = statement.problem
                 if _NAMELESS.match(block.text, statement.span[0]):
@@ -78,7 +88,18 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
                 line = None if problem.reported_line is None else block.line + problem.reported_line + 1
                 raise RefusedError(problem.message, line)
             database.act(statement, block)
+    if nameless is not None:
+        raise RefusedError(_NO_NAME)
     return database.finish()
+
+
+def _follows(end: tuple[Block, int], broken: Broken, block: Block) -> bool:
+    """Whether what can't be read is the very next thing after an end: Mermaid looks at one word more before it acts on an end,
+    and gives up there if nothing may begin so.
+    """
+    start, place = end[1] if block is end[0] else 0, broken.problem.span[0]
+    begins_well = _NAMELESS.match(block.text, broken.span[0]) is not None or block.text.startswith("%", place)
+    return not begins_well and not block.text[start:place].strip().strip('"')
 
 
 def _check_front_matter(front: FrontMatter) -> None:
@@ -325,8 +346,7 @@ class _Database:
     def _close(self) -> None:
         done = self.open.pop()
         start = done.start
-        if start is None:
-            raise RefusedError("A subgraph needs a name: write it after the word subgraph.")
+        assert start is not None  # noqa: S101 (`read_structure` has refused it)
         title = start.title.text if start.title is not None else ""
         identifier = start.id.text if start.id is not None else f"subGraph{self.closed}"
         self.closed += 1
