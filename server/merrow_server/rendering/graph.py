@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from merrow_analysis.graph.boxes.composites import Composite
@@ -47,7 +47,17 @@ def _composite(box: Composite, graph: TypedGraph, place: Place) -> dict[str, Any
     }
 
 
+def _by_port(edges: Iterable[TypedEdge], index: dict[int, int]) -> dict[str, list[int]]:
+    """The numbers of the edges that feed each port."""
+    found: dict[str, list[int]] = {}
+    for edge in edges:
+        for port in dict.fromkeys(feed.port for feed in edge.feeds):
+            found.setdefault(port, []).append(index[id(edge)])
+    return found
+
+
 def _node(node: TypedNode, composite: str | None, index: dict[int, int], place: Place) -> dict[str, Any]:
+    edges, again = (_by_port(row, index) for row in (node.incoming, node.again_in))
     written: dict[str, Any] = {
         "id": node.id,
         "kind": node.kind,
@@ -61,10 +71,8 @@ def _node(node: TypedNode, composite: str | None, index: dict[int, int], place: 
                 "name": port.name,
                 "type": port.type,
                 "required": port.required,
-                "edges": [index[id(edge)] for edge in node.sources(port.name)],
-                "again": [
-                    index[id(edge)] for edge in node.again_in if any(feed.port == port.name for feed in edge.feeds)
-                ],
+                "edges": edges.get(port.name, []),
+                "again": again.get(port.name, []),
             }
             for port in node.input_ports
         ],
