@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from merrow_analysis.definitions.front_matter import read_front_matter
@@ -43,7 +44,6 @@ from merrow_analysis.text import split_lines
 
 _MOST_LENGTH = 10
 _NAMELESS = re.compile(r"subgraph;?(?:[\r\n]|\Z)")
-_NO_NAME = "A subgraph needs a name: write it after the word subgraph."
 _MOST_VALUES, _MOST_DEPTH = 10_000, 100
 
 
@@ -70,34 +70,32 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
     if diagram.front_matter is not None:
         _check_front_matter(diagram.front_matter[0])
     database = _Database(diagram)
-    nameless: tuple[Block, int] | None = None
-    for block in diagram.blocks:
-        for statement in block.statements:
-            if isinstance(statement, Comment):
-                continue
-            if nameless is not None and not (isinstance(statement, Broken) and _follows(nameless, statement, block)):
-                raise RefusedError(_NO_NAME)
-            if isinstance(statement, SubgraphEnd) and database.open and database.open[-1].start is None:
-                nameless = block, statement.span[1]
-                continue
-            if isinstance(statement, Broken):
-                problem = statement.problem
-                if _NAMELESS.match(block.text, statement.span[0]):
-                    database.open.append(_Open(None))
-                    continue
-                line = None if problem.reported_line is None else block.line + problem.reported_line + 1
-                raise RefusedError(problem.message, line)
+    statements = [(block, one) for block in diagram.blocks for one in block.statements if not isinstance(one, Comment)]
+    for (block, statement), following in zip_longest(statements, statements[1:]):
+        if isinstance(statement, SubgraphEnd) and database.is_nameless and following is not None:
+            after, broken = following
+            if isinstance(broken, Broken) and _follows(broken, after, statement, block):
+                raise _refused(broken, after)
+        if isinstance(statement, Broken):
+            if not _NAMELESS.match(block.text, statement.span[0]):
+                raise _refused(statement, block)
+            database.open.append(_Open(None))
+        else:
             database.act(statement, block)
-    if nameless is not None:
-        raise RefusedError(_NO_NAME)
     return database.finish()
 
 
-def _follows(end: tuple[Block, int], broken: Broken, block: Block) -> bool:
+def _refused(broken: Broken, block: Block) -> RefusedError:
+    problem = broken.problem
+    line = None if problem.reported_line is None else block.line + problem.reported_line + 1
+    return RefusedError(problem.message, line)
+
+
+def _follows(broken: Broken, block: Block, end: SubgraphEnd, block_of_end: Block) -> bool:
     """Whether what can't be read is the very next thing after an end: Mermaid looks at one word more before it acts on an end,
     and gives up there if nothing may begin so.
     """
-    start, place = end[1] if block is end[0] else 0, broken.problem.span[0]
+    start, place = end.span[1] if block is block_of_end else 0, broken.problem.span[0]
     begins_well = _NAMELESS.match(block.text, broken.span[0]) is not None or block.text.startswith("%", place)
     return not begins_well and not block.text[start:place].strip().strip('"')
 
@@ -134,6 +132,11 @@ class _Database:
         self.title: str | None = None
         self.description: str | None = None
         self._default_interpolate: str | None = None
+
+    @property
+    def is_nameless(self) -> bool:
+        """Whether the innermost subgraph that is open has no name."""
+        return bool(self.open) and self.open[-1].start is None
 
     def act(self, statement: Any, block: Block) -> None:
         """Do what Mermaid does when it has read a statement."""
@@ -346,7 +349,8 @@ class _Database:
     def _close(self) -> None:
         done = self.open.pop()
         start = done.start
-        assert start is not None  # noqa: S101 (`read_structure` has refused it)
+        if start is None:
+            raise RefusedError("A subgraph needs a name: write it after the word subgraph.")
         title = start.title.text if start.title is not None else ""
         identifier = start.id.text if start.id is not None else f"subGraph{self.closed}"
         self.closed += 1

@@ -251,7 +251,7 @@ class FixContext:
 
     @cached_property
     def _crowd(self) -> int:
-        """Of the edges into one node with findings, how many there are; times how often fixes may look at all of them."""
+        """The most edges that lead into one node with findings, times how many fixes may look at all of them."""
         return max(self._edges_into, default=0) * self._wrong
 
     @cached_property
