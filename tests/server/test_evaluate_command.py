@@ -368,7 +368,9 @@ def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
 @posix
 @pytest.mark.thinned(4, "killed anywhere")
 def test_killed_at_random_points_it_comes_to_the_same_and_pays_no_finished_call_again(server: OpenAIServer) -> None:
-    """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for again."""
+    """``MERROW_KILLS`` says how often, up to 30 times. What is asked for again: calls in flight, and answers that came in the
+    last five milliseconds, which are committed together.
+    """
     count, at_once = 40, 3
     data(count)
     chance = random.Random()
@@ -400,7 +402,7 @@ def test_killed_at_random_points_it_comes_to_the_same_and_pays_no_finished_call_
     assert last.code == 0, last.err
     asked = Counter(request.prompt for request in server.requests)
     assert len(asked) == 2 * count
-    # Only what was in flight when it was killed is asked for again.
-    assert sum(asked.values()) - len(asked) <= kills * at_once
+    # While three items are in flight, two at most are between their answer and the next question.
+    assert sum(asked.values()) - len(asked) <= kills * (2 * at_once - 1)
     whole = evaluate("--fresh", "--format", "json").json
     assert table(identity) == table(whole["evaluation"])

@@ -35,7 +35,9 @@ def drawn(search: str) -> str:
 def test_killed_anywhere_it_comes_to_the_same(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
-    """``MERROW_KILLS`` says how often, up to 30 times. A call that was answered, but not received, may be asked for again."""
+    """``MERROW_KILLS`` says how often, up to 30 times. What is asked for again: calls in flight, and answers that came in the
+    last five milliseconds, which are committed together.
+    """
     limited, at_once = (*LIMITED, "--jobs", str(jobs), "--concurrency", "3"), 3
     with serving(answer) as other, place(monkeypatch, tmp_path / "whole", other):
         done = optimize(*limited)
@@ -65,8 +67,8 @@ def test_killed_anywhere_it_comes_to_the_same(
     assert drawn(identity) == wanted
     asked = Counter(request.prompt for request in server.requests)
     assert asked.keys() == calls.keys()
-    # Only what was in flight when it was killed is asked for again.
-    assert sum(asked.values()) - sum(calls.values()) <= kills * at_once
+    # Each evaluation is at five items at most, of which three are in flight.
+    assert sum(asked.values()) - sum(calls.values()) <= kills * jobs * (2 * at_once - 1)
     shown = merrow("resume", identity)
     assert shown.code == 0, shown.err
     assert sum(asked.values()) == len(server.requests)

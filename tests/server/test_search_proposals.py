@@ -173,8 +173,8 @@ def test_killed_anywhere_it_is_the_same_search(
     assert drawn(identity) == expected
     again = Counter(request.prompt for request in server.requests)
     assert again.keys() == calls.keys()
-    # Only what was in flight when it was killed is asked for again.
-    assert sum(again.values()) - sum(calls.values()) <= kills * 3
+    # Each evaluation is at five items at most, of which three are in flight; what they received last may not be committed yet.
+    assert sum(again.values()) - sum(calls.values()) <= kills * jobs * 5
 
 
 @pytest.mark.parametrize("jobs", [1, 8])

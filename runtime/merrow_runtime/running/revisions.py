@@ -450,11 +450,11 @@ class Revisions:
             ended = replace(ended, adopted={**ended.adopted, "cancelled": [visit.name for visit in cancelled]})
         self._carry()
         ended = self._newest = self._with_carried(ended)
-        if self.scheduler.has_cancelled:
-            self.execution.effects.journal.learn()
         # All of it is in one commit: outcomes of nodes, reused results, and the graph. Nothing starts on it before that.
         after.recorder.write()
         await self.execution.effects.journal.record_revision(ended, text_of(definitions_of(by_place)))
+        # What is made again, or comes back with a later revision, may ask what it asked before.
+        self.execution.effects.journal.learn()
         return ended
 
     def _carry(self) -> bool:

@@ -72,8 +72,6 @@ class Scheduler:
         self._paused = self._stopping = False
         self._put_off: list[Start | Judge] = []
         self.overseer: Overseer | None = None
-        self.has_cancelled = False
-        """Whether revisions have cancelled any running node."""
         self._done: asyncio.Future[None] | None = None
         self._left = stop_after
         self._held: list[Start] = []
@@ -178,7 +176,6 @@ class Scheduler:
                 self._strays.discard(visit)
                 task.cancel()
                 cancelled.append(visit)
-        self.has_cancelled = self.has_cancelled or bool(cancelled)
         return cancelled
 
     async def _stop(self) -> None:

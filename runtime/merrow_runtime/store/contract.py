@@ -226,7 +226,7 @@ class RunJournal(Protocol):
     """Whether it knows calls of an earlier part of the run."""
 
     def learn(self) -> None:
-        """Know the calls that this process made, too: what a revision cancelled may come back with another one."""
+        """Know the calls that this process made, too: after a revision, what is made again may ask what it asked before."""
         ...
 
     async def recall(

@@ -75,7 +75,10 @@ class SqliteJournal:
 
     def learn(self) -> None:
         """See `merrow_runtime.store.contract.RunJournal.learn`. Raises `StoreFailure`."""
-        self._known, _ = _known(self._writer.database, self._number)
+        last = max((number for numbers in self._known.values() for number in numbers.values()), default=0)
+        new, _ = _known(self._writer.database, self._number, last)
+        for key, numbers in new.items():
+            self._known.setdefault(key, {}).update(numbers)
         self.resumed = bool(self._known)
 
     async def recall(
@@ -295,15 +298,15 @@ def sharing(run: int, part: str, body: str) -> tuple[Statement, Statement]:
     return (_BODY, (key, body)), (_USE, (run, part, key))
 
 
-def _known(database: sqlite3.Connection, run: int) -> tuple[dict[_Key, dict[str, int]], Usage]:
-    """The numbers of a run's calls, by identity and by the endpoint that answered, and their total usage."""
+def _known(database: sqlite3.Connection, run: int, last: int = 0) -> tuple[dict[_Key, dict[str, int]], Usage]:
+    """The numbers of a run's calls after the ``last`` one, by identity and by the endpoint that answered, and their total usage."""
     spent = NOTHING
     known: dict[_Key, dict[str, int]] = {}
     try:
         for row in database.execute(
             "SELECT node, sample, step, attempt, path, redo, request_hash, number, usage, origin, endpoint"  # noqa: S608
-            f" FROM {CALLS} WHERE run = ? ORDER BY number",
-            (run,),
+            f" FROM {CALLS} WHERE run = ? AND number > ? ORDER BY number",
+            (run, last),
         ):
             *_, number, usage, origin, endpoint = row
             known.setdefault(row[:7], {})[endpoint] = number

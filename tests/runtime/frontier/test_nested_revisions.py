@@ -155,7 +155,10 @@ def assert_same(trial: NestedTrial, alone: NestedTrial) -> None:
     for node in trial.graph.nodes:
         assert trial.frontier.standing(node) == alone.frontier.standing(node), node.id
         assert trial.frontier.outputs(node) == alone.frontier.outputs(node), node.id
-    assert alone.skipped <= trial.skipped
+    # What a turn or an item comes to before it fails is a matter of what ends first.
+    failed = [f"{path}/{box}[{number}]".strip("/") for (path, box, number, _), why in alone.numbers.items() if why]
+    settled = {one for one in alone.skipped if not any(f"{one[1]}/".startswith(f"{place}/") for place in failed)}
+    assert settled <= trial.skipped
     for number, ended in () if alone.torn else alone.numbers.items():
         assert trial.numbers[number] == ended, number
 
@@ -226,6 +229,7 @@ def test_a_run_with_boxes_that_is_revised_comes_out_as_the_last_graph_run_from_s
         pytest.param(10_639, id="a visit under way that is taken again is told of when it is done"),
         pytest.param(11_104, id="what was withdrawn in an item that is over is under way no more"),
         pytest.param(12_702, id="a turn under way in an item that failed does not end later"),
+        pytest.param(20_783_001_016, id="what is skipped in a turn that fails may be skipped or not"),
     ],
 )
 def test_runs_with_boxes_that_are_rarely_drawn(seed: int) -> None:
