@@ -193,7 +193,6 @@ class Execution:
             await self.effects.journal.record_definitions(definitions, f"!{self.revision}" if self.revision else "")
             self.telling.begin(begun)
             status, failure = await self._ended()
-            self.run.end()
             result = await self._settled(status, failure, started)
         except Exception as fault:
             # A fault in Merrow: readers of the events must still learn of the end.
@@ -247,12 +246,14 @@ class Execution:
             failure = raised
             raise
         finally:
+            # First, so that nothing cancels what waits here for the end of revisions.
+            self.run.end()
             if self._looking is not None:
                 self._looking.cancel()
-            if self.revisions is not None:
-                await self.revisions.close(failure, done=done)
             if late is not None:
                 late.cancel()
+            if self.revisions is not None:
+                await self.revisions.close(failure, done=done)
         return "finished" if failure is None else "failed", failure
 
     def _look(self, main: asyncio.Task[Any]) -> None:

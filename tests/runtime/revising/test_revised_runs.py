@@ -13,7 +13,7 @@ import pytest
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 from merrow_runtime import RunOptions, resume, start
-from merrow_runtime.errors import UsageFailure
+from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.revising.asking import ask_for, snapshot_at
 from merrow_runtime.running.run import Run, RunResult
@@ -409,3 +409,27 @@ def test_a_revision_that_nobody_waits_for_any_more_holds_up_no_other() -> None:
     state, result, states = asyncio.run(whole())
     assert (state, result.status, states) == ("applied", "finished", ["applied"] * 2)
     assert result.nodes["B"].outputs == {"response": "do best"}
+
+
+def test_a_run_that_is_cancelled_while_it_ends_reports_how_it_ended() -> None:
+    """At its end it waits until revisions that are being tried have given up; whenever it is cancelled meanwhile, it is over once."""
+
+    async def cancelled(after: int) -> str:
+        store, endpoint = MemoryStore(), FakeEndpoint(lambda _: EndpointFailure("no such key", fatal=True))
+        gate = endpoint.gate = asyncio.Event()
+        run = start(chain(), {"problem": "x"}, endpoint=endpoint, store=store, run_id="r")
+        await endpoint.until_asked(1)
+        gate.set()
+        asking: list[asyncio.Task[Any]] = []
+        for turn in range(after):
+            asking.append(asyncio.create_task(run.revise(chain(says=f"better {turn}"))))
+            await asyncio.sleep(0)
+        run.cancel()
+        ended = (await run.result()).status
+        await asyncio.gather(*asking, return_exceptions=True)
+        assert store.run("r").status == ended
+        assert [event.event async for event in run.events()][-1] == f"run_{ended}"
+        return ended
+
+    seen = {asyncio.run(cancelled(after)) for after in range(30)}
+    assert seen == {"cancelled", "failed"}
