@@ -29,6 +29,8 @@ def custom(name: str, more: str = "", says: str | None = None) -> str:
 def done(request: ModelRequest) -> str:
     """The same to the same question, but for voters."""
     first = request.messages[0].content.split("\n")[0]
+    if request.schema is not None:
+        return json.dumps({"response": [first]})
     return f"{first} {next(VOTES)}" if first == "vote" else first
 
 
@@ -221,6 +223,19 @@ def test_what_a_cancelled_node_had_asked_by_then_is_not_asked_again_when_it_come
     assert result.status == "finished"
     asked = ["do A", "do B", "do B", "do better", "do B", "do B", "do C"]
     assert trial.asked == asked, "the first attempt is known, the second one was on its way"
+
+
+def test_a_question_that_comes_again_with_another_kind_of_value_is_not_asked_again() -> None:
+    """A list of one text reads like the text: C has to be made again, and what it asked is known."""
+
+    def longer(b: str = "") -> Workflow:
+        lines = [line.replace(custom("B"), custom("B", b)) for line in CHAIN[:-1]]
+        return workflow(*lines, custom("D"), "C -->|input| D", "D --> RETURN")
+
+    trial, result = revised(longer(), [(4, longer("returns: 'list[Text]'"))], fresh=True)
+    assert result.status == "finished"
+    assert trial.asked == ["do A", "do B", "do C", "do D", "do B"]
+    assert result.nodes["B"].outputs == {"response": ["do B"]}
 
 
 def test_equal_voters_never_share_an_answer() -> None:
