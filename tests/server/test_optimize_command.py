@@ -212,7 +212,8 @@ def test_an_endpoint_that_dies_pauses_it(server: OpenAIServer, capsys: Capture) 
     assert resumed.code == 0, resumed.err
     assert newest()["status"] == "finished"
     questions = [question(request) for request in server.requests]
-    assert len(questions) - len(set(questions)) <= asked - 60
+    # Asked again is what was refused, and what was in flight at the first refusal: that ends what can't succeed any more.
+    assert len(questions) - len(set(questions)) <= asked - 60 + server.most_at_once
 
 
 @posix
