@@ -249,6 +249,8 @@ class Frame(Inflow):
         self.shared.holders[visit] = self
         if visit in past.outcomes:
             self._take_over(handle, visit, consequences)
+        elif (visit.node, visit.path) == (self.shared.graph.node(handle).id, self.path):
+            past.shown.setdefault((visit.node, visit.path), visit)
 
     def _take_over(self, handle: int, visit: Visit, consequences: list[Consequence]) -> None:
         """A node gets the outcome of a finished visit, regardless of which node started it; from then on it owns it."""
@@ -348,13 +350,19 @@ class Frame(Inflow):
 
     def _skip(self, handle: int, consequences: list[Consequence]) -> None:
         node = self.shared.graph.node(handle)
-        self.standing[handle] = "skipped"
         self._left -= 1
-        reason = self.why[handle] = self._reason(node)
-        consequences.append(Skip(node, self._new_visit(node), reason))
+        self._tell_skipped(node, consequences)
         self._count_down(handle)
         if self.gone and node.kind == "output":
             self._fail_empty(node)
+
+    def _tell_skipped(self, node: TypedNode, consequences: list[Consequence]) -> None:
+        self.standing[node.index] = "skipped"
+        reason = self.why[node.index] = self._reason(node)
+        consequences.append(Skip(node, self._new_visit(node), reason))
+        if self.shared.past is not None:
+            # What its readers know of it is that it was skipped: where an earlier visit counts again, they must be told.
+            self.shared.past.shown.pop((node.id, self.path), None)
 
     def _leave_empty(self) -> None:
         """The first node failed without ending the run: from now on an output that is skipped makes the run fail."""
@@ -406,10 +414,7 @@ class Frame(Inflow):
         """Nothing inside a composite runs."""
         graph = self.shared.graph
         for handle in box.members:
-            node = graph.node(handle)
-            self.standing[handle] = "skipped"
-            reason = self.why[handle] = self._reason(node)
-            consequences.append(Skip(node, self._new_visit(node), reason))
+            self._tell_skipped(graph.node(handle), consequences)
         self._settle_box(box, "skipped", (), consequences)
 
     def leave_out(self, box: Box, consequences: list[Consequence]) -> None:

@@ -175,6 +175,8 @@ class Scheduler:
                 self._withdrawn.add(visit)
                 self._strays.discard(visit)
                 task.cancel()
+                # At once, not when the task has ended: another revision may come before that, and nothing must wait for this visit.
+                self._frontier.tell(Withdrawn(visit))
                 cancelled.append(visit)
         return cancelled
 

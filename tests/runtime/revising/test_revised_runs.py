@@ -19,7 +19,7 @@ from merrow_runtime.revising.asking import ask_for, snapshot_at
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
-from merrow_runtime.workflow import Workflow
+from merrow_runtime.workflow import Workflow, check_workflow
 
 
 def custom(name: str, more: str = "", says: str | None = None) -> str:
@@ -254,8 +254,6 @@ def test_equal_voters_never_share_an_answer() -> None:
 def test_inputs_and_outputs_stay_and_a_refused_one_changes_nothing() -> None:
     other = [line.replace("PROBLEM", "TASK") for line in CHAIN]
     text = workflow(*CHAIN).text.replace("PROBLEM", "TASK")
-    from merrow_runtime.workflow import check_workflow
-
     new = check_workflow("---\nworkflow: {inputs: [TASK]}\n---\n" + text)
     trial, result = revised(chain(), [(2, new)])
     assert other
@@ -357,6 +355,33 @@ def test_a_decision_is_decided_again() -> None:
     assert trial.asked == ["do A", "do C", "do B", "do C"]
     assert result.nodes["A"].status == "skipped"
     assert result.nodes["D"].label == "no"
+
+    trial, result = revised(decided("problem == 'x'"), [(2, decided("problem == 'y'")), (3, decided("problem == 'x'"))])
+    assert result.status == "finished"
+    assert {name: result.nodes[name].status for name in "ABC"} == {"A": "reused", "B": "skipped", "C": "finished"}
+    assert {one.node: one.status for one in trial.store.nodes("r")}["A"] == "reused"
+    # C was on its way all the time.
+    assert trial.asked == ["do A", "do C", "do B"]
+
+
+def test_what_is_cancelled_is_not_waited_for_when_it_comes_back_at_once() -> None:
+    """A revision and its undoing, before what the first cancels has ended."""
+
+    async def whole(b: int) -> tuple[RunResult, list[str]]:
+        trial = Revised()
+        trial.endpoint.gate = gate = asyncio.Event()
+        run = start(chain(), {"problem": "x"}, endpoint=trial.endpoint, store=trial.store, run_id="r")
+        await trial.endpoint.until_asked(1)
+        texts = [chain().text.replace("do A", f"do A {number}") for number in range(b)] + [chain().text]
+        await asyncio.gather(*(run.revise(check_workflow(text)) for text in texts))
+        trial.endpoint.gate = None
+        gate.set()
+        return await run.result(), [one.state for one in trial.store.revisions("r")]
+
+    for between in (1, 2, 3):
+        result, states = asyncio.run(whole(between))
+        assert states == ["applied"] * (between + 1)
+        assert (result.status, result.outputs) == ("finished", {"RETURN": "do C"})
 
 
 def test_what_has_ended_is_committed_with_the_revision(tmp_path: Path) -> None:
