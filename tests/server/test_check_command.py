@@ -73,6 +73,19 @@ def test_a_safe_fix_is_written_and_reported() -> None:
     assert Path("flow.mmd").read_bytes() == again
 
 
+def test_each_finding_that_is_repaired_is_counted_once() -> None:
+    """Parameters that say the same are taken out each for itself."""
+    said = ", ".join(["prompt: a"] * 5)
+    write("flow.mmd", f"""\
+flowchart TD
+    PROBLEM --> N["Custom<br/>({said})"]:::CustomOp --> RETURN
+    classDef CustomOp fill:#ddd
+""")  # fmt: skip
+    assert "6 can be repaired with --fix" in merrow("check", "flow.mmd").out
+    assert "Repaired 6 findings in 1 file: 2 x MW106, 4 x MW307." in merrow("check", "--fix", "flow.mmd").out
+    assert 'N["Custom<br/>(prompt: a)"]' in Path("flow.mmd").read_text()
+
+
 def test_a_fix_keeps_mode_line_endings_byte_order_mark_and_other_lines() -> None:
     before = b"\xef\xbb\xbf" + UNLABELLED.replace("\n", "\r\n").encode()
     path = write("flow.mmd", before)

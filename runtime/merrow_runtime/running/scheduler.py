@@ -175,7 +175,7 @@ class Scheduler:
                 self._withdrawn.add(visit)
                 self._strays.discard(visit)
                 task.cancel()
-                # At once, not when the task has ended: another revision may come before that, and nothing must wait for this visit.
+                # At once, not when the task has ended: a revision that comes before that must not wait for this visit.
                 self._frontier.tell(Withdrawn(visit))
                 cancelled.append(visit)
         return cancelled

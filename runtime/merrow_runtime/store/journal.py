@@ -299,7 +299,7 @@ def sharing(run: int, part: str, body: str) -> tuple[Statement, Statement]:
 
 
 def _known(database: sqlite3.Connection, run: int, last: int = 0) -> tuple[dict[_Key, dict[str, int]], Usage]:
-    """The numbers of a run's calls after the ``last`` one, by identity and by the endpoint that answered, and their total usage."""
+    """The numbers of a run's calls after the ``last`` one, by identity and by the endpoint that answered; their total usage."""
     spent = NOTHING
     known: dict[_Key, dict[str, int]] = {}
     try:

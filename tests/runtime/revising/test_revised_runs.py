@@ -452,7 +452,7 @@ def test_a_revision_that_nobody_waits_for_any_more_holds_up_no_other() -> None:
 
 
 def test_a_run_that_is_cancelled_while_it_ends_reports_how_it_ended() -> None:
-    """At its end it waits until revisions that are being tried have given up; whenever it is cancelled meanwhile, it is over once."""
+    """At its end it waits until revisions that are being tried have given up: it may be cancelled meanwhile."""
 
     async def cancelled(after: int) -> str:
         store, endpoint = MemoryStore(), FakeEndpoint(lambda _: EndpointFailure("no such key", fatal=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.definitions.labels.parameters import LabelParameter, parse_label
+from merrow_analysis.definitions.labels.parameters import LabelParameter, Span, parse_label
 
 _EMPTY_GROUP = re.compile(r"[ \t]*\([\s,]*\)")
 _BREAK = r"(?:[ \t]|<br[ \t]*/?[ \t]*>|\r?\n)*"
@@ -22,7 +22,8 @@ def without(text: str, keys: set[str]) -> str | None:
         return None
     for parameter in sorted(parts.parameters.values(), key=lambda one: one.key_span, reverse=True):
         if parameter.key in keys:
-            text = _cut(text, parameter)
+            begin, end = with_comma(text, parameter)
+            text = text[:begin] + text[end:]
     return _EMPTY_GROUP.sub("", text)
 
 
@@ -31,17 +32,19 @@ def without_one(text: str, parameter: LabelParameter, *, is_title: bool) -> str:
 
     A title keeps its parentheses, for they make a Loop of ``Loop ()``.
     """
-    left = _cut(text, parameter)
+    begin, end = with_comma(text, parameter)
+    left = text[:begin] + text[end:]
     return left if is_title else _EMPTY_GROUP.sub("", left)
 
 
-def _cut(text: str, parameter: LabelParameter) -> str:
+def with_comma(text: str, parameter: LabelParameter) -> Span:
+    """Where a parameter that was read from a label's text stands, with one of the commas beside it."""
     begin, end = parameter.key_span[0], parameter.value_span[1]
     after = _COMMA_AFTER.match(text, end)
     if after is not None:
-        return text[:begin] + text[after.end() :]
+        return begin, after.end()
     before = _COMMA_BEFORE.search(text[:begin])
-    return text[: begin if before is None else before.start()] + text[end:]
+    return begin if before is None else before.start(), end
 
 
 def with_parameters(text: str, written: list[str]) -> str:

@@ -66,6 +66,10 @@ def without_parameter(said: Said, parameter: LabelParameter) -> TextEdit | None:
     kept = [one.text for one in before.parameters.values() if one.key != parameter.key]
     if [one.text for one in after.parameters.values() if one.key != parameter.key] != kept:
         return None
+    begin, end = label_text.with_comma(said.label, parameter)
+    if text == said.label[:begin] + said.label[end:]:
+        # Its own place: of several that say the same each is another one.
+        return TextEdit(said.part((begin, end)), "")
     return said.rewritten(text)
 
 
