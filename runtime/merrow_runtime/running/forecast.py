@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from merrow_analysis.definitions.types import Type
@@ -27,7 +27,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
-from merrow_runtime.running.forecast_costs import costs_of
+from merrow_runtime.running.forecast_costs import costs_of, left_out
 from merrow_runtime.running.forecast_figures import FREE, OPEN, Bounds, Cost, Forecast, PlannedNode
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.running.set_outputs import SetOutputs
@@ -45,9 +45,9 @@ _MOST_CALLED = 500
 """Calls of files that are unfolded; what more of them use isn't known."""
 
 
-def times_inside(graph: TypedGraph, *, may_skip: bool) -> dict[str, Bounds]:
+def times_inside(graph: TypedGraph, unsure: Collection[str], *, may_skip: bool) -> dict[str, Bounds]:
     """How often the nodes in each composite run, by its id: the products of turns and items. ``may_skip`` says that some failure
-    may count as skipped, which may end a Loop.
+    may count as skipped, which may end a Loop; ``unsure`` nodes may be left out, see `left_out`.
     """
     loops = {edge.border.scope for edge in graph.again}
     found: dict[str, tuple[int, int]] = {}
@@ -62,7 +62,7 @@ def times_inside(graph: TypedGraph, *, may_skip: bool) -> dict[str, Bounds]:
             members = [graph.by_id[one] for one in graph.composites.members(box.id)]
             if not may_skip and settings.budget is None and graph.combinations.always_goes_on(box.id, members):
                 least *= settings.most
-        found[box.id] = least, most
+        found[box.id] = 0 if any(one in unsure for one in graph.composites.members(box.id)) else least, most
     return {name: Bounds(*both) for name, both in found.items()}
 
 
@@ -145,7 +145,7 @@ class _Forecaster:
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[Planned, ...]] = {}
         self._answered: set[int] = set()
-        self._times = times_inside(self.graph, may_skip=_may_skip(workflow, steps))
+        self._times = times_inside(self.graph, left_out(self.graph), may_skip=_may_skip(workflow, steps))
 
     def nodes(self) -> list[PlannedNode]:
         """All nodes, in the order of the run."""

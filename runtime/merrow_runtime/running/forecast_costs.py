@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
+from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.models.endpoint import Endpoint
@@ -36,9 +37,13 @@ def costs_of(
         if node.questions or node.costs is not None
     }
     ways = list(_ways(graph, nodes, said))
+    unsure = left_out(graph)
     times = {node.node: ONCE if node.times is None else node.times for node in nodes}
     least = [
-        min(sum(costs[name].least[i] * times[name].least for name in way if name in costs) for way, _ in ways)
+        min(
+            sum(costs[name].least[i] * times[name].least for name in way if name in costs and name not in unsure)
+            for way, _ in ways
+        )
         for i in range(3)
     ]
     most = [
@@ -47,6 +52,25 @@ def costs_of(
     ]
     priced = all(cost.priced for cost in costs.values())
     return Cost((least[0], least[1], least[2]), (most[0], most[1], most[2]), priced)
+
+
+def left_out(graph: TypedGraph) -> set[str]:
+    """The ids of nodes that need not run although no call fails: a Map that gets too many items, or too few, has failed, and a
+    Loop or a Map around it may let that pass. That concerns all in that box, and what follows from it.
+    """
+    found: set[str] = set()
+    for box in graph.composites:
+        settings = loop_settings(box) if box.kind == "loop" else map_settings(box)
+        # A Map that leaves items out still needs `min` of them whole.
+        lets_pass = settings.on_error == "default" or (settings.on_error == "skip" and box.kind == "loop")
+        if lets_pass and graph.composites.maps(tuple(graph.composites.within(box.id)[1:])):
+            found.update(graph.composites.members(box.id))
+    waiting = list(found)
+    while waiting:
+        following = {edge.target.id for edge in graph.by_id[waiting.pop()].outgoing} - found
+        found |= following
+        waiting += following
+    return found
 
 
 def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpoint: Endpoint) -> Cost:

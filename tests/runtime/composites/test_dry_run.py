@@ -46,6 +46,37 @@ def test_calls_are_bounded_by_products_of_turns_and_items() -> None:
     assert asked.messages[-1].content == "<Text from PLAN.response>"
 
 
+@pytest.mark.parametrize(
+    ("around", "least"),
+    [
+        ("Loop (max: 2, on_error: skip)", 1),
+        ("Map (on_error: default)", 2),
+        ("Map (min: 2, on_error: skip)", 3 + 2 * 4),
+        ("Loop (max: 2)", 2 + 4),
+    ],
+)
+def test_a_box_that_lets_a_map_fall_short_need_not_run_to_its_end(around: str, least: int) -> None:
+    """Nor does what follows from it."""
+    inside = box("PARTS", "Map (min: 2)", custom("PART"))
+    items = 'ITEMS["Custom (prompt: ITEMS, returns: list[Text])"]:::CustomOp'
+    first, lead = ([items], ["PROBLEM -->|input| ITEMS", "ITEMS -->|each:input| PLAN"]) if "Map" in around else ([], [])
+    workflow = flow(
+        *first,
+        box("BOX", around, 'PLAN["Custom (prompt: PLAN, returns: list[Text])"]:::CustomOp', *inside, custom("JOIN")),
+        *(lead or ["PROBLEM -->|input| PLAN"]),
+        "PLAN -->|each:input| PART",
+        "PART -->|input| JOIN",
+        custom("ASIDE"),
+        "PROBLEM -->|input| ASIDE",
+        "ASIDE -->|input| LAST",
+        custom("LAST"),
+        "JOIN -->|input| LAST",
+        "LAST --> RETURN",
+    )
+    forecast = dry_run(workflow, endpoint=FakeEndpoint())
+    assert forecast.calls.least == least
+
+
 def _value(schema: dict[str, Any], chance: Random) -> Any:
     if "enum" in schema:
         return chance.choice(schema["enum"])
