@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.optimizer.extraction.harness import MARKS, rows_file
 from tests.optimizer.extraction.planted import World
+from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import merrow
 from tests.server.test_extract_kills import twice, written
@@ -171,9 +173,10 @@ def test_on_a_full_disk_it_stops_and_keeps_what_is_finished(
         timeout=300,
         check=False,
     )
-    assert stopped.returncode not in (0, 130), stopped.stderr
+    assert stopped.returncode == 1, stopped.stderr
     assert "Traceback" not in stopped.stderr, stopped.stderr
     assert "is full" in stopped.stderr
+    assert "merrow resume" in stopped.stderr
     done = merrow("resume", begun())
     assert done.code == 0, done.err
     assert written("out") == wanted
@@ -202,3 +205,22 @@ def test_files_that_can_not_be_written_are_written_by_a_resume(server: OpenAISer
     assert merrow("resume", extraction).code == 0
     assert len(server.requests) == before
     assert Path("out/operators.yaml").is_file()
+
+
+@posix
+@pytest.mark.parametrize("lines", [1, 3, 30])
+def test_a_recording_that_can_not_be_written_any_more_stops_it(
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, lines: int
+) -> None:
+    """The reader of a pipe goes after some answers; what was answered by then is kept."""
+    expected = whole(server, monkeypatch)
+    os.mkfifo("pipe")
+    reader = subprocess.Popen(["head", "-n", str(lines), "pipe"], stdout=subprocess.DEVNULL)
+    stopped = merrow(*ASKED, "--record", "pipe")
+    reader.wait(PATIENCE)
+    assert stopped.code == 1, stopped.err
+    assert "The recording pipe can't be written (Broken pipe)." in stopped.err
+    assert "merrow resume" in stopped.err
+    resumed = merrow("resume", begun())
+    assert resumed.code == 0, resumed.err
+    assert written("out") == expected

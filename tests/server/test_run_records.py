@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from rich.cells import cell_len
@@ -268,6 +269,29 @@ def test_on_a_terminal_the_user_is_asked_about_results_of_another_endpoint(
         ended, shown = on_a_terminal(answer, *again)
         assert (ended, len(server.requests)) == (code, asked), shown
         assert "A was answered by the embedded offline model" in shown
+
+
+def test_a_recording_that_can_not_be_written_any_more_ends_the_run_as_one_that_began(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    """A pipe takes the first line, and its reader goes; a disk that fills up is the same."""
+    pipe = tmp_path / "record.jsonl"
+    os.mkfifo(pipe)
+
+    def read() -> None:
+        with pipe.open() as lines:
+            lines.readline()
+
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    flow = write("chain.mmd", CHAIN)
+    done = in_process(capsys, "run", str(flow), "--input", "problem=x", "--base-url", "offline", "--record", str(pipe))
+    reader.join(PATIENCE)
+    assert done.code == 1
+    assert f"The recording {pipe} can't be written (Broken pipe)." in done.err
+    [one] = in_process(capsys, "runs", "--format", "json").json
+    assert one["status"] == "failed"
+    assert in_process(capsys, "resume", one["run"]).code == 0
 
 
 def test_two_processes_run_at_once_in_one_journal(capsys: Capture) -> None:

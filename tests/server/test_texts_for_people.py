@@ -290,8 +290,23 @@ def test_a_dry_run(capsys: Capture) -> None:
     assert lines[-2].startswith("calls: 4 to 7; ")
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("runs", "No runs yet; make one with: merrow run FILE"),
+        ("evaluations", "No evaluations yet; make one with: merrow evaluate FILE --dataset F"),
+        ("optimizations", "No searches yet; make one with: merrow optimize FILE --dataset F"),
+        ("runs --kind extraction", "No extractions yet; make one with: merrow extract CASES"),
+    ],
+)
+def test_a_list_that_is_empty_says_how_to_begin(capsys: Capture, command: str, said: str) -> None:
+    words = command.split()
+    text, machine = in_process(capsys, *words), in_process(capsys, *words, "--format", "json")
+    assert (text.code, text.out, text.err) == (0, "", f"{said}\n")
+    assert (machine.code, machine.json, machine.err) == (0, [], "")
+
+
 def test_the_list_of_runs(server: OpenAIServer, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert in_process(capsys, "runs").err == "No runs yet; make one with: merrow run FILE\n"
     write("flow.mmd", CHAIN)
     assert in_process(capsys, "run", "flow.mmd", "--base-url", server.base_url, "--input", "problem=1").code == 0
     server.script(Status(401, "no"))

@@ -67,7 +67,7 @@ class Job(Protocol):
 async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda _: None) -> Evaluator:
     """Work on an evaluation to its end, whatever that is, and keep how it ended.
 
-    Cancelling ends it: what is finished is kept. Raises `StoreFailure`, also where another process works on it.
+    Cancelling ends it: what is finished is kept. Raises `StoreFailure` where it can't begin: another process works on it.
     """
 
     def make(own: Store) -> Evaluator:
@@ -84,7 +84,7 @@ async def carry_out(
     run: Callable[[J], Coroutine[Any, Any, None]],
 ) -> J:
     """Make and run the job of one of ``kept``, evaluations or searches of the user's store, with a journal of its own, and keep
-    how it ended. Cancelling ends it. Raises `StoreFailure`, also where another process works on it.
+    how it ended. Cancelling ends it. Raises `StoreFailure` where it can't begin: another process works on it.
     """
     started = time.monotonic()
     try:
@@ -105,8 +105,9 @@ async def carry_out(
         except StoreFailure as problem:
             job.stopped_by = str(problem)
             # A disk that is full may have room for this, which is little; where it has not, the process is over for others, too.
-            kept.update(identity, "stopped", str(problem), time.time(), time.monotonic() - started)
-            raise
+            with suppress(StoreFailure):
+                kept.update(identity, "stopped", job.stopped_by, time.time(), time.monotonic() - started)
+            return job
         finally:
             watching.cancel()
         status: Literal["finished", "stopped"] = "finished" if job.stopped_by is None else "stopped"

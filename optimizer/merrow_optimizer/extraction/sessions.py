@@ -45,7 +45,7 @@ def begin(
 async def work(user: Store, record: ExtractionRecord, plan: ExtractionPlan, told: Told) -> Extractor:
     """Carry out an extraction to its end, whatever that is, and keep how it ended.
 
-    Cancelling ends it: what is finished is kept. Raises `StoreFailure`, also where another process works on it.
+    Cancelling ends it: what is finished is kept. Raises `StoreFailure` where it can't begin: another process works on it.
     """
 
     def make(own: Store) -> Extractor:

@@ -70,8 +70,8 @@ def rounds_of(record: OptimizationRecord, plan: SearchPlan) -> Rounds:
 async def work(user: Store, record: OptimizationRecord, plan: SearchPlan, told: Told) -> Searcher:
     """Carry out a search to its end, whatever that is, and keep how it ended.
 
-    Cancelling ends it: what is finished is kept. Raises `StoreFailure`, also where another process works on it; `UsageFailure`
-    where it can't go on as it began.
+    Cancelling ends it: what is finished is kept. Raises `StoreFailure` where it can't begin: another process works on it;
+    `UsageFailure` where it can't go on as it began.
     """
 
     def make(own: Store) -> Searcher:

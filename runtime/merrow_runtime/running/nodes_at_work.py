@@ -128,11 +128,8 @@ class NodesAtWork:
         """What a node's operator gives, checked by the types of its outputs. Raises `RunFailure`."""
         outputs = await step.operator.run(task, tools)
         shapes = step.shapes
-        if outputs.keys() != shapes.keys():
+        if outputs.keys() != shapes.keys() or not all(is_of(outputs[port], shape) for port, shape in shapes.items()):
             check_outputs(step.definition, outputs)  # Says what is wrong.
-        for port, shape in shapes.items():
-            if not is_of(outputs[port], shape):
-                check_outputs(step.definition, outputs)
         return outputs
 
     async def _samples(self, step: Step, count: int, once: Callable[[int], Awaitable[Outputs]]) -> Outputs:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.examples import SAME, TIMES, examples
-from tests.runtime.compiling.programs import check_same, run_program
+from tests.runtime.compiling.programs import check_same, inputs_of, run_program
 from tests.runtime.frontier.nested_workflows import nested_workflow
 from tests.workflows import workflows
 
@@ -183,3 +183,19 @@ def test_a_recording_of_another_workflow_is_a_sentence(tmp_path: Path) -> None:
     done = run_program(program, "--input", "problem=def f(x): pass", "--replay", str(tmp_path / "recorded.jsonl"))
     assert done.code == 1
     assert "has another request at node A" in done.err
+
+
+def test_a_limit_in_dollars_that_somebody_writes_into_a_program_is_kept_where_it_asks(tmp_path: Path) -> None:
+    """A program knows no prices, so that it does not begin to spend; what a recording answers costs nothing."""
+    workflow = check_workflow(
+        everything(header="  inputs: [PROBLEM, STYLE]\n  budget: {tokens: 50000}\n"), name="all.mmd"
+    )
+    text = compile_workflow(workflow).text
+    assert check_same(workflow, text, tmp_path, 1, 0.0).status == "finished"
+    assert "tokens=50000" in text
+    limited = text.replace("tokens=50000", "usd=1.0")
+    said = [part for name, value in inputs_of(workflow).items() for part in ("--input", f"{name}={value}")]
+    assert run_program(limited, *said, "--replay", str(tmp_path / "recorded.jsonl")).code == 0
+    refused = run_program(limited, *said, "--base-url", "http://127.0.0.1:9/v1")
+    assert refused.code == 1
+    assert "price" in refused.err

@@ -192,6 +192,13 @@ async def test_all_outputs_can_be_set_at_once(store: MemoryStore) -> None:
     assert result.nodes["A"].outputs == {"feedback": "mine", "result": False}
 
 
+async def test_values_from_a_program_need_not_be_text(store: MemoryStore) -> None:
+    real = endpoint()
+    result = await run(SEVERAL, real, store, set_outputs={"A": {"result": False, "feedback": "mine"}})
+    assert asked(real) == ["B"]
+    assert result.nodes["A"].outputs == {"feedback": "mine", "result": False}
+
+
 @pytest.mark.parametrize(
     ("lines", "said", "sentence"),
     [

@@ -6,6 +6,7 @@ recorded so, an extraction of operators.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.prices import FREE, Price, price_at
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.store.recordings.recording import ANSWERS_MARK, FORMAT, MARK, object_of, write_line
+from merrow_runtime.store.recordings.recording import ANSWERS_MARK, FORMAT, MARK, begin_file, object_of, write_line
 from merrow_runtime.usage import NOTHING, Usage
 
 
@@ -61,7 +62,7 @@ class RecordingAnswers:
             self._file = path.open("w", encoding="utf-8", newline="\n")
         except OSError as problem:
             raise UsageFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
-        write_line(self._file, self._path, {MARK: FORMAT, ANSWERS_MARK: True})
+        begin_file(self._file, self._path, {MARK: FORMAT, ANSWERS_MARK: True})
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._endpoint, name)
@@ -76,7 +77,7 @@ class RecordingAnswers:
         return price_at(self._endpoint, model)
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
-        """Answer. Raises `EndpointFailure`; `UsageFailure` where the recording can't be written."""
+        """Answer. Raises `EndpointFailure`; `StoreFailure` where the recording can't be written."""
         try:
             reply = await self._endpoint.complete(request, on_text)
         except EmptyAnswerFailure as failure:
@@ -88,7 +89,8 @@ class RecordingAnswers:
 
     async def close(self) -> None:
         """Close the file, and let the endpoint go."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # of a full disk; every line was written out, or its failure reported
+            self._file.close()
         await self._endpoint.close()
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-from merrow_runtime.errors import ReplayMiss, UsageFailure
+from merrow_runtime.errors import ReplayMiss, StoreFailure, UsageFailure
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.store.rows import text_of
@@ -58,20 +58,16 @@ class Recorder:
             raise UsageFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
         self._holds = self._file.seekable() and self._file.tell() > 0
         if not self._holds:
-            try:
-                write_line(self._file, self._path, self._header)
-            except UsageFailure:
-                self.close()
-                raise
+            begin_file(self._file, self._path, self._header)
 
     def begin(self) -> None:
         """Begin the recording in place of what was there. Raises `UsageFailure`."""
         if self._holds:
             self._file.truncate(0)
-            write_line(self._file, self._path, self._header)
+            begin_file(self._file, self._path, self._header)
 
     async def record(self, call: CallRecord) -> None:
-        """Add a call. Raises `UsageFailure` where the file can't be written any more."""
+        """Add a call. Raises `StoreFailure` where the file can't be written any more."""
         self.write(call)
 
     def write(self, call: CallRecord) -> None:
@@ -84,13 +80,23 @@ class Recorder:
             self._file.close()
 
 
+def begin_file(file: TextIO, path: Path, header: Mapping[str, Any]) -> None:
+    """Write the first line of a recording. Raises `UsageFailure`, and closes the file, where that can't be."""
+    try:
+        write_line(file, path, header)
+    except StoreFailure as problem:
+        with contextlib.suppress(OSError):
+            file.close()
+        raise UsageFailure(str(problem)) from None
+
+
 def write_line(file: TextIO, path: Path, content: Mapping[str, Any]) -> None:
-    """Write one line of a recording, and have it written out. Raises `UsageFailure`."""
+    """Write one line of a recording, and have it written out. Raises `StoreFailure`."""
     try:
         file.write(json.dumps(content) + "\n")
         file.flush()
     except OSError as problem:
-        raise UsageFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
+        raise StoreFailure(f"The recording {path} can't be written ({problem.strerror}).") from None
 
 
 REVISER = "@revise"

@@ -16,7 +16,7 @@ import click
 
 from merrow_runtime.provenance import PERSON_ORIGIN, REPLAY_ORIGIN, answered_by
 from merrow_runtime.values import as_text
-from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK
+from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.agreeing import decide
@@ -139,13 +139,11 @@ async def _leave_to_signals(run: Run) -> None:
 
 
 def _code(result: RunResult, stopped: list[int]) -> int:
-    from merrow_runtime.errors import UsageFailure
-
     if result.status == "finished":
         return OK
     if result.status == "cancelled" and stopped:
         return INTERRUPTED
-    return MISUSED if isinstance(result.failure, UsageFailure) else NOT_WELL
+    return NOT_WELL
 
 
 def _print_outputs(result: RunResult) -> None:
