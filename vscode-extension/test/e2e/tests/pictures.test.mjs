@@ -100,9 +100,18 @@ describe(
       const { page } = w;
       await w.open('broken.mmd', example('vote.mmd').replace('    CALCULATE --> VOTE\n', '').replace('PROBLEM -->|problem| CALCULATE', 'PROBLEM -->|problm| CALCULATE'));
       await page.locator('.monaco-editor .squiggly-error').first().waitFor();
+      await w.goTo(24, 18);
+      // The lines go on scrolling for a moment; the menu must open below the line where it then stands.
+      const place = async () => JSON.stringify(await page.locator('.monaco-editor .cursor').first().boundingBox());
+      let before = '';
+      await w.until(async () => {
+        const now = await place();
+        const same = now === before;
+        before = now;
+        return same;
+      }, 'the lines do not come to rest');
       const menu = page.locator('.action-widget');
       await w.again(async () => {
-        await w.goTo(24, 18);
         await page.keyboard.press('Control+.');
         await menu.locator('.monaco-list-row', { hasText: 'problem' }).first().waitFor({ timeout: SOON });
       }, 'no repair is offered');
