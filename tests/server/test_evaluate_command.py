@@ -107,6 +107,27 @@ def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
     assert merrow("runs").out == ""
 
 
+def test_each_answer_to_an_item_is_shown(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    own = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric", "--limit", "2")
+    assert in_process(capsys, "evaluate", "flow.mmd", *own, "--repeat", "2").code == 0
+    assert in_process(capsys, "evaluate", "flow.mmd", *own).code == 0
+    once, twice = in_process(capsys, "evaluations", "--format", "json").json
+    names = [line.split("  ")[0] for line in in_process(capsys, "show", twice["evaluation"]).out.splitlines()[2:6]]
+    first, second = names[0].removesuffix(" (1)"), names[2].removesuffix(" (1)")
+    assert names == [f"{first} (1)", f"{first} (2)", f"{second} (1)", f"{second} (2)"]
+    shown = in_process(capsys, "show", once["evaluation"]).out.splitlines()[2:4]
+    assert [line.split("  ")[0] for line in shown] == [first, second]
+
+    told = in_process(capsys, "show", twice["evaluation"], "--item", first).out
+    one, other = told.split("\n\n" + first)
+    assert one.startswith(f"{first}, answer 1: right 1\n")
+    assert other.startswith(", answer 2: right 1\n")
+    run = twice["evaluation"]
+    assert one.endswith(f"See its nodes with: merrow show {run}/{first}")
+    assert other.endswith(f"See its nodes with: merrow show {run}/{first}/1\n")
+    assert in_process(capsys, "show", once["evaluation"], "--item", first).out.startswith(f"{first}: right 1\n")
+
+
 def test_what_is_known_is_not_paid_again(server: OpenAIServer) -> None:
     evaluate()
     write("flow.mmd", FLOW.replace(" A", " FIRST").replace("flowchart TD", "flowchart TD\n    %% a comment"))

@@ -202,6 +202,9 @@ def test_no_name_of_a_module_or_of_python_comes_from_the_solution(default_means:
         ("def helper(x): return x\ndef f(x): return x", "assert f(helper(1)) == 1"),
         ("def math(x): return x\ndef f(x): return x", "math = 3\nassert f(math) == 3"),
         ("def f(x): return x", "import math as np\nassert np.isclose(f(1.0), 1)"),
+        ("import random as math\ndef f(x): return x * 0.1", "assert math.isclose(f(3), 0.3)"),
+        ("import json as math\ndef f(x): return x * 0.1", "assert math.isclose(f(3), 0.3)"),
+        ("from random import choice as isclose\ndef f(x): return x * 0.1", "assert isclose(f(3), 0.3)"),
     ],
 )
 def test_honest_names_mean_what_they_say(default_means: str, solution: str, test: str) -> None:

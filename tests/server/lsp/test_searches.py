@@ -57,9 +57,9 @@ class Watched:
         self.news: list[dict[str, Any]] = []
         editor.client.protocol.fm.add_builtin_feature("merrow/searchEvent", self.news.append)
 
-    async def until(self, done: int) -> dict[str, Any]:
+    async def until(self, done: int, says: str = "") -> dict[str, Any]:
         async with asyncio.timeout(WAIT):
-            while not self.news or self.news[-1]["done"] < done:
+            while not self.news or self.news[-1]["done"] < done or says not in self.news[-1]["text"]:
                 await asyncio.sleep(0.01)
         return self.news[-1]
 
@@ -128,13 +128,18 @@ async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) ->
         uri = editor.open(FLOW)
         asked = {**OWN, "uri": uri, "evaluations": 400}
         searching = asyncio.ensure_future(editor.execute("merrow.optimize", **asked))
-        news = await watched.until(30)
+        news = await watched.until(30, "best so far: round")
         with pytest.raises(JsonRpcException, match="is being searched for already"):
             await editor.execute("merrow.optimize", **asked)
         assert await editor.execute("merrow.cancel", run=news["search"]) == {"cancelled": [news["search"]]}
         stopped = await searching
         assert stopped["status"] == "cancelled"
         assert 30 <= stopped["answers"] < 340
+        better = await editor.execute("merrow.showBetter", id=news["search"])
+        assert Path(better["file"]).parent == tmp_path / "found"
+        assert Path(better["file"]).name != "crown.mmd", "that is written at the end"
+        assert better["after"] != FLOW
+        assert Path(better["file"]).read_text("utf-8").endswith(better["after"]), "below comments on its score"
         calls = len(server.requests)
 
         ended = await editor.execute("merrow.optimize", resume=news["search"], agreed=True)

@@ -59,7 +59,9 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
         return
     if not objects:
         echo(f"Item {visible(item)} was not asked yet; continue it with: merrow resume {record.id}")
-    for one in objects:
+    for number, one in enumerate(objects):
+        if number:
+            echo("")
         for line in _lines(one, several=record.repeats > 1):
             echo(line)
 
