@@ -83,6 +83,22 @@ async def test_without_recording_and_endpoint_cases_are_skipped(folder: Path) ->
     assert not (folder / "flow.replay.jsonl").exists()
 
 
+@pytest.mark.parametrize("name", ["flow.mmd", "flow.mermaid", "flow.md", "flow.markdown"])
+async def test_cases_are_of_the_workflow_of_their_name_whatever_its_ending(folder: Path, name: str) -> None:
+    text = f"# Legs\n\n```mermaid\n{CHAIN}```\n" if name.endswith((".md", ".markdown")) else CHAIN
+    (folder / "flow.mmd").unlink()
+    (folder / name).write_text(text)
+    async with OpenAIServer(legs) as server:
+        for asked in ((), ("flow.cases.yaml",), (name,)):
+            done = await merrow("test", *asked, "--format", "json", server=server)
+            assert done.code == 0, done.err
+            assert statuses(done) == {"spider": "passed", "ant": "passed"}
+    (folder / name).unlink()
+    alone = await merrow("test", "flow.cases.yaml")
+    assert alone.code == 2
+    assert "flow.cases.yaml" in alone.err
+
+
 async def test_an_endpoint_answers_and_nothing_is_paid_twice() -> None:
     async with OpenAIServer(legs) as server:
         done = await merrow("test", server=server)
