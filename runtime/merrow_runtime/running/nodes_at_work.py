@@ -137,7 +137,6 @@ class NodesAtWork:
         first, continues with those that are there (skip), or has the default in their place.
         """
         results: list[Outputs | RunFailure | None] = [None] * count
-        failures: list[RunFailure] = []
 
         async def one(sample: int) -> None:
             try:
@@ -145,7 +144,6 @@ class NodesAtWork:
             except RunFailure as failure:
                 # The others still run to their end: what they ask is paid, and kept for a resume.
                 results[sample] = failure
-                failures.append(failure)
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -153,6 +151,8 @@ class NodesAtWork:
                     group.create_task(one(sample))
         except BaseExceptionGroup as problems:
             raise problems.exceptions[0] from None
+        # In the order of the samples: which fails first in time is another matter after a resume.
+        failures = [result for result in results if isinstance(result, RunFailure)]
         of_the_run = [failure for failure in failures if not isinstance(failure, (NodeFailure, EndpointFailure))]
         fatal = [failure for failure in failures if _goes_on(step, failure) == "fail"]
         if of_the_run or fatal or len(failures) == count:

@@ -125,6 +125,7 @@ def shown(found: SearchRecord) -> Any:
     st.lists(st.integers(1, 40), min_size=1, max_size=4),
 )
 @example("guided", 3, 1, [1, 30, 30])
+@example("guided", 3, 660, [24, 29, 2, 29])
 @pytest.mark.thinned(4, "killed anywhere")
 def test_interrupted_anywhere_it_is_the_same_search(strategy: str, jobs: int, seed: int, stops: list[int]) -> None:
     async def work() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from itertools import count, permutations
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,34 @@ async def test_samples_that_fail_follow_on_error(more: str, expected: list[str] 
         assert (result.status, result.error) == ("failed", "Node S: no")
     else:
         assert result.nodes["S"].outputs == {"response": expected}, result.error
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize("votes", [False, True])
+async def test_of_several_failures_the_first_question_has_the_say_whichever_fails_first(
+    order: tuple[int, ...], votes: bool
+) -> None:
+    """After a resume another one may fail first, and what comes of the node must not depend on that."""
+    flow = workflow(
+        'S@{op: Custom, prompt: "think", samples: 3, temperature: 1}', 'V["MdEnsemble"]:::MdEnsembleOp',
+        "PROBLEM --> S --> V --> RETURN",
+    )  # fmt: skip
+    numbers = {True: count(), False: count()}
+
+    async def answer(request: ModelRequest) -> str | Exception:
+        is_vote = request.schema is not None
+        number = next(numbers[is_vote])
+        if is_vote is not votes or number >= 3:
+            return '{"thought": "", "choice": "A"}' if is_vote else f"answer {number}"
+        for _ in range(20 * order[number]):
+            await asyncio.sleep(0)
+        return EndpointFailure(f"no {number}")
+
+    options = RunOptions(retry=RetryPolicy(retries=0))
+    result = await merrow_runtime.run(
+        flow, {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore(), options=options
+    )
+    assert (result.status, result.error) == ("failed", f"Node {'V' if votes else 'S'}: no 0")
 
 
 async def test_answers_are_cached_by_origin_and_only_usable_ones() -> None:
