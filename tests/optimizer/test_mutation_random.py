@@ -10,6 +10,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.test_mutation_preconditions import CODE, VOTE
 
 from merrow_analysis.check import analyse
@@ -68,7 +69,7 @@ def test_a_chain_is_analysed_as_its_texts_are() -> None:
         text = mutant.text
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.sampled_from([CODE, VOTE]), st.integers(0, 10_000), st.sampled_from([4, 12]))
 def test_a_workflow_that_is_asked_often_gives_what_it_gives_once(text: str, seed: int, most: int) -> None:
     """What was found to be unsafe is not tried again, which changes no draw."""

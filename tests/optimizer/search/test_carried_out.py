@@ -15,6 +15,7 @@ from zlib import crc32
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.evaluation.trials import data_of, numbered, opened, plan_of
 from tests.runtime.engine.fakes import FakeEndpoint, Said, workflow
 
@@ -117,7 +118,7 @@ def shown(found: SearchRecord) -> Any:
     return draws, candidates, found.held_out, found.search.over
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(
     st.sampled_from(["guided", "climb", "evolve", "mcts", "random"]),
     st.integers(1, 4),

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.search.children import Moves
@@ -29,7 +30,7 @@ def moves(path: Path) -> Moves:
     return Moves(check_workflow(path.read_text("utf-8"), name=path.name), OPTIONS)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(st.sampled_from(STARTS), st.integers(0, 10_000))
 def test_every_child_is_valid_and_does_something_else(path: Path, seed: int) -> None:
     proposer = moves(path)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.search.searching import Words, draft
 
 from merrow_analysis.check import analyse
@@ -119,7 +120,7 @@ def scored(seed: int, candidates: int, items: int) -> History:
     return history
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 30))
 def test_the_posterior_is_that_of_the_joint_normal_distribution(seed: int, candidates: int, items: int) -> None:
     """The closed form against conditioning one large normal vector of all scores on the means that were seen."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.optimizer.suggestions.scripted import (
     FLOW,
     Model,
@@ -212,7 +213,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_swapped_calls_give_the_same_verdicts(rows: list[tuple[list[int], str]], chance: random.Random) -> None:
     first = [Row(*row) for row in rows]
     second = [Row(chance.sample(numbers, 5), reason[::-1]) for numbers, reason in rows]
@@ -347,7 +348,7 @@ def counted(outcome: Any, of: Callable[[Any], int]) -> int:
 
 
 @given(st.lists(st.sampled_from(["good", "bad", "dear", "prose"]), min_size=1, max_size=4), st.integers(0, 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_every_candidate_is_counted_once(kinds: list[str], right_at: int) -> None:
     """Whatever passes when: proposed is valid and never valid together, and nothing invalid is offered."""
     made = {"bad": BAD, "dear": BROKEN, "prose": {"title": "P", "reason": "", "moves": [], "workflow": "no"}}

@@ -19,6 +19,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.test_writes_that_fail import size_limit
 
@@ -33,7 +34,7 @@ from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow
 
 DURABLE = {"node_finished", "node_reused", "node_skipped", "node_failed"}
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @dataclass(frozen=True)

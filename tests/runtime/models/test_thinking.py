@@ -8,6 +8,7 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
 
@@ -17,7 +18,7 @@ TEXTS = st.lists(WORDS, max_size=14).map("".join)
 
 
 @given(TEXTS, st.lists(st.integers(1, 9), max_size=12), st.sampled_from(["no", "marked", "implicit"]))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_what_is_shown_does_not_depend_on_how_an_answer_was_cut_into_pieces(
     text: str, sizes: list[int], thinks: str
 ) -> None:
@@ -34,7 +35,7 @@ def test_what_is_shown_does_not_depend_on_how_an_answer_was_cut_into_pieces(
 
 
 @given(TEXTS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_character_is_lost_but_those_of_marks_and_blanks(text: str) -> None:
     def rest(part: str) -> list[str]:
         return sorted(letter for letter in part if letter not in "<>/" and letter.lower() not in "thinkg \n\t")

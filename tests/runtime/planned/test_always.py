@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint
 from tests.runtime.planned.planning import ONCE, REFINES, planning, prompts, run
 from tests.runtime.planned.test_reading import HOSTILE
@@ -98,7 +99,7 @@ def answering(failing: Sequence[str] = ()) -> object:
     return answer
 
 
-_SLOW = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+_SLOW = settings(deadline=None, max_examples=examples(40), suppress_health_check=list(HealthCheck))
 
 
 @_SLOW
