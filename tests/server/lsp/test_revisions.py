@@ -228,6 +228,21 @@ async def test_a_revision_is_shown_with_its_text_and_a_picture_with_what_is_gone
             await run.editor.ask(REVISION, run=run.run, revision=7)
 
 
+async def test_a_revision_that_proposes_nothing_has_neither_text_nor_picture(tmp_path: Path) -> None:
+    def content(request: Received) -> Step:
+        first = request.body["messages"][0]["content"]
+        nothing = {"reason": "All is well.", "changes": []}
+        return Reply(json.dumps(nothing)) if first.startswith("You look after") else answer(request)
+
+    async with OpenAIServer(content) as server, editor_on(tmp_path, server) as editor:
+        text = REVISING.replace("hold on", "third")
+        ended = await editor.execute("merrow.run", uri=editor.open(text), inputs={"problem": "x"})
+        assert ended["outputs"] == {"RETURN": "third!"}
+        shown = await editor.ask(REVISION, run=ended["run"], revision=1)
+        assert (shown["state"], shown["text"], shown["drawing"]) == ("unchanged", None, None)
+        assert (shown["before"], shown["ghosts"]) == (text, [])
+
+
 async def test_what_a_run_became_is_merged_with_what_was_typed_meanwhile(tmp_path: Path) -> None:
     async with held(tmp_path, MODERN | {"experimental": {"merrowInput": True, "merrowRuns": True}}) as run:
         edits = applied(run.editor)
