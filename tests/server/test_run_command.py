@@ -375,7 +375,12 @@ def test_another_process_cancels_the_run(capsys: Capture) -> None:
         assert taken.code != 0
         assert f"process {process.pid}" in taken.err
         assert in_process(capsys, "cancel", identity).code == 0
-        assert process.wait(PATIENCE) == 1
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 1
+    *_, last = err.decode().splitlines()
+    assert last.startswith("Stopped: ")
+    assert last.endswith(f"What is finished is kept; continue it with: merrow resume {identity}")
+    assert "merrow: " not in err.decode()
     assert the_run(capsys)["status"] == "cancelled"
     assert in_process(capsys, "cancel", identity).code == 1
 

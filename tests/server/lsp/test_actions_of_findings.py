@@ -172,6 +172,16 @@ def test_a_called_file_is_created_with_the_ports_that_edges_name(
         assert [one["code"] for one in editor.published(again)] == [], edit["newText"]
 
 
+def test_a_called_file_is_created_in_a_folder_that_is_not_there_yet(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = open_editor(CREATING, folder=tmp_path)
+    first, *_ = menu(editor, editor.open(CALLS), "MW227")
+    assert first["title"] == "Create ./parts/sovle.mmd"
+    made, _ = first["edit"]["documentChanges"]
+    assert made["uri"] == (tmp_path / "parts" / "sovle.mmd").as_uri()
+
+
 def test_no_called_file_is_created_outside_the_workspace(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     editor = open_editor(CREATING, folder=tmp_path)
     for number, path in enumerate(("../../../elsewhere/new.mmd", "./new.txt")):
