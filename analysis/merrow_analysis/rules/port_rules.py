@@ -285,7 +285,8 @@ def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding:
     message = f"What {edge.source.id} gives ({finding.given}) fits {ports} of {named(node)}; write which on the edge."
     # A Problem is most likely meant for the port `problem`.
     likely = sorted(finding.names, key=lambda name: name != str(finding.given).casefold())
-    fixes = [made for name in likely for made in _rewritten(graph, edge, labelled(edge, name), safe=False)]
+    # One after another, as they are asked for: there may be hundreds of ports, and as many edges.
+    fixes = (made for name in likely for made in _rewritten(graph, edge, labelled(edge, name), safe=False))
     return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
 
 

@@ -69,6 +69,8 @@ class _Placer:
         self.inferred = [True] * len(incoming)
         self.by_plain: dict[str, int] = {}
         self.by_case: dict[str, int] = {}
+        self._tie: tuple[Type, tuple[str, ...]] | None = None
+        """What was given last to ports that fit alike, and these: as long as none of them is fed, more of it fits them, too."""
         self.lost: list[Type | None] = []
         self.guesses = Guesses()
         self.findings: list[Finding] = []
@@ -215,6 +217,9 @@ class _Placer:
 
     def _by_type(self, edge: int, name: str | None, given: Type | None) -> None:
         """Choose the open port with the nearest type and report it; a tie is left to the author."""
+        if self._tie is not None and self._tie[0] == given:
+            self._leave_open(edge, given, self._tie[1])
+            return
         open_ports = [port for port in self.ports.values() if port.many or not self._is_fed(port)]
         if given is None:
             needed = [port for port in open_ports if port.required]
@@ -225,9 +230,8 @@ class _Placer:
             return
         best = self._nearest(given, open_ports)
         if len(best) > 1:
-            names = tuple(port.name for port in best)
-            self.findings.append(Finding("ambiguous", edge, None, given, names=names))
-            self.lost.append(given)
+            self._tie = given, tuple(port.name for port in best)
+            self._leave_open(edge, *self._tie)
             return
         if not best:
             needed = [port for port in open_ports if port.required]
@@ -357,6 +361,7 @@ class _Placer:
     ) -> bool:
         """Let an edge feed a port; False, with a finding, where the type doesn't fit."""
         self.feeds[edge].append(PortFeed(output or None, port.name, given, passed))
+        self._tie = None
         counts = self.by_case if self.sources[edge].decision else self.by_plain
         counts[port.name] = counts.get(port.name, 0) + 1 + self.arrived.is_several(edge, passed)
         if given is not None and self._steps(given, port) is None:
@@ -384,6 +389,10 @@ class _Placer:
             return None if item is None else _FAR
         steps = self.types.distance(given, wanted)
         return None if steps is None else steps + (port.many and item_of(port.type) is not None)
+
+    def _leave_open(self, edge: int, given: Type, names: tuple[str, ...]) -> None:
+        self.findings.append(Finding("ambiguous", edge, None, given, names=names))
+        self.lost.append(given)
 
     def _nearest(self, given: Type, ports: Iterable[InputPort]) -> list[InputPort]:
         """The ports of the nearest type; if several are equally near, the required ones."""
