@@ -169,6 +169,49 @@ def test_what_comes_back_to_a_port_for_several_is_a_list_there(edge: str, tmp_pa
     check_same(workflow, compile_workflow(workflow).text, tmp_path, 1, 0.0)
 
 
+CHOSEN_IN_A_MAP = """---
+workflow:
+  model: m
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    LIST@{ op: Custom, prompt: "list", returns: "list[Text]" }
+    subgraph ITEMS["Map ()"]
+        WRITE@{ op: Custom, prompt: "write" }
+        CHECK@{ op: Review }
+        D{good?}:::DecisionOp
+        MEND@{ op: Custom, prompt: "mend" }
+    end
+    ALSO@{ op: Custom, prompt: "also" }
+    VOTE@{ op: ScEnsemble }
+    PROBLEM -->|input| ALSO
+    ALSO --> VOTE
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| LIST
+    LIST -->|each:input| WRITE
+    WRITE -->|solution| CHECK
+    PROBLEM -->|problem| CHECK
+    CHECK -->|result:when| D
+    WRITE -->|value| D
+    D -->|yes| VOTE
+    D -->|no:input| MEND
+    MEND --> VOTE
+    PROBLEM -->|problem| VOTE
+    VOTE --> RETURN
+    classDef Interface fill:#eee
+    classDef DecisionOp fill:#eee
+"""
+
+
+def test_what_a_decision_lets_out_of_a_map_is_a_list_there(tmp_path: Path) -> None:
+    """Its items are candidates each; the type of the list is told only for this edge."""
+    workflow = check_workflow(CHOSEN_IN_A_MAP, name="all.mmd")
+    program = compile_workflow(workflow).text
+    ended = [check_same(workflow, program, tmp_path, seed, 0.0) for seed in range(5)]
+    chosen = [visit for run in ended for visit in run.nodes.values() if visit.node == "D" and visit.label == "yes"]
+    assert len(chosen) > 2
+
+
 def test_shuffles_follow_the_seed(tmp_path: Path) -> None:
     text = everything(header="  inputs: [PROBLEM, STYLE]\n").replace("op: ScEnsemble", "op: MdEnsemble")
     workflow = check_workflow(text, name="all.mmd")
