@@ -23,6 +23,19 @@ def errors(outcome: Outcome) -> list[str]:
     return [found["code"] for found in outcome.json if found["severity"] == "error"]
 
 
+@pytest.mark.parametrize("line", [7, 8, 9, 10, 96, 97, 98, 99, 100])
+def test_the_lines_of_a_finding_stand_below_each_other_whatever_its_number(line: int) -> None:
+    lines = ONE_VOICE.splitlines()
+    [own] = [number for number, one in enumerate(lines) if one.lstrip().startswith("VOTE[")]
+    lines[own:own] = ["    %% more"] * (line - 1 - own)
+    write("bad.mmd", "\n".join(lines) + "\n")
+    told = merrow("check", "bad.mmd").out.splitlines()
+    at = next(number for number, one in enumerate(told) if f"bad.mmd:{line}:" in one and "MW105" in one)
+    block = told[at : told.index("", at)]
+    bars = {one.index("|") for one in block if re.match(r" *\d* \|", one)}
+    assert len(bars) == 1, block
+
+
 def test_a_good_file_ends_with_0_and_no_error() -> None:
     write("good.mmd", GOOD)
     outcome = merrow("check", "--format", "json", "good.mmd")

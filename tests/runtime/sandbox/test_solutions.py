@@ -371,6 +371,13 @@ def test_an_error_in_the_solution_is_shown_with_both_places(default_means: str) 
     assert "merrow" not in failure.traceback
 
 
+def test_where_the_solution_dies_the_line_of_the_test_is_shown(default_means: str) -> None:
+    result = judge("import os\ndef f(x):\n    os._exit(3)", "y = 1\nassert f(y) == 1")
+
+    assert result.failures[0].error.startswith("the solution: ")
+    assert 'File "test_1.py", line 2' in result.failures[0].traceback
+
+
 def test_a_failure_says_nothing_of_the_test_before(default_means: str) -> None:
     raising = "try:\n    f(0)\nexcept ZeroDivisionError:\n    pass"
     result = judge(
