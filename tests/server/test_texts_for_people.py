@@ -290,6 +290,21 @@ def test_a_dry_run(capsys: Capture) -> None:
     assert lines[-2].startswith("calls: 4 to 7; ")
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_outputs_have_their_names_on_standard_error_where_there_are_several(capsys: Capture, several: bool) -> None:
+    more = "    SECOND([Second]):::Interface\n    PROBLEM --> SECOND\n" if several else ""
+    write(
+        "flow.mmd",
+        CHAIN.replace("workflow:\n", "workflow:\n  outputs: [RETURN, SECOND]\n" if several else "workflow:\n") + more,
+    )
+    done = in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "--input", "problem=One?")
+    assert done.code == 0, done.err
+    assert [line for line in done.err.splitlines() if line in ("RETURN", "SECOND")] == (
+        ["RETURN", "SECOND"] if several else []
+    )
+    assert done.out.splitlines()[1:] == (["One?"] if several else [])
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

@@ -36,6 +36,17 @@ async def test_prompts_are_those_that_a_run_sends() -> None:
     assert plan.cost_usd.most > plan.cost_usd.least > 0
 
 
+@pytest.mark.parametrize("words", ["[only]", "[first, second]"])
+def test_a_value_of_an_enumeration_stands_there_as_its_first_word(words: str) -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "a", returns: Route}', 'B@{op: Custom, prompt: "b"}',
+        "PROBLEM -->|input| A -->|input| B --> RETURN", front=f"{{types: {{Route: {words}}}}}",
+    )  # fmt: skip
+    plan = merrow_runtime.dry_run(flow, endpoint=FakeEndpoint())
+    (asked,) = next(node.questions for node in plan.nodes if node.node == "B")
+    assert asked.messages[-1].content == words.strip("[]").split(",")[0]
+
+
 def test_bounds_go_over_all_choices_and_repair_loops() -> None:
     flow = workflow(
         'R["Review"]:::ReviewOp', 'A@{op: Custom, prompt: "a"}', "PROBLEM --> A", "A -->|solution| R",
