@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.runtime.sandbox.conftest import run
 
-from merrow_runtime.sandbox import Limits, Sandbox, SandboxRefusedError, TestResult, available_backends
+from merrow_runtime.sandbox import Limits, Sandbox, SandboxRefusedError, TestResult, available_backends, backends
+from merrow_runtime.sandbox.results import BackendStatus
 
 CODE = "def solve():\n    return 1"
 
@@ -50,6 +51,21 @@ def test_limits_alone_need_leave() -> None:
     assert run(
         Sandbox("none", allow_unsafe=True).test("def f():\n    return 1", ["assert f() == 1"], "f")
     ) == TestResult(True, (), "passed")
+
+
+def test_without_an_adequate_means_nothing_runs_unless_that_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a system that has none of them."""
+    for one in backends._BACKENDS:
+        if one.name != "none":
+            monkeypatch.setattr(one, "status", lambda self: BackendStatus(self.name, False, "not here", ()))
+
+    with pytest.raises(SandboxRefusedError) as refused:
+        run(Sandbox().evaluate(CODE))
+
+    assert str(refused.value).startswith("Generated code was not run: no adequate sandbox is available; ")
+    assert str(refused.value).endswith(", or allow unsafe execution explicitly.")
+    assert run(Sandbox(allow_unsafe=True).status()).name == "none"
+    assert run(Sandbox(allow_unsafe=True).evaluate(CODE)).value == "1"
 
 
 def test_leave_to_run_unsafely_does_not_replace_a_sandbox_that_is_there(default_means: str) -> None:
