@@ -125,6 +125,21 @@ async def test_a_failed_case_says_what_was_expected_and_read_and_where() -> None
     assert "actual: It has six legs." in (failure.text or "")
 
 
+@pytest.mark.parametrize(("length", "cut"), [(200, False), (201, True)])
+@pytest.mark.parametrize(("count", "more"), [(12, ""), (13, "… (1 more line)"), (20, "… (8 more lines)")])
+async def test_long_answers_are_cut_to_some_lines_and_columns(length: int, cut: bool, count: int, more: str) -> None:
+    answer = "\n".join(["x" * length, *(f"line {number}" for number in range(1, count))])
+    async with OpenAIServer(lambda _: Reply(answer)) as server:
+        done = await merrow("test", "flow.cases.yaml", "-k", "spider", server=server)
+    assert done.code == 1
+    lines = [line.strip() for line in done.out.splitlines()]
+    first = lines.index(next(line for line in lines if line.startswith("actual")))
+    assert lines[first].removeprefix("actual").strip() == ("x" * 199 + "…" if cut else "x" * length)
+    shown = lines[first + 1 :][: min(count, 12) - 1 + bool(more)]
+    assert shown == [*(f"line {number}" for number in range(1, min(count, 12))), *([more] if more else [])]
+    assert not lines[first + 1 + len(shown)].startswith(("line", "…"))
+
+
 async def test_a_recording_answers_without_an_endpoint(folder: Path) -> None:
     done = await recorded()
     assert done.code == 0

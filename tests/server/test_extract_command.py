@@ -170,6 +170,16 @@ def sentences_of_the_page() -> list[str]:
     return [html.unescape(one) for one in re.findall(r"<p>(.*?)</p>", page.partition("<h2>")[0])]
 
 
+def test_a_dry_run_says_in_words_what_each_stage_may_cost(server: OpenAIServer) -> None:
+    told = extract("--dry-run")
+    assert (told.code, told.err, server.requests) == (0, "", [])
+    first, *stages, last = told.out.splitlines()
+    assert first.startswith("12 cases of math_validate.jsonl (part validate): ")
+    assert [line.partition(",")[0] for line in stages] == [f"Stage {number}" for number in range(1, 6)]
+    assert all(" calls, " in line and line.endswith("price unknown.") for line in stages)
+    assert last == "No call was made."
+
+
 def test_the_embedded_model_names_nothing_useful(server: OpenAIServer) -> None:
     done = extract("--base-url", "offline")
     assert done.code == 1

@@ -87,8 +87,9 @@ def _detail(suite: Suite, result: CaseResult) -> Iterator[str]:
 def _block(name: str, text: str) -> Iterator[str]:
     lines = text.rstrip().split("\n")
     shown = lines[:_MOST_LINES]
-    if len(lines) > _MOST_LINES:
-        shown.append(f"… ({len(lines) - _MOST_LINES} more lines)")
+    more = len(lines) - _MOST_LINES
+    if more > 0:
+        shown.append(f"… ({more} more {'line' if more == 1 else 'lines'})")
     for number, line in enumerate(shown):
         head = f"{name:<8}" if number == 0 else " " * 8
         cut = line if len(line) <= _MOST_WIDTH else f"{line[: _MOST_WIDTH - 1]}…"
