@@ -91,6 +91,26 @@ def test_two_nodes_that_are_asked_the_same_take_over_one_answer_each() -> None:
     assert prompts(endpoint).count("join") == 1
 
 
+def test_after_a_failure_nothing_begins_that_had_to_wait() -> None:
+    """Of three nodes that may run two begin; what follows the one waits until the other has ended, and that fails."""
+    plan = """flowchart TD
+    PROBLEM([Problem]) --> A["do a"] --> J["join"] --> RETURN([Result])
+    PROBLEM --> X["do x"] --> Y["do y"] --> J
+"""
+
+    async def fails(request: ModelRequest) -> str | Exception:
+        asked = request.messages[0].content.split("\n")[0]
+        if asked != "do a":
+            return f"{asked}!"
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return EndpointFailure("no luck")
+
+    text = REFINES.replace("stop_after: 2", "stop_after: 3").replace("max: 6", "max: 1")
+    _, endpoint = run(text, planning([plan], fails))
+    assert prompts(endpoint) == ["plan it", "do a", "do x"]
+
+
 def test_a_failure_ends_a_call_that_runs_to_the_end_and_is_told_by_one_that_stops() -> None:
     def fails(request: ModelRequest) -> str | Exception:
         asked = request.messages[0].content.split("\n")[0]
