@@ -169,6 +169,21 @@ def test_what_comes_back_to_a_port_for_several_is_a_list_there(edge: str, tmp_pa
     check_same(workflow, compile_workflow(workflow).text, tmp_path, 1, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("title: Three voices,   and a vote\n", "Three voices, and a vote"),
+        ("", "The workflow of all.mmd."),
+        ("title: 7\n", None),
+    ],
+)
+def test_a_program_begins_with_the_title_of_its_workflow(title: str, said: str | None) -> None:
+    text = everything(header="  inputs: [PROBLEM, STYLE]\n").replace("---\n", f"---\n{title}", 1)
+    program = compile_workflow(check_workflow(text, name="all.mmd")).text
+    first = program.split('"""')[1].splitlines()[0]
+    assert first == (said or "The workflow of all.mmd.")
+
+
 CHOSEN_IN_A_MAP = """---
 workflow:
   model: m
