@@ -71,6 +71,17 @@ def test_costs_by_day_workflow_and_model(capsys: Capture, state: Path) -> None:
     assert shown.splitlines()[-2].split() == ["in", "all", "4", "440", "0.4400"]
 
 
+@pytest.mark.parametrize("dear", ["test-model", "other"])
+def test_what_cost_most_comes_first(capsys: Capture, dear: str) -> None:
+    with serving(answers) as server:
+        settings(server.origin, "")
+        for model in ("other", dear, "test-model"):
+            assert run(capsys, server.base_url, "--model", model, "--fresh")[0] == 0
+    rows = in_process(capsys, "costs", "--by", "model", "--format", "json").json["rows"]
+    assert [row["model"] for row in rows][0] == dear
+    assert [row["calls"] for row in rows] == [4, 2]
+
+
 def test_nothing_was_spent_in_another_month_and_the_embedded_model_costs_nothing(capsys: Capture) -> None:
     assert in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "--input", "problem=x").code == 0
     assert "Nothing was spent" in in_process(capsys, "costs").err

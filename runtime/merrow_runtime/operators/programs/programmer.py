@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.formats.answers import CODE_FORM
-from merrow_runtime.operators.formats.python_code import parsed, read_code
+from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.operators.formats.shapes import coerce
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
 from merrow_runtime.operators.questions import ModelOperator, Planned, Question, default_port, output_shape, text_at
@@ -94,9 +94,8 @@ def _last_line(error: str) -> str:
 
 
 def _read_program(text: str) -> str:
-    code = read_code(text, ENTRY_POINT)
-    tree = parsed(code)
-    for statement in tree.body if tree else ():
+    code = read_code(text, ENTRY_POINT)  # it parses, or is refused
+    for statement in ast.parse(code).body:
         if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or statement.name != ENTRY_POINT:
             continue
         arguments = statement.args
