@@ -14,7 +14,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import Hang, OpenAIServer, Reply, Status
 from tests.runtime.workflows import CHAIN
-from tests.server.lsp.editor import Editor, ServerError
+from tests.server.lsp.editor import MODERN, Editor, ServerError
 from tests.server.lsp.running import RUNS, WAIT, RunningEditor, editor_on
 
 from merrow_runtime.frontier.fold import Frontier
@@ -61,6 +61,22 @@ async def test_a_run_is_cancelled_by_command_and_resumed(tmp_path: Path, which: 
         assert editor.events[-1]["event"] == "run_cancelled"
         await resumed(editor, server)
         assert editor.notices[-1]["uri"] == uri
+
+
+async def test_a_client_that_shows_no_runs_is_told_that_one_was_cancelled_or_failed(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+        server.script(Reply("It has eight legs."), Hang())
+        uri = editor.open(CHAIN)
+        running = editor.begin("merrow.run", uri=uri, inputs={"problem": "x"})
+        await asyncio.wait_for(server.arrived(2), WAIT)
+        await editor.execute("merrow.cancel")
+        ended = await asyncio.wait_for(running, WAIT)
+        server.script(Status(401, "no such key"))
+        failed = await editor.execute("merrow.run", uri=uri, inputs={"problem": "y"})
+        first, second = [message.message for message in editor.client.messages]
+        assert first.startswith(f"Run {ended['run']} was cancelled (")
+        assert second.startswith(f"Run {failed['run']} failed (")
+        assert "no such key" in second
 
 
 async def test_a_run_is_cancelled_by_the_button_of_its_progress(tmp_path: Path) -> None:
