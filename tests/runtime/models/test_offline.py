@@ -23,6 +23,13 @@ async def said(prompt: str = "What is 6 times 7?", **changes: Any) -> str:
     return (await OfflineEndpoint().complete(asking(prompt, **changes))).text
 
 
+async def test_a_call_of_it_counts_as_one_and_with_its_tokens() -> None:
+    usage = (await OfflineEndpoint().complete(asking("What is 6 times 7?"))).usage
+    assert (usage.calls, usage.cost_usd) == (1, 0.0)
+    assert usage.prompt_tokens > 4
+    assert usage.completion_tokens > 0
+
+
 def run(answer: str, function: str, *arguments: object) -> object:
     code = answer.split("```python\n")[1].split("```")[0]
     names: dict[str, Any] = {}

@@ -73,6 +73,21 @@ def test_blocks_without_a_name_are_passed_over(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("opening", "path", "language"),
+    [
+        ("```html index.html", "index.html", "html"),
+        ("```index.html", "index.html", ""),
+        ("```src/main", "src/main", ""),
+        ("### `style.css`\n```css", "style.css", "css"),
+        ("```python:src/main.py", "src/main.py", "python"),
+    ],
+)
+def test_the_language_of_a_file_is_the_word_before_its_name(opening: str, path: str, language: str) -> None:
+    (file,) = files_in([f"{opening}\nx\n```"])
+    assert (file.path, file.language) == (path, language)
+
+
+@pytest.mark.parametrize(
     "name",
     [
         "../x.txt",

@@ -51,8 +51,9 @@ def files_in(texts: Iterable[str]) -> list[NamedFile]:
                 raise ValueError(f"The file `{path}` is cut off: its fenced block is not closed.")
             if path.casefold() in found:
                 raise ValueError(f"The file `{path}` is given twice; one of its results must leave it out.")
-            language = "" if "." in block.language or "/" in block.language else block.language.partition(":")[0]
-            found[path.casefold()] = NamedFile(path, block.text, language)
+            word = block.language.partition(":")[0]
+            is_path = "." in word or "/" in word
+            found[path.casefold()] = NamedFile(path, block.text, "" if is_path else word)
     check_folders(file.path for file in found.values())
     return list(found.values())
 
