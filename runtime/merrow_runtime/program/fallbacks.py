@@ -16,7 +16,9 @@ def plain_value(value: object, node: TypedNode, key: str) -> Value:
     try:
         canonical(value)
     except (ValueError, TypeError, RecursionError):
-        raise UsageFailure.of(node.id, f"`{key}` has a value that JSON doesn't know; write it otherwise.") from None
+        raise UsageFailure.of(
+            node.id, f"`{key}` has a value that JSON does not have, such as .nan or .inf; write another one."
+        ) from None
     return value  # type: ignore[return-value]
 
 

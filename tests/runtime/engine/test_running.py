@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
@@ -479,3 +480,44 @@ async def test_limits_that_a_caller_has_read_hold_in_place_of_those_in_the_file(
         flow, {"PROBLEM": "x"}, endpoint=FakeEndpoint(), store=store, limits=SpendingLimits(month_usd=1.0)
     )
     assert (await own.result()).status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"reuse": "all"}, "`reuse` must be `same` or `any`."),
+        ({"concurrency": 0}, "The concurrency must be 1 or more."),
+        ({"from_node": "A"}, "To run from A on, name the run that the other results come from."),
+        ({"set_values": {"A.input": "x"}}, "Values for ports can only be set where a single node is run."),
+        (
+            {"only": "A", "set_outputs": {"B": "x"}},
+            "Node A runs alone, so no output of a node can be set; set what arrives at it.",
+        ),
+        (
+            {"only": "A", "from_node": "B", "from_run": "r"},
+            "Either a single node is run or all from one on, not both.",
+        ),
+        ({"refine": {"max": -1}}, "`refine.max` must be a whole number of at least 0."),
+        ({"mask": 1.01}, "The rate of masking must be from 0 to 1."),
+        ({"mask": -0.01}, "The rate of masking must be from 0 to 1."),
+        ({"mask_only": ("A",)}, "To say what is masked, say how often: --mask 0.2."),
+        ({"mask_every": True}, "To say what is masked, say how often: --mask 0.2."),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageFailure) as refused:
+        RunOptions(**options)
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reuse": "any", "concurrency": 1, "mask": 0.0, "mask_only": ("A",), "mask_every": True},
+        {"mask": 1, "from_node": "A", "from_run": "r", "set_outputs": {"B": "x"}},
+        {"only": "A", "set_values": {"A.input": "x"}, "refine": {"max": 0}, "reuse": "same"},
+    ],
+)
+def test_options_that_go_together_are_kept_for_a_resume(options: dict[str, Any]) -> None:
+    said = RunOptions(**options)
+    assert RunOptions.from_json({**said.to_json(), "of another version": 1}) == said

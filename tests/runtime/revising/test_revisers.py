@@ -431,7 +431,11 @@ def test_a_person_is_asked_where_that_is_wanted() -> None:
             world.events.append(event)
             if event.event == "revision_waiting":
                 assert event.data["diff"]["changed"] == ["C"]
+                with pytest.raises(UsageFailure, match=r"^Revision 7 of this run is not waiting for a decision\.$"):
+                    run.decide(7, apply=apply)
                 run.decide(event.data["revision"], apply=apply)
+                with pytest.raises(UsageFailure, match=r"^Revision 1 of this run is not waiting for a decision\.$"):
+                    run.decide(event.data["revision"], apply=not apply)
         return world, await run.result()
 
     world, _ = asyncio.run(whole(apply=True))
