@@ -237,6 +237,63 @@ async def test_a_default_without_a_value_is_refused_before_the_run() -> None:
         await finished(flow, FakeEndpoint())
 
 
+IF = 'D@{{op: Decision, if: "len(n) > 3", {}}}'
+ASK = 'D@{{op: Decision, ask: "which?", {}}}'
+
+
+def choosing(decision: str, default: str, *labels: str, front: str = "") -> Workflow:
+    """A Decision that fails; each of its cases leads to a node that answers with its label."""
+    lines = [decision.format(default), "PROBLEM --> D"]
+    if decision == IF:
+        lines[1:] = ["N([n]):::Interface", "N@{type: Number, default: 1}", "N -->|n| D"]
+    for number, label in enumerate(labels):
+        lines += [
+            f'A{number}@{{op: Custom, prompt: "{label}", on_error: fail}}',
+            f"D -- {label} --> A{number} --> RETURN",
+        ]
+        lines += [f"PROBLEM --> A{number}"] if decision == IF else []
+    return workflow(*lines, front=front)
+
+
+@pytest.mark.parametrize(
+    ("decision", "default", "labels", "taken"),
+    [
+        (IF, "yes", ("yes", "no"), "yes"),
+        (IF, "no", ("yes", "no"), "no"),
+        (IF, "false", ("yes", "no"), "no"),
+        (IF, "true", ("no", "yes"), "yes"),
+        (IF, "No", ("true", "false"), "false"),
+        (ASK, "RIGHT", ("left", "right"), "right"),
+        (ASK, "left", ("left", "else"), "left"),
+        (ASK, "2", ("1", "2"), "2"),
+    ],
+)
+async def test_a_decision_that_fails_takes_the_case_of_its_default(
+    decision: str, default: str, labels: tuple[str, ...], taken: str
+) -> None:
+    flow = choosing(decision, f"on_error: default, default: {default}", *labels)
+
+    def answer(request: ModelRequest) -> str | Exception:
+        asked = request.messages[0].content
+        return EndpointFailure("no luck") if asked.startswith("which?") else asked
+
+    result = await finished(flow, FakeEndpoint(answer))
+    assert (result.status, result.outputs) == ("finished", {"RETURN": taken}), result.error
+
+
+@pytest.mark.parametrize("said", ["on_error: default", "on_error: default, default: maybe", "default: maybe"])
+@pytest.mark.parametrize("decision", [IF, ASK])
+async def test_a_decision_whose_default_is_none_of_its_cases_is_refused_before_the_run(
+    decision: str, said: str
+) -> None:
+    front = "" if "on_error" in said else "{on_error: default}"
+    flow = choosing(decision, said, "yes", "no", front=front)
+    with pytest.raises(
+        UsageFailure, match=r"^Node D has `on_error: default` and no `default:` .* one of `yes`, `no`\.$"
+    ):
+        await finished(flow, FakeEndpoint())
+
+
 async def test_cancelling_stops_calls_and_keeps_their_estimated_usage() -> None:
     flow = workflow('A@{op: Custom, prompt: "p"}', 'B@{op: Custom, prompt: "q"}', "PROBLEM --> A & B --> M",
                     'M@{op: Custom, prompt: "m"}', "M --> RETURN")  # fmt: skip
