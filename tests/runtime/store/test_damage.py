@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,6 +118,55 @@ async def test_a_damaged_run_is_left_out_of_the_list_with_a_sentence(store: Stor
     with pytest.raises(StoreFailure) as failure:
         store.run(runs[1])
     assert str(failure.value) == sentence
+
+
+OTHER = "The run was made by another version of Merrow; run the workflow again."
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "says"),
+    [
+        ({}, None),
+        ({"workflow": 3}, None),
+        ({"workflow": {"format": 1}}, None),
+        ({"workflow": None}, None),
+        ({"options": []}, None),
+        ({"inputs": ...}, None),
+        ({"workflow": {}}, OTHER),
+        ({"workflow": {"format": 99}}, OTHER),
+    ],
+    ids=str,
+)
+async def test_a_run_whose_beginning_lacks_something_can_not_be_resumed(
+    store: Store, snapshot: dict[str, object], says: str | None
+) -> None:
+    """Its record is JSON all the same, as one of another version may be."""
+    endpoint = FakeEndpoint(lambda _: RunFailure("no"))
+    run = merrow_runtime.start(workflow(*CHAIN), {"problem": "x"}, endpoint=endpoint, store=store)
+    assert (await run.result()).status == "failed"
+    whole = store.run(run.id).snapshot
+    kept = {key: value for key, value in {**whole, **snapshot}.items() if value is not ...} if snapshot else {}
+    damage(store, "runs", "snapshot", json.dumps(kept), run.id)
+    asked = len(endpoint.seen)
+    with pytest.raises(RunFailure) as failure:
+        await merrow_runtime.resume(run.id, endpoint=endpoint, store=store).result()
+    damaged = (
+        f"The record of run {run.id} is damaged in the journal. To remove the run, use: merrow runs --delete {run.id}"
+    )
+    assert str(failure.value) == (damaged if says is None else says)
+    assert len(endpoint.seen) == asked
+
+
+async def test_a_finished_run_that_is_told_again_says_what_is_damaged(store: Store) -> None:
+    run = await made(store, FakeEndpoint(said))
+    told = [event.data async for event in merrow_runtime.resume(run, endpoint=FakeEndpoint(said), store=store).events()]
+    assert "notices" not in told[0]
+    damage(store, "nodes", "several", "{", run)
+    again = merrow_runtime.resume(run, endpoint=FakeEndpoint(said), store=store)
+    begun, ended = [event.data async for event in again.events()]
+    (notice,) = begun["notices"]
+    assert "damaged in the journal" in notice
+    assert ended["outputs"] == told[-1]["outputs"] == {"RETURN": "C!"}
 
 
 async def test_a_damaged_call_is_made_again_and_what_it_cost_is_unknown(store: Store) -> None:
