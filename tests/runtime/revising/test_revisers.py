@@ -414,7 +414,7 @@ def test_a_person_goes_first_while_a_model_thinks(strategy: str, goes_on: bool) 
     assert [one.trigger for one in world.store.revisions("r")] == ["every", "person"]
 
 
-@pytest.mark.parametrize("letter", ["x", "\u6f22", '"', "\n", "\u00e9"], ids=ascii)
+@pytest.mark.parametrize("letter", ["x", "\u6f22", '"', "\n", "\u00e9", "\\", "\x01"], ids=ascii)
 def test_a_model_is_shown_agents_choices_and_as_much_text_as_its_limit_takes(letter: str) -> None:
     long = f"a{letter}" * 20_000
 
