@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.runtime.composites.loops import Priced
 from tests.runtime.engine.fakes import FakeEndpoint, names_of, workflow
 
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, UsageFailure
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.endpoint import OnText
+from merrow_runtime.models.prices import Price
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.requests import ModelReply, ModelRequest
@@ -578,3 +581,30 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
 def test_options_that_go_together_are_kept_for_a_resume(options: dict[str, Any]) -> None:
     said = RunOptions(**options)
     assert RunOptions.from_json({**said.to_json(), "of another version": 1}) == said
+
+
+@pytest.mark.parametrize("price", [None, Price(1e6, 2e6)], ids=["no price", "a price"])
+@pytest.mark.parametrize(
+    ("said", "counted"),
+    [
+        (Usage(4, 6), Usage(4, 6, 1, 16.0)),
+        (Usage(4, 6, 0, None, estimated=True), Usage(4, 6, 1, 16.0, estimated=True)),
+        (Usage(4, 6, 1, 7.0), Usage(4, 6, 1, 7.0)),
+        (Usage(4, 6, 2, None), Usage(4, 6, 2, None)),
+        (Usage(0, 6), Usage(0, 6, 1, 12.0)),
+        (Usage(), None),
+    ],
+    ids=str,
+)
+async def test_what_an_endpoint_of_a_programs_own_does_not_count_is_counted_for_it(
+    said: Usage, counted: Usage | None, price: Price | None
+) -> None:
+    """Tokens that it says are taken as they are; where it says none, they are estimated."""
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    usage = (await finished(flow, Priced(lambda _: ModelReply("fine", usage=said), price))).usage
+    if counted is None:
+        assert (usage.calls, usage.estimated, usage.tokens > 0) == (1, True, True)
+        assert (usage.cost_usd is None) is (price is None)
+    else:
+        unpriced = price is None and said.calls == 0
+        assert usage == (replace(counted, cost_usd=None) if unpriced else counted)
