@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from merrow_analysis.called_files import CalledFiles
@@ -30,6 +31,11 @@ from merrow_runtime.models.trust import WorkspaceValue, workspace_values
 
 SNAPSHOT = 1
 """The number of the snapshot's format."""
+
+_NUMBERS: Mapping[str, Callable[[str], object]] = {
+    "temperature": float, "timeout": float, "max_tokens": int, "seed": int, "retries": int,
+}  # fmt: skip
+_NUMBERS_OF_BOXES: Mapping[str, Callable[[str], object]] = {"max": int, "min": int, "parallel": int}
 
 
 class RecordingProvider:
@@ -265,7 +271,23 @@ def _runnable(analysis: Analysis, name: str, fence: Fence | None) -> TypedGraph:
     unknown = next((node for node in graph.nodes if node.kind == "unknown"), None)
     if unknown is not None:
         raise UsageFailure(f"{name} can't be run: the operator of node {unknown.id} is not known.")
+    _check_numbers(name, graph)
     return graph
+
+
+def _check_numbers(name: str, graph: TypedGraph) -> None:
+    """Raise `UsageFailure` where a parameter that a run works with as a number is none: settings may ignore the rule."""
+    nodes = ((f"node {node.id}", node.resolution.parameters, _NUMBERS) for node in graph.nodes)
+    boxes = ((box.id, box.parameters, _NUMBERS_OF_BOXES) for box in graph.composites)
+    for where, parameters, numbers in chain(nodes, boxes):
+        for key in parameters.keys() & numbers.keys():
+            value = parameters[key].value
+            try:
+                numbers[key](str(value))
+            except ValueError:
+                raise UsageFailure(
+                    f"{name} can't be run: `{key}` of {where} must be a number, not `{value}`."
+                ) from None
 
 
 def _errors(name: str, errors: list[Diagnostic], fence: Fence | None) -> str:

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.server.program import GOOD, Outcome, merrow, write
+from tests.runtime.engine.fakes import flowchart
+from tests.server.program import GOOD, Outcome, in_process, merrow, write
 
 from merrow_analysis.edits.yaml_write import quoted
 from merrow_runtime.compiling.compiler import MARK
@@ -228,6 +229,57 @@ def test_what_a_program_cannot_hold_is_refused_by_name() -> None:
     assert "`budget: usd` needs prices" in refused.err
     assert not Path("flow.py").exists()
     assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+
+
+SOLVE = ('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+PLANS = (
+    'A@{op: Custom, prompt: "p", returns: Workflow}', "W@{op: Call, stop_after: 2}", "PROBLEM --> A -->|workflow| W",
+    "PROBLEM -->|problem| W", "W -->|result:| RETURN",
+)  # fmt: skip
+TURNS = (
+    'subgraph L["Loop (max: 2)"]', 'A@{op: Custom, prompt: "p"}', "end", "L@{\n  budget:\n    usd: 1\n}",
+    "PROBLEM --> A", "A -.->|again:input| A", "A -->|over| RETURN",
+)  # fmt: skip
+NEEDS_PRICES = (
+    "`budget: usd` needs prices, which a program does not have: limit `tokens` or `seconds`, or use --runtime."
+)
+ONLY_RUNTIME = "which only the runtime carries out: use merrow run, or --runtime."
+PLANNED = (
+    "A value of type Workflow is checked by Merrow itself: use merrow run, or --runtime. "
+    "Node W runs a workflow that is planned while it runs: use merrow run, or --runtime."
+)
+ASKS = "`refine: {ask: true}` asks a person, which a program can't: use merrow run."
+
+
+@pytest.mark.parametrize(
+    ("lines", "front", "alone", "with_runtime"),
+    [
+        (SOLVE, "", None, None),
+        (SOLVE, "{model: m, seed: 2, budget: {tokens: 9, seconds: 3}}", None, None),
+        (SOLVE, "{budget: {usd: 1, tokens: 9}}", NEEDS_PRICES, None),
+        (TURNS, "", NEEDS_PRICES, None),
+        (SOLVE, "{redo: {A: 2}}", f"A program can't hold `redo:`, {ONLY_RUNTIME}", None),
+        (SOLVE, "{refine: {max: 2}}", f"A program can't hold `refine:`, {ONLY_RUNTIME}", None),
+        (SOLVE, "{refine: {ask: true}}", f"A program can't hold `refine:`, {ONLY_RUNTIME}", ASKS),
+        (PLANS, "", PLANNED, None),
+    ],
+)
+def test_each_thing_that_a_program_cannot_hold_is_named(
+    lines: tuple[str, ...],
+    front: str,
+    alone: str | None,
+    with_runtime: str | None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("flow.mmd", flowchart(*lines, front=front))
+    for said, form in ((alone, []), (with_runtime, ["--runtime"])):
+        done = in_process(capsys, "compile", "flow.mmd", "-o", "flow.py", *form)
+        if said is None:
+            assert done.code == 0, done.err
+            Path("flow.py").unlink()
+        else:
+            assert (done.code, done.err.strip()) == (2, f"merrow: flow.mmd can't be compiled. {said}")
+            assert not Path("flow.py").exists()
 
 
 def test_nothing_is_half_written() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +15,8 @@ import pytest
 from tests.runtime.openai_server import Hang, Received, Reply, Status, Step, serving
 from tests.runtime.workflows import CHAIN
 from tests.server.program import in_process, write
+
+from merrow_runtime.spending.ledger import FILE
 
 Capture = pytest.CaptureFixture[str]
 COUNTED = {"prompt_tokens": 100, "completion_tokens": 10}
@@ -78,7 +82,7 @@ def test_what_cost_most_comes_first(capsys: Capture, dear: str) -> None:
         for model in ("other", dear, "test-model"):
             assert run(capsys, server.base_url, "--model", model, "--fresh")[0] == 0
     rows = in_process(capsys, "costs", "--by", "model", "--format", "json").json["rows"]
-    assert [row["model"] for row in rows][0] == dear
+    assert rows[0]["model"] == dear
     assert [row["calls"] for row in rows] == [4, 2]
 
 
@@ -121,6 +125,31 @@ def test_the_months_cap_refuses_before_the_first_call(capsys: Capture) -> None:
         assert "allow 0.2 US dollars a month; 0.0000 are left" in in_process(capsys, "costs").out
         settings(server.origin, "[limits]\nmonth_usd = 1")
         assert run(capsys, server.base_url, "--fresh")[0] == 0
+
+
+@pytest.mark.parametrize("is_database", [False, True], ids=["no database", "other columns"])
+@pytest.mark.parametrize(
+    ("limits", "stops"),
+    [("", False), ("[limits]\nmonth_usd = 5", True), ('[limits."ORIGIN"]\nrequests_per_minute = 5', True)],
+    ids=["no limit", "month", "minute"],
+)
+def test_costs_that_can_not_be_kept_stop_only_what_has_a_limit(
+    capsys: Capture, state: Path, limits: str, stops: bool, is_database: bool
+) -> None:
+    state.mkdir()
+    if is_database:
+        with closing(sqlite3.connect(state / FILE)) as database:
+            database.executescript("CREATE TABLE spent (other); CREATE TABLE paced (origin, at, other)")
+    else:
+        (state / FILE).write_bytes(b"x" * 5000)
+    with serving(answers) as server:
+        settings(server.origin, limits)
+        code, error = run(capsys, server.base_url)
+        assert (code != 0, bool(server.requests)) == (stops, not stops)
+    assert ("What calls cost can't be kept in" in error) is stops
+    assert "Traceback" not in error
+    shown = in_process(capsys, "costs")
+    assert (shown.code != 0, "What calls cost can't be kept in" in shown.err) == (True, True)
 
 
 def test_the_months_cap_stops_a_run_between_two_calls_and_resume_goes_on(capsys: Capture) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,34 @@ def completed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
         timeout=PATIENCE,
     )
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
+
+
+@pytest.mark.parametrize(
+    ("listed", "begun"),
+    [
+        ("evaluations", ("evaluate", "flow.mmd", *OWN, "--limit", "1")),
+        ("optimizations", ("optimize", "flow.mmd", *OWN, "--small", "--budget-evaluations", "30")),
+    ],
+)
+def test_a_damaged_one_hides_no_other_and_can_be_deleted(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], listed: str, begun: tuple[str, ...]
+) -> None:
+    word = {"evaluations": "evaluation", "optimizations": "search"}[listed]
+    for _ in range(2):
+        done = in_process(capsys, *begun)
+        assert done.code in (0, 1), done.err
+    hurt, whole = (one[word] for one in in_process(capsys, listed, "--format", "json").json)
+    with closing(sqlite3.connect(Path("state") / "runs.sqlite")) as database, database:
+        database.execute(f"UPDATE {listed} SET plan = '{{' WHERE id = ?", (hurt,))  # noqa: S608
+    shown = in_process(capsys, listed, "--format", "json")
+    assert (shown.code, [one[word] for one in shown.json]) == (0, [whole])
+    assert f"The record of {word} {hurt} is damaged in the journal; " in shown.err
+    assert in_process(capsys, "runs", "--kind", listed[:-1], "--format", "json").json == shown.json
+    assert in_process(capsys, "show", hurt).code != 0
+    assert in_process(capsys, listed, "--delete", hurt).code == 0
+    assert in_process(capsys, listed, "--format", "json").err == ""
+    assert in_process(capsys, listed, "--prune", "0").code == 0
+    assert in_process(capsys, listed, "--format", "json").json == []
 
 
 def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,13 +140,13 @@ def delete(user: Store, kept: Listed[Any], said: str) -> None:
     """Delete an evaluation or a search with its scores and the journal of its runs. Raises `StoreFailure` while a process works
     on it.
     """
-    record = kept.get(said)
-    if is_open(user, record.id):
+    identity = kept.id_of(said)
+    if is_open(user, identity):
         raise StoreFailure(
-            f"{kept.word.capitalize()} {record.id} is still going on; stop it first with: merrow cancel {record.id}"
+            f"{kept.word.capitalize()} {identity} is still going on; stop it first with: merrow cancel {identity}"
         )
-    kept.delete(record.id)
-    path = journal_of(user, record.id)
+    kept.delete(identity)
+    path = journal_of(user, identity)
     for suffix in ("", "-wal", "-shm", ".ballast"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 

@@ -61,10 +61,8 @@ def _reasons(workflow: Workflow, runtime: bool) -> Iterator[str]:
             yield f"A value of type Workflow is checked by Merrow itself: use merrow run{_OR_RUNTIME}."
         for node in graph.nodes:
             spec = node.spec
-            if spec is not None and spec.is_planned_call:
-                if not runtime:
-                    yield f"Node {node.id} runs a workflow that is planned while it runs: use merrow run{_OR_RUNTIME}."
-                continue
+            if not runtime and spec is not None and spec.is_planned_call:
+                yield f"Node {node.id} runs a workflow that is planned while it runs: use merrow run{_OR_RUNTIME}."
             own = frozenset() if spec is None else spec.parameters | {spec.instruction_key or "role"}
             ports = frozenset() if spec is None else frozenset(spec.ports)
             for key in node.resolution.parameters:

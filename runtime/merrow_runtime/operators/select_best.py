@@ -52,5 +52,5 @@ def _number(task: Task, item: Value, by: str | None) -> int | float:
         number = None
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         what = f"{shown(item)} is not a number" if by is None else f"{shown(item)} has no number in its field `{by}`"
-        raise NodeFailure.of(task.node.id, f"{what}, so that it can't be compared with others.")
+        raise NodeFailure.of(task.node.id, f"{what}, so it can't be compared with the others.")
     return number

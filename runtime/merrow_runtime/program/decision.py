@@ -101,6 +101,7 @@ WRONG: tuple[type[Exception], ...] = (
     TypeError,
     ValueError,
     AttributeError,
+    SyntaxError,
 )
 
 
@@ -111,7 +112,8 @@ def evaluate(expression: str, names: object) -> object:
 
 
 def _reason(problem: Exception) -> str:
-    return str(problem).strip().rstrip(".") or type(problem).__name__
+    said = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+    return said.strip().rstrip(".") or type(problem).__name__
 
 
 def _shown(value: object) -> str:

@@ -27,7 +27,7 @@ from merrow_runtime.operators.prompts.memory import remembered
 from merrow_runtime.operators.prompts.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.program.fallbacks import empties, fallback_of, plain_value
+from merrow_runtime.program.fallbacks import check_fallback_case, empties, fallback_of, plain_value
 from merrow_runtime.program.node_prompts import aims_of, prompt_text_of
 from merrow_runtime.program.titles import title_of
 from merrow_runtime.program.validating import Validation, resolve_validation
@@ -172,6 +172,10 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
     if known is None:
         nodes = [node for node in workflow.graph.nodes if node.kind == "operator" or node.asks]
         steps = {node.index: _step(workflow, node, model, is_override=is_override) for node in nodes}
+        for node in workflow.graph.nodes:
+            if node.kind == "decision":
+                own = node.resolution.parameters.get("on_error")
+                check_fallback_case(node, workflow.analysis.settings.on_error if own is None else own.value)
         for node in workflow.graph.outputs:
             validation = resolve_validation(node, workflow.analysis.settings)
             if validation is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from merrow_analysis.graph.decisions import KIND
+from merrow_analysis.graph.decisions import KIND, case_key
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.formats.planned import EMPTY
@@ -16,8 +16,33 @@ def plain_value(value: object, node: TypedNode, key: str) -> Value:
     try:
         canonical(value)
     except (ValueError, TypeError, RecursionError):
-        raise UsageFailure.of(node.id, f"`{key}` has a value that JSON doesn't know; write it otherwise.") from None
+        raise UsageFailure.of(
+            node.id, f"`{key}` has a value that JSON does not have, such as .nan or .inf; write another one."
+        ) from None
     return value  # type: ignore[return-value]
+
+
+def fallback_case_of(node: TypedNode) -> int | None:
+    """The case of a Decision that failed, by ``default:``, its label or a value that it takes; None where that is no case."""
+    said, cases = node.resolution.parameters.get("default"), node.cases
+    if said is None or cases is None:
+        return None
+    if not isinstance(said.value, str):
+        return cases.choose(said.value)
+    # A label, which is not a value to decide on: the text `no` is as true as any other.
+    key = case_key(said.value, cases.decided_by)
+    return cases.keys.index(key) if key in cases.keys else None
+
+
+def check_fallback_case(node: TypedNode, on_error: object) -> None:
+    """Raise `UsageFailure` where a Decision that may fail is to continue with a default that is none of its cases."""
+    may_fail = node.asks or node.resolution.expression is not None
+    if on_error == "default" and may_fail and node.cases is not None and fallback_case_of(node) is None:
+        labels = ", ".join(f"`{label}`" for label in node.cases.labels)
+        raise UsageFailure(
+            f"Node {node.id} has `on_error: default` and no `default:` that is one of its cases; write one of {labels}.",
+            node=node.id,
+        )
 
 
 def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:

@@ -52,7 +52,7 @@ def resolve_validation(node: TypedNode, settings: WorkflowSettings) -> Validatio
         text = canonical([said, found.attempts, found.on_invalid])
     except (ValueError, TypeError, RecursionError):
         raise UsageFailure(
-            f"Validators of {node.id} have a value that JSON doesn't know; write it otherwise."
+            f"Validators of {node.id} have a value that JSON does not have, such as .nan or .inf; write another one."
         ) from None
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return Validation(tuple(checks), found.attempts, found.on_invalid, digest)

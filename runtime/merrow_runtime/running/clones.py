@@ -30,9 +30,7 @@ class Clones:
             try:
                 await turn
             except asyncio.CancelledError:
-                if turn in team.waiting:
-                    team.waiting.remove(turn)
-                else:
+                if not turn.cancelled():
                     self._wake(team)  # It had its turn: the next one takes it.
                 raise
         number = next(one for one in range(1, len(team.working) + 2) if one not in team.working)

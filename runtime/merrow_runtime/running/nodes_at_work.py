@@ -16,6 +16,7 @@ from merrow_runtime.operators.formats.shapes import is_of
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.program.decision import holds, score
 from merrow_runtime.program.definitions import Step, Steps, depth_of
+from merrow_runtime.program.fallbacks import fallback_case_of
 from merrow_runtime.running.clones import Clones
 from merrow_runtime.running.loop_budgets import LoopBudgets
 from merrow_runtime.values import Outputs
@@ -101,8 +102,7 @@ class NodesAtWork:
 
     def fallback_case(self, node: TypedNode) -> int | None:
         """See `merrow_runtime.running.doing.Work.fallback_case`."""
-        said = node.resolution.parameters.get("default")
-        return None if said is None or node.cases is None else node.cases.choose(said.value)
+        return fallback_case_of(node)
 
     def default(self, handle: int) -> Outputs:
         """What a node gives in an item that failed and counts all the same: its default, or empty values."""

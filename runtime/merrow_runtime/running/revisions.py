@@ -212,7 +212,7 @@ class Revisions:
         """A person accepts or refuses a waiting revision. Raises `UsageFailure` if none with this number is waiting."""
         waiting = self._deciding.pop(number, None)
         if waiting is None or waiting.done():
-            raise UsageFailure(f"No revision {number} of this run waits for anybody to agree.")
+            raise UsageFailure(f"Revision {number} of this run is not waiting for a decision.")
         waiting.set_result(apply)
 
     async def close(self, failure: BaseException | None, *, done: bool) -> None:

@@ -36,13 +36,11 @@ from merrow_runtime.store.opening import connect
 from merrow_runtime.store.optimizations import Optimizations
 from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
 from merrow_runtime.store.pruning import Pruned, prune, tidy
+from merrow_runtime.store.rows import Report, ignored
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
 from merrow_runtime.store.writer import BALLAST, Writer, explained, in_transaction
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
-
-Report = Callable[[str], object]
-"""Called with a sentence about a damaged record, which is left out."""
 
 _PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
 _BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
@@ -66,10 +64,6 @@ FROM {CALLS} WHERE run = ? ORDER BY number
 """  # noqa: S608 (texts of this package)
 _OTHERS = f"SELECT 1 FROM {CALLS} WHERE run = ? AND kind = 'model' AND endpoint <> ? LIMIT 1"  # noqa: S608
 _REMEDY = "To remove the run, use: merrow runs --delete {}"
-
-
-def _ignore(sentence: str) -> None:
-    del sentence
 
 
 def _what(told: Told) -> tuple[object, ...]:
@@ -255,7 +249,7 @@ class Store:
         found = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
         return found[0][0] if found else None
 
-    def runs(self, limit: int = 50, workflow: str | None = None, report: Report = _ignore) -> list[RunRecord]:
+    def runs(self, limit: int = 50, workflow: str | None = None, report: Report = ignored) -> list[RunRecord]:
         """The newest runs, newest first, of one workflow where given. A damaged record is left out, and ``report`` called
         with a sentence about it. Raises `StoreFailure`.
         """
@@ -269,13 +263,13 @@ class Store:
                 report(damaged_run(row[0]))
         return shown
 
-    def nodes(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
+    def nodes(self, run: str, report: Report = ignored) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
         # A node that was resumed, or failed and continued, occurs more than once: the last record counts.
         ended = {node.visit: node for node in self._told(run, report) if isinstance(node, NodeRecord)}
         return sorted(ended.values(), key=lambda node: node.ended)
 
-    def told(self, run: str, report: Report = _ignore) -> list[Told]:
+    def told(self, run: str, report: Report = ignored) -> list[Told]:
         """The same as it was reported, in that order, with turns and items: a node that failed and continued with its default is
         there twice.
         """
@@ -329,7 +323,7 @@ class Store:
         (number,) = self._rows("SELECT number FROM runs WHERE id = ?", (run,))[0]
         return revisions.read(self._database, number)
 
-    def executions(self, run: str, report: Report = _ignore) -> list[NodeRecord]:
+    def executions(self, run: str, report: Report = ignored) -> list[NodeRecord]:
         """All that visits of a run have finished, in that order: of a visit that was something else before a revision both.
         Damaged records as in `runs`. Raises `StoreFailure`.
         """
@@ -354,7 +348,7 @@ class Store:
         except sqlite3.Error as problem:
             raise explained(problem) from problem
 
-    def calls(self, run: str, node: str | None = None, report: Report = _ignore) -> list[CallRecord]:
+    def calls(self, run: str, node: str | None = None, report: Report = ignored) -> list[CallRecord]:
         """The calls of a run, or of one visit by its name, in the order they finished; damaged records as in `runs`. Raises
         `StoreFailure`.
         """
@@ -375,7 +369,7 @@ class Store:
                 report(_damaged_call(place, run))
         return calls
 
-    def times(self, run: str, report: Report = _ignore) -> list[tuple[float, float]]:
+    def times(self, run: str, report: Report = ignored) -> list[tuple[float, float]]:
         """When each call of a run started and how many seconds it took; damaged records as in `runs`. Raises `StoreFailure`."""
         times: list[tuple[float, float]] = []
         for number, started, seconds, sound in self._of_run(_TIMES, run):

@@ -116,7 +116,7 @@ def _runs(pid: int, born: str) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass  # It is another user's, who may have been given the number of one that died.
     return not born or _born(pid) == born
 
 

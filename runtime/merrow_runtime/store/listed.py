@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.store import rows
+from merrow_runtime.store.rows import Report, ignored
 from merrow_runtime.store.writer import Writer, explained
 
 ListedStatus = Literal["running", "finished", "stopped", "cancelled"]
@@ -84,21 +85,32 @@ class Listed(Generic[R]):
             )
         return found[0] if found else None
 
-    def get(self, said: str) -> R:
-        """The one with this id, or with the only id that begins with it. Raises `UsageFailure`."""
+    def id_of(self, said: str) -> str:
+        """The id of the one that is ``said``, as `identity` has it. Raises `UsageFailure` where there is none, or are several."""
         identity = self.identity(said)
         if identity is None:
-            raise UsageFailure(
-                f"There is no {self.word} {said!r}; list them with: merrow {self.listed_by or self.table}"
-            )
+            raise UsageFailure(f"There is no {self.word} {said!r}; list them with: {self._command}")
+        return identity
+
+    def get(self, said: str) -> R:
+        """The one with this id, or with the only id that begins with it. Raises `UsageFailure`."""
+        identity = self.id_of(said)
         (row,) = self._rows(f"SELECT {self.columns} FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
         return self._record(row)
 
-    def newest(self, limit: int = 20, workflow: str | None = None) -> list[R]:
-        """The newest, newest first, of one workflow where given."""
+    def newest(self, limit: int = 20, workflow: str | None = None, report: Report = ignored) -> list[R]:
+        """The newest, newest first, of one workflow where given. A damaged record is left out, and ``report`` called with a
+        sentence about it.
+        """
         where, values = ("", ()) if workflow is None else (f"WHERE {self.file} = ?", (workflow,))
         sql = f"SELECT {self.columns} FROM {self.table} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
-        return [self._record(row) for row in self._rows(sql, (*values, limit))]
+        found: list[R] = []
+        for row in self._rows(sql, (*values, limit)):
+            try:
+                found.append(self._record(row))
+            except StoreFailure as damaged:
+                report(str(damaged))
+        return found
 
     def delete(self, identity: str) -> None:
         """Take one with all that it has out of the store. Answers of models stay in the cache."""
@@ -115,11 +127,15 @@ class Listed(Generic[R]):
         found = self._rows(f"SELECT status FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
         return found[0][0] if found else None
 
-    def older_than(self, seconds: float) -> list[R]:
-        """Those that began, and ended where they did, so long ago."""
+    def older_than(self, seconds: float) -> list[str]:
+        """The ids of those that began, and ended where they did, so long ago."""
         before = time.time() - seconds
-        sql = f"SELECT {self.columns} FROM {self.table} WHERE started < ? AND coalesce(ended, started) < ?"  # noqa: S608
-        return [self._record(row) for row in self._rows(sql, (before, before))]
+        sql = f"SELECT id FROM {self.table} WHERE started < ? AND coalesce(ended, started) < ?"  # noqa: S608
+        return [row[0] for row in self._rows(sql, (before, before))]
+
+    @property
+    def _command(self) -> str:
+        return f"merrow {self.listed_by or self.table}"
 
     def _fields(self, row: Sequence[Any]) -> dict[str, Any]:
         """A row by the names of its columns, with its plan read. Raises `StoreFailure`."""
@@ -128,6 +144,7 @@ class Listed(Generic[R]):
         except rows.Damaged:
             raise StoreFailure(
                 f"The record of {self.word} {row[0]} is damaged in the journal; {self.damaged}."
+                f" To remove it, use: {self._command} --delete {row[0]}"
             ) from None
         return {**dict(zip(self.columns.split(", ")[:-1], row, strict=False)), "plan": plan}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -33,6 +33,15 @@ CALL_COLUMNS = (
     "node, sample, step, attempt, path, redo, request_hash, kind, usage, usable, origin, endpoint, model, started, seconds,"
     " request, result"
 )
+
+
+Report = Callable[[str], object]
+"""Called with a sentence about a damaged record that is left out."""
+
+
+def ignored(sentence: str) -> None:
+    """A `Report` that nobody reads."""
+    del sentence
 
 
 class Damaged(Exception):  # noqa: N818 (a state of a row)

@@ -167,7 +167,7 @@ class Evaluations(Journalled[_Ready, EvaluationRecord]):
 
     def delete(self, evaluation: str) -> str:
         """Take an evaluation out; its id. Raises `StoreFailure` while a process works on it."""
-        identity = self._store.evaluations.get(evaluation).id
+        identity = self._store.evaluations.id_of(evaluation)
         delete(self._store, self._store.evaluations, identity)
         return identity
 

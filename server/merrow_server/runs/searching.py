@@ -161,7 +161,7 @@ class Searches(Journalled[_Ready, OptimizationRecord]):
 
     def delete(self, search: str) -> str:
         """Take a search out; its id. The files of its candidates stay. Raises `StoreFailure` while a process works on it."""
-        identity = self._store.optimizations.get(search).id
+        identity = self._store.optimizations.id_of(search)
         delete(self._store, self._store.optimizations, identity)
         return identity
 

@@ -123,8 +123,28 @@ flowchart TD
         "    A@{ op: Custom, prompt: first, agent: critic }\n    B@{ op: Custom, prompt: second }\n"
         "    C@{ op: Custom, prompt: third, agent: critic, memory: agent }\n"
         "    PROBLEM -->|input| A\n    A -->|input| B\n    B -->|input| C\n    C --> RETURN\n    classDef Interface fill:#eee\n",
+        *(
+            f"flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Answer]):::Interface\n"
+            f"    A@{{ op: Custom, prompt: first, returns: Number }}\n"
+            f'    D@{{ op: Decision, if: "len(n) > 3", on_error: default, default: {default} }}\n'
+            "    B@{ op: Custom, prompt: second }\n    C@{ op: Custom, prompt: third }\n    PROBLEM --> A\n"
+            "    A -->|n| D\n    PROBLEM --> B & C\n    D -->|yes| B --> RETURN\n    D -->|no| C --> RETURN\n"
+            for default in ("no", "true")
+        ),
     ],
-    ids=["samples", "skip", "default", "summary", "agents", "outputs", "budget", "drawing", "memory of an agent"],
+    ids=[
+        "samples",
+        "skip",
+        "default",
+        "summary",
+        "agents",
+        "outputs",
+        "budget",
+        "drawing",
+        "memory of an agent",
+        "default of a Decision",
+        "true as the default of a Decision",
+    ],
 )
 @pytest.mark.thinned(2)
 def test_what_nodes_say_is_kept(text: str, tmp_path: Path) -> None:

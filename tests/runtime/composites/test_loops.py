@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.runtime.composites.loops import box, custom, data, flow, ran, says
+import itertools
+import time
+from pathlib import Path
+from types import SimpleNamespace
 
-from merrow_runtime import RunFailure, UsageFailure, Workflow
+import pytest
+from tests.runtime.composites.loops import asks, box, custom, data, flow, ran, says
+
+from merrow_runtime import RunFailure, RunOptions, UsageFailure, Workflow
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.models.prices import Price
 from merrow_runtime.requests import ModelReply
+from merrow_runtime.running import loop_budgets
 from merrow_runtime.usage import Usage
 
 DECIDED = ['JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp', "D{which?}:::DecisionOp"]
@@ -224,6 +230,20 @@ async def test_a_decision_that_asks_and_fails_counts_as_having_led_out() -> None
     assert done.result.error == "Output RETURN stays empty, since D failed."
 
 
+def limited_to(budget: str) -> Workflow:
+    """A Loop of at most four turns with a budget."""
+    return flow(
+        box("L", "Loop (max: 4)", custom("WRITE")),
+        "L@{",
+        "  budget:",
+        *(f"    {limit}" for limit in budget.split(", ")),
+        "}",
+        "PROBLEM -->|input| WRITE",
+        "WRITE -.->|again:input| WRITE",
+        "WRITE -->|over| RETURN",
+    )
+
+
 @pytest.mark.parametrize(
     ("budget", "turns"),
     [
@@ -244,20 +264,26 @@ async def test_a_decision_that_asks_and_fails_counts_as_having_led_out() -> None
 )
 async def test_beyond_its_budget_a_loop_begins_no_further_turn(budget: str, turns: int) -> None:
     """Each turn takes 10 tokens, at a dollar each."""
-    workflow = flow(
-        box("L", "Loop (max: 4)", custom("WRITE")),
-        "L@{",
-        "  budget:",
-        *(f"    {limit}" for limit in budget.split(", ")),
-        "}",
-        "PROBLEM -->|input| WRITE",
-        "WRITE -.->|again:input| WRITE",
-        "WRITE -->|over| RETURN",
-    )
+    workflow = limited_to(budget)
     answers = iter("1234")
     done = await ran(workflow, lambda _: ModelReply(next(answers), usage=Usage(4, 6, 1, 10.0)), price=Price(1e6, 1e6))
     assert done.result.status == "finished", done.result.error
     assert done.result.outputs == {"RETURN": str(turns)}
+
+
+@pytest.mark.parametrize(("budget", "turns"), [("seconds: 1000", 4), ("tokens: 20, seconds: 1000", 2)])
+async def test_a_replay_ends_a_loop_after_the_same_turn_however_slow_it_is(
+    budget: str, turns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workflow, answers = limited_to(budget), iter("1234")
+    spent, recording = Usage(4, 6, 1), tmp_path / "run.jsonl"
+    first = await ran(workflow, lambda _: ModelReply(next(answers), usage=spent), options=RunOptions(record=recording))
+    assert first.result.outputs == {"RETURN": str(turns)}
+    clock = itertools.count(0.0, 10_000.0)
+    monkeypatch.setattr(loop_budgets, "time", SimpleNamespace(monotonic=lambda: next(clock), time=time.time))
+    again = await ran(workflow, asks, options=RunOptions(replay=recording))
+    assert again.result.status == "finished", again.result.error
+    assert (again.result.outputs, again.endpoint.seen) == (first.result.outputs, [])
 
 
 async def test_a_loop_with_a_budget_in_dollars_needs_a_price() -> None:

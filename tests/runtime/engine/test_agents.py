@@ -143,6 +143,13 @@ async def test_a_node_knows_the_aims_of_its_readers() -> None:
     assert second == "Count its words."
 
 
+async def test_aims_are_told_to_a_node_without_a_prompt() -> None:
+    endpoint = await ask("A@{op: Custom, aims: true}", *READERS[1:])
+    told, given = endpoint.seen[0].messages
+    assert (told.role, given.role, given.content) == ("system", "user", "x")
+    assert told.content.startswith("Your result is read by other steps.")
+
+
 async def test_aims_may_be_said_for_all_and_denied_by_one() -> None:
     lines = (
         'A@{op: Custom, prompt: "one"}',

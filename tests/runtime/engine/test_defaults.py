@@ -48,6 +48,29 @@ async def test_what_is_said_counts_and_the_rest_is_empty(first: str, default: st
     assert await outputs(first, default) == EMPTY | expected
 
 
+async def test_empty_values_fill_records_and_unions() -> None:
+    front = (
+        "{types: {Place: {city: Text, rank: Number, tags: 'list[Text]'}, Query: {ask: Text}, Step: Query | Place},"
+        " operators: {Many: {inputs: {input: Text}, prompt: p, outputs: {first: Text, place: Place, step: Step}}}}"
+    )
+    flow = workflow(
+        "A@{op: Many, on_error: default, default: spare}", "PROBLEM --> A", "A -->|first:result| RETURN", front=front
+    )
+    endpoint = FakeEndpoint(lambda _: EndpointFailure("The model is out of order."))
+    result = await merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore()).result()
+    assert result.nodes["A"].outputs == {
+        "first": "spare",
+        "place": {"city": "", "rank": 0, "tags": []},
+        "step": {"kind": "Query", "value": {"ask": ""}},
+    }
+
+
+@pytest.mark.parametrize("default", [".nan", "-.inf", "[1, .inf]"])
+async def test_a_default_that_json_does_not_have_is_refused_before_the_run(default: str) -> None:
+    with pytest.raises(UsageFailure, match=r"^Node A: `default` has a value that JSON does not have, such as \.nan"):
+        await outputs("Json", default)
+
+
 @pytest.mark.parametrize(
     ("first", "default", "named"),
     [("Number", "\n  number: many", "number"), ("Number", "none", "first"), ("Text", "\n  way: up", "way")],

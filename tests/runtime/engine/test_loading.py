@@ -76,6 +76,86 @@ def test_settings_decide_what_an_error_is(tmp_path: Path) -> None:
         merrow_runtime.load(file)
 
 
+STEP = 'A@{op: Custom, prompt: "p"}'
+LINE = "PROBLEM --> A --> RETURN"
+SCORED = ('S@{op: Custom, prompt: "p", returns: Number}', "PROBLEM --> S", "S -->|when| D", "PROBLEM -->|value| D")
+
+
+def boxed(title: str, *edges: str) -> tuple[str, ...]:
+    return (f'subgraph L["{title}"]', STEP, "end", "PROBLEM --> A", *edges)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (
+            (STEP, 'B@{op: Custom, prompt: "p"}', "PROBLEM --> A --> B --> A", "B --> RETURN"),
+            "these nodes wait for each other: A -> B",
+        ),
+        (("A@{op: Custm}", LINE), "the operator of node A is not known"),
+        *(
+            ((f"A@{{op: Custom, prompt: p, {key}: much}}", LINE), f"`{key}` of node A must be a number, not `much`")
+            for key in ("temperature", "max_tokens", "seed", "timeout", "retries")
+        ),
+        *(
+            (boxed(f"Map ({key}: many)", "A --> RETURN"), f"`{key}` of L must be a number, not `many`")
+            for key in ("max", "min", "parallel")
+        ),
+        (
+            boxed("Loop (max: 2.5)", "A -.->|again:input| A", "A -->|over| RETURN"),
+            "`max` of L must be a number, not `2.5`",
+        ),
+    ],
+    ids=str,
+)
+def test_what_can_not_be_run_is_refused_though_settings_ignore_the_rule(
+    lines: tuple[str, ...], why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "flow.mmd").write_text(flowchart(*lines))
+    with pytest.raises(UsageFailure, match="MW"):
+        merrow_runtime.load(tmp_path / "flow.mmd")
+    (tmp_path / "merrow.toml").write_text('ignore = ["MW"]\n')
+    with pytest.raises(UsageFailure) as refused:
+        merrow_runtime.load(tmp_path / "flow.mmd")
+    assert str(refused.value) == f"{tmp_path / 'flow.mmd'} can't be run: {why}."
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (
+            ('D@{op: Decision, if: "x y"}', "PROBLEM -->|value| D", "D -->|yes| RETURN"),
+            "Decision D: `x y` can't be worked out",
+        ),
+        (
+            (*SCORED, "D{which?}:::DecisionOp", "D -->|1| RETURN", "D -->|2| RETURN"),
+            "Decision D: no case takes `7`; its cases are `1`, `2`.",
+        ),
+        (
+            boxed("Loop (max: 2, until: x y)", "A -.->|again:input| A", "A -->|over| RETURN"),
+            "Loop L: `until: x y` can't be worked out: invalid syntax.",
+        ),
+        ((STEP, "A --> RETURN"), "Node A: nothing arrived at its port input."),
+        ((STEP, "PROBLEM --> A"), "Output RETURN: nothing arrived at it."),
+        (
+            (STEP, "R@{op: Review}", "PROBLEM --> A", "A -->|solution| R", "R -->|feedback:| RETURN"),
+            "Node R: nothing arrived at its port problem.",
+        ),
+    ],
+    ids=str,
+)
+async def test_a_run_fails_in_a_sentence_where_settings_ignored_what_is_wrong(
+    lines: tuple[str, ...], why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "flow.mmd").write_text(flowchart(*lines))
+    (tmp_path / "merrow.toml").write_text('ignore = ["MW"]\n')
+    endpoint = FakeEndpoint(lambda _: "7")
+    run = merrow_runtime.start(tmp_path / "flow.mmd", {"PROBLEM": "x"}, endpoint=endpoint, store=MemoryStore())
+    result = await run.result()
+    assert result.status == "failed"
+    assert str(result.error).startswith(why)
+
+
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = (
         "import sys, merrow_runtime, merrow_runtime.program.files, merrow_runtime.program.workspace; "

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.runtime.composites.loops import Priced
 from tests.runtime.engine.fakes import FakeEndpoint, names_of, workflow
 
 import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, UsageFailure
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.endpoint import OnText
+from merrow_runtime.models.prices import Price
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.requests import ModelReply, ModelRequest
@@ -233,6 +237,63 @@ async def test_an_output_that_stays_empty_since_a_node_was_skipped_fails_the_run
 async def test_a_default_without_a_value_is_refused_before_the_run() -> None:
     flow = workflow('A@{op: Custom, prompt: "p", on_error: default}', "PROBLEM --> A --> RETURN")
     with pytest.raises(UsageFailure, match="no `default:`"):
+        await finished(flow, FakeEndpoint())
+
+
+IF = 'D@{{op: Decision, if: "len(n) > 3", {}}}'
+ASK = 'D@{{op: Decision, ask: "which?", {}}}'
+
+
+def choosing(decision: str, default: str, *labels: str, front: str = "") -> Workflow:
+    """A Decision that fails; each of its cases leads to a node that answers with its label."""
+    lines = [decision.format(default), "PROBLEM --> D"]
+    if decision == IF:
+        lines[1:] = ["N([n]):::Interface", "N@{type: Number, default: 1}", "N -->|n| D"]
+    for number, label in enumerate(labels):
+        lines += [
+            f'A{number}@{{op: Custom, prompt: "{label}", on_error: fail}}',
+            f"D -- {label} --> A{number} --> RETURN",
+        ]
+        lines += [f"PROBLEM --> A{number}"] if decision == IF else []
+    return workflow(*lines, front=front)
+
+
+@pytest.mark.parametrize(
+    ("decision", "default", "labels", "taken"),
+    [
+        (IF, "yes", ("yes", "no"), "yes"),
+        (IF, "no", ("yes", "no"), "no"),
+        (IF, "false", ("yes", "no"), "no"),
+        (IF, "true", ("no", "yes"), "yes"),
+        (IF, "No", ("true", "false"), "false"),
+        (ASK, "RIGHT", ("left", "right"), "right"),
+        (ASK, "left", ("left", "else"), "left"),
+        (ASK, "2", ("1", "2"), "2"),
+    ],
+)
+async def test_a_decision_that_fails_takes_the_case_of_its_default(
+    decision: str, default: str, labels: tuple[str, ...], taken: str
+) -> None:
+    flow = choosing(decision, f"on_error: default, default: {default}", *labels)
+
+    def answer(request: ModelRequest) -> str | Exception:
+        asked = request.messages[0].content
+        return EndpointFailure("no luck") if asked.startswith("which?") else asked
+
+    result = await finished(flow, FakeEndpoint(answer))
+    assert (result.status, result.outputs) == ("finished", {"RETURN": taken}), result.error
+
+
+@pytest.mark.parametrize("said", ["on_error: default", "on_error: default, default: maybe", "default: maybe"])
+@pytest.mark.parametrize("decision", [IF, ASK])
+async def test_a_decision_whose_default_is_none_of_its_cases_is_refused_before_the_run(
+    decision: str, said: str
+) -> None:
+    front = "" if "on_error" in said else "{on_error: default}"
+    flow = choosing(decision, said, "yes", "no", front=front)
+    with pytest.raises(
+        UsageFailure, match=r"^Node D has `on_error: default` and no `default:` .* one of `yes`, `no`\.$"
+    ):
         await finished(flow, FakeEndpoint())
 
 
@@ -479,3 +540,71 @@ async def test_limits_that_a_caller_has_read_hold_in_place_of_those_in_the_file(
         flow, {"PROBLEM": "x"}, endpoint=FakeEndpoint(), store=store, limits=SpendingLimits(month_usd=1.0)
     )
     assert (await own.result()).status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"reuse": "all"}, "`reuse` must be `same` or `any`."),
+        ({"concurrency": 0}, "The concurrency must be 1 or more."),
+        ({"from_node": "A"}, "To run from A on, name the run that the other results come from."),
+        ({"set_values": {"A.input": "x"}}, "Values for ports can only be set where a single node is run."),
+        (
+            {"only": "A", "set_outputs": {"B": "x"}},
+            "Node A runs alone, so no output of a node can be set; set what arrives at it.",
+        ),
+        (
+            {"only": "A", "from_node": "B", "from_run": "r"},
+            "Either a single node is run or all from one on, not both.",
+        ),
+        ({"refine": {"max": -1}}, "`refine.max` must be a whole number of at least 0."),
+        ({"mask": 1.01}, "The rate of masking must be from 0 to 1."),
+        ({"mask": -0.01}, "The rate of masking must be from 0 to 1."),
+        ({"mask_only": ("A",)}, "To say what is masked, say how often: --mask 0.2."),
+        ({"mask_every": True}, "To say what is masked, say how often: --mask 0.2."),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageFailure) as refused:
+        RunOptions(**options)
+    assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reuse": "any", "concurrency": 1, "mask": 0.0, "mask_only": ("A",), "mask_every": True},
+        {"mask": 1, "from_node": "A", "from_run": "r", "set_outputs": {"B": "x"}},
+        {"only": "A", "set_values": {"A.input": "x"}, "refine": {"max": 0}, "reuse": "same"},
+    ],
+)
+def test_options_that_go_together_are_kept_for_a_resume(options: dict[str, Any]) -> None:
+    said = RunOptions(**options)
+    assert RunOptions.from_json({**said.to_json(), "of another version": 1}) == said
+
+
+@pytest.mark.parametrize("price", [None, Price(1e6, 2e6)], ids=["no price", "a price"])
+@pytest.mark.parametrize(
+    ("said", "counted"),
+    [
+        (Usage(4, 6), Usage(4, 6, 1, 16.0)),
+        (Usage(4, 6, 0, None, estimated=True), Usage(4, 6, 1, 16.0, estimated=True)),
+        (Usage(4, 6, 1, 7.0), Usage(4, 6, 1, 7.0)),
+        (Usage(4, 6, 2, None), Usage(4, 6, 2, None)),
+        (Usage(0, 6), Usage(0, 6, 1, 12.0)),
+        (Usage(), None),
+    ],
+    ids=str,
+)
+async def test_what_an_endpoint_of_a_programs_own_does_not_count_is_counted_for_it(
+    said: Usage, counted: Usage | None, price: Price | None
+) -> None:
+    """Tokens that it says are taken as they are; where it says none, they are estimated."""
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    usage = (await finished(flow, Priced(lambda _: ModelReply("fine", usage=said), price))).usage
+    if counted is None:
+        assert (usage.calls, usage.estimated, usage.tokens > 0) == (1, True, True)
+        assert (usage.cost_usd is None) is (price is None)
+    else:
+        unpriced = price is None and said.calls == 0
+        assert usage == (replace(counted, cost_usd=None) if unpriced else counted)

@@ -237,10 +237,20 @@ async def test_its_json_is_valid_for_the_schema(fields: dict[str, Any]) -> None:
         ({"type": "string", "maxLength": 4}, PLACEHOLDER[:4]),
         ({"type": "string", "minLength": len(PLACEHOLDER) + 13}, f"{PLACEHOLDER} to: Hello..."),
         ({}, f"{PLACEHOLDER} to: Hello."),
+        ({"$ref": "#/$defs/Two"}, [0, 0]),
+        ({"$ref": "#/$defs/a~1b~0c"}, "slash and tilde"),
+        ({"$ref": "#/$defs/Two/items"}, 0),
+        ({"$ref": "#/$defs/Nowhere/at/all"}, f"{PLACEHOLDER} to: Hello."),
+        ({"$ref": "#/properties/f"}, f"{PLACEHOLDER} to: Hello."),
     ],
 )
 async def test_each_form_of_a_schema_has_its_answer(schema: dict[str, Any], answer: object) -> None:
-    assert json.loads(await said("Hello.", schema=AnswerSchema("one", {"properties": {"f": schema}}))) == {"f": answer}
+    defined = {
+        "Two": {"type": "array", "minItems": 2, "items": {"type": "integer"}},
+        "a/b~c": {"const": "slash and tilde"},
+    }
+    asked = AnswerSchema("one", {"properties": {"f": schema}, "$defs": defined})
+    assert json.loads(await said("Hello.", schema=asked)) == {"f": answer}
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,16 @@ def test_a_trusted_origin_may_be_named_by_the_workspace_but_gets_no_key_of_anoth
     assert key_of(chosen(None, {"MINE_KEY": "mine-01234"}, own, ("base_url", f"{MINE}/v1"))) == "mine-01234"
 
 
+@pytest.mark.parametrize("wrong", ["ftp://models.example.com", "not an address", "", 3, None])
+def test_an_address_in_the_workspace_that_is_none_is_ignored_and_the_next_is_taken(wrong: object) -> None:
+    settings = UserSettings(trusted_origins=frozenset({MINE, OPENAI}))
+    values = (("base_url", wrong), ("base_url", f"{MINE}/v1"), ("api_base", f"{OPENAI}/v1"))
+    choice = chosen(None, {}, settings, *values)
+    assert (choice.origin, choice.source) == (MINE, "workspace")
+    assert choice.notices[:1] == ("flow.mmd: `base_url` is ignored: it is not an address of an endpoint.",)
+    assert not any("trusted_origins" in notice for notice in choice.notices)
+
+
 def test_what_no_shared_file_may_set_is_found_in_a_block() -> None:
     block = {"model": "m", "Base_URL": EVIL, "api-key": KEY, "retries": 2, "api_key_env": "HOME"}
     assert [value.key for value in workspace_values(block, "merrow.toml")] == ["Base_URL", "api-key", "api_key_env"]

@@ -176,6 +176,7 @@ async def test_a_prompt_that_is_too_long_is_told() -> None:
         ({"retry-after-ms": "0", "Retry-After": "7"}, 0, 0),
         ({"retry-after-ms": "250", "Retry-After": "7"}, 0.25, 0.25),
         ({"Retry-After": format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)}, 3600, 7200),
+        ({"Retry-After": format_datetime(datetime.now(UTC).replace(tzinfo=None) + timedelta(hours=2))}, 3600, 7200),
         ({"Retry-After": "Thu, 01 Jan 2015 00:00:00 GMT"}, 0, 0),
     ],
 )

@@ -205,6 +205,14 @@ async def test_a_declared_operator_with_one_output_answers_plainly() -> None:
     assert tools.asked[0].system == "Plan it.\n\nBe short."
 
 
+@pytest.mark.parametrize(("own", "told"), [("Be short.", ["Be short."]), (None, [])])
+async def test_a_declared_operator_without_a_prompt_has_that_of_the_node(own: str | None, told: list[str]) -> None:
+    definition = node("Planner", spec={"outputs": {"plan": "Plan"}}, prompt=own, outputs={"plan": "Plan"})
+    tools = ScriptedTools(["1. add"])
+    assert await outputs_of(definition, {"problem": given("2+2")}, tools) == {"plan": "1. add"}
+    assert [message.content for message in tools.asked[0].messages] == [*told, "2+2"]
+
+
 async def test_an_unknown_operator_is_named() -> None:
     with pytest.raises(NodeFailure, match="`Dance`"):
         await outputs_of(node("Dance", outputs={"x": "Text"}), {}, ScriptedTools())

@@ -73,10 +73,26 @@ def test_code_without_its_entry_point_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["solve = lambda: 1", "class solve: pass", "from math import sqrt as solve", "if True:\n    def solve(): ..."],
+    [
+        "solve = lambda: 1",
+        "solve: object = print",
+        "class solve: pass",
+        "from math import sqrt as solve",
+        "if True:\n    def solve(): ...",
+        "try:\n    import fast as solve\nexcept ImportError:\n    import slow as solve",
+        "if True:\n    import math\n    solve = math.sqrt",
+    ],
 )
 def test_an_entry_point_is_whatever_gives_the_name_a_meaning(code: str) -> None:
     assert read_code(code, "solve") == code
+
+
+@pytest.mark.parametrize(
+    "code", ["solve: object", "print(solve)", "def other():\n    solve = 1", "solve.it = 1", "def f(solve): ..."]
+)
+def test_a_name_that_is_given_no_meaning_is_no_entry_point(code: str) -> None:
+    with pytest.raises(AnswerFailure, match="does not define `solve`"):
+        read_code(code, "solve")
 
 
 def test_of_several_programs_the_one_that_parses_and_defines_the_name_is_taken() -> None:

@@ -234,6 +234,8 @@ async def test_a_union_says_its_kind(answer: dict[str, Any], value: Any) -> None
         ({"response": {"kind": "Query", "value": {"a": 1}}}, "Field `value` is wrong"),
         ({"response": {"kind": "Place", "city": "Rome"}}, "Field `rank` is missing"),
         ({"response": "Rome"}, "`Rome` is not a Step"),
+        ({"kind": "Place", "value": {"city": "Rome"}}, "Field `value.rank` is missing"),
+        ({"kind": "Town", "value": "Rome"}, "The kind of the Step is `Town`"),
     ],
 )
 async def test_an_answer_of_none_of_the_kinds_fails(answer: dict[str, Any], said: str) -> None:
@@ -305,3 +307,24 @@ async def test_select_orders_by_number_best_first_and_the_earlier_of_equals(
         return
     found = await outputs_of(definition, {"items": items}, ScriptedTools())
     assert found == {"selected": chosen[: keep or 1], "best": chosen[0], "score": expected[0][1]}
+
+
+@pytest.mark.parametrize(
+    ("item", "by", "said"),
+    [
+        ("high", None, "`high` is not a number"),
+        (True, None, "`true` is not a number"),
+        (None, None, "`null` is not a number"),
+        ({"rank": "3"}, "rank", '`{"rank": "3"}` has no number in its field `rank`'),
+        ({"rank": True}, "rank", '`{"rank": true}` has no number in its field `rank`'),
+        ({"city": "Rome"}, "rank", '`{"city": "Rome"}` has no number in its field `rank`'),
+        ({"place": 3}, "place.rank", '`{"place": 3}` has no number in its field `place.rank`'),
+    ],
+)
+async def test_select_names_an_item_that_can_not_be_compared(item: Value, by: str | None, said: str) -> None:
+    """Where fields may be anything, the checker can't tell."""
+    definition = node("Select", parameters={} if by is None else {"by": by})
+    number = 1 if by is None else {"rank": 1, "place": {"rank": 1}}
+    with pytest.raises(NodeFailure) as failed:
+        await outputs_of(definition, {"items": given([number, item], type_="list[Json]")}, ScriptedTools())
+    assert str(failed.value) == f"Node N: {said}, so it can't be compared with the others."

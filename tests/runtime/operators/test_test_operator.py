@@ -65,6 +65,34 @@ async def test_after_three_repairs_the_best_code_goes_on_as_failed() -> None:
     assert [entry[0] for entry in tools.sandbox] == ["test 1", "test 2", "test 3", "test 4"]
 
 
+async def test_a_program_whose_tests_never_ended_is_worse_than_one_that_fails_some() -> None:
+    """What ran out of time or memory has no failed test; the model and the reader are told how it ended."""
+    results = [failed(*TESTS), TestResult(False, (), "timeout"), failed(TESTS[0]), TestResult(False, (), "memory")]
+    answers = {f"reflect {n}": [f"```python\n{code}\n```"] for n, code in enumerate((WORSE, GOOD, WORSE), 1)}
+    tools = ScriptedTools(answers, tests=results)
+    outputs = await outputs_of(node("Test"), inputs_of(BAD, tests=given(*TESTS)), tools)
+    assert (outputs["solution"], outputs["result"]) == (GOOD, False)
+    assert str(outputs["feedback"]).startswith("Visible tests after 3 repairs. 1 of 2 failed.")
+    assert "What happened\n\nThe tests did not come to an end: timeout." in tools.asked[1].user.replace("```\n", "\n")
+
+
+@pytest.mark.parametrize(("count", "more"), [(5, ""), (6, "\n\n(1 more failed.)"), (9, "\n\n(4 more failed.)")])
+async def test_a_report_shows_five_failures_and_counts_the_rest(count: int, more: str) -> None:
+    tests = [f"assert candidate({number}) == {2 * number}" for number in range(1, count + 1)]
+    answers = {f"reflect {number}": [f"```python\n{BAD}\n```"] for number in (1, 2, 3)}
+    tools = ScriptedTools(answers, tests=[failed(*tests)] * 4)
+    outputs = await outputs_of(node("Test"), inputs_of(BAD, tests=given(*tests)), tools)
+    shown = "\n\n".join(f"{test}\nAssertionError: {test}" for test in tests[:5])
+    assert outputs["feedback"] == f"Visible tests after 3 repairs. {count} of {count} failed.\n\n{shown}{more}"
+
+
+@pytest.mark.parametrize("port", ["solution", "entry_point"])
+async def test_what_did_not_arrive_is_named(port: str) -> None:
+    inputs = {name: values for name, values in inputs_of(GOOD, tests=given(*TESTS)).items() if name != port}
+    with pytest.raises(NodeFailure, match=f"Node N: nothing arrived at its port `{port}`."):
+        await outputs_of(node("Test"), inputs, ScriptedTools())
+
+
 async def test_a_repair_that_loses_the_entry_point_is_asked_anew() -> None:
     tools = ScriptedTools(
         ["```python\ndef other(): ...\n```", f"```python\n{GOOD}\n```"], tests=[failed(TESTS[0]), PASSED]
@@ -129,6 +157,13 @@ async def test_a_test_that_could_not_tell_is_refused(text: str, why: str) -> Non
         ("Double the number x.", []),
         (">>> double(2)\n4\n" * 2, ["(double(2)) == (4)"]),
         (">>>double(2)\n4", []),
+        (">>> double(\n4\n>>> # none\n>>> double(2)\n4\n", ["(double(2)) == (4)"]),
+        (
+            ">>> print(double(1))\n2\n>>> print(double([1.50]))\n[1.5, 1.5]\n",
+            ["str(double(1)) == '2'", "str(double([1.5])) == '[1.5, 1.5]'"],
+        ),
+        (">>> print(double(1.25))\n2.50\n", ["str(double(1.25)) == '2.50'"]),
+        (">>> print(double(1), 3)\n2\n>>> print(double(1), end='')\n2\n>>> print(double(1))\n2\nis two", []),
         (
             "double(2) => 4\n* double(3) ➞ 6\n- double(0) -> 0 (nothing)",
             ["double(2) == 4", "double(3) == 6", "double(0) == 0"],
@@ -155,7 +190,8 @@ def test_statements_that_lead_to_an_example_go_with_it() -> None:
 
 
 def test_an_assertion_has_the_imports_of_the_problem_that_it_needs() -> None:
-    problem = "import math, re\nfrom os import path as p\n\nassert math.isclose(double(2), 4)\nassert double(3) == 6\n"
+    imports = "from 1 to 2\nimport math, re\nfrom os import path as p; math = 2\n\n"
+    problem = f"{imports}assert math.isclose(double(2), 4)\nassert double(3) == 6\n"
     tests = ["import math, re\nassert math.isclose(double(2), 4)", "assert double(3) == 6"]
     assert shown_tests(problem, "double") == tests
 

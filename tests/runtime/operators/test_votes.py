@@ -109,6 +109,13 @@ async def test_the_chosen_value_keeps_its_type() -> None:
     assert await outputs_of(definition, {"solutions": given(1, 2.5, type_="Number")}, tools) == {"response": 2.5}
 
 
+@pytest.mark.parametrize("operator", ["ScEnsemble", "MdEnsemble"])
+async def test_a_chosen_value_of_another_type_fails_the_node(operator: str) -> None:
+    definition = node(operator, outputs={"response": "Number"})
+    with pytest.raises(NodeFailure, match="solution is not of type Number: `many` is not a number"):
+        await outputs_of(definition, {"solutions": given("many")}, ScriptedTools())
+
+
 @draw(st.integers(0, 1000), st.integers(2, 30), st.data())
 async def test_five_shuffled_votes_find_their_candidate_in_any_order(
     seed: int, count: int, data: st.DataObject

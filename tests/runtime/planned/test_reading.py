@@ -72,6 +72,19 @@ HOSTILE = {
     "a model of a node": (flow('A@{op: Custom, prompt: "x", model: "the-dearest"}', LINE), "`model` at A"),
     "retries": (flow('A@{op: Custom, prompt: "x", retries: 1000000000}', LINE), "`retries` at A"),
     "a budget": (flow(STEP, LINE, front="{budget: {usd: 1000000}}"), "`budget`"),
+    "a budget of a Loop": (
+        flow(
+            'subgraph L["Loop (max: 2)"]', STEP, "end", "L@{", "  budget:", "    tokens: 1000000000", "}", "PROBLEM --> A",
+            "A -.->|again:input| A", "A -->|over| RETURN",
+        ),
+        "`budget` at L is not for it to say",
+    ),
+    "a model of an agent": (
+        flow(
+            'A@{op: Custom, prompt: "x", agent: writer}', LINE, front="{agents: {writer: {role: Writer, model: the-dearest}}}",
+        ),
+        "`model` of the agent writer is not for it to say",
+    ),
     "a schema": (
         flow("A@{", "  op: Custom", "  prompt: x", "  format:", "    type: string", "    pattern: (a+)+$", "}", LINE),
         "`format` at A must be a word",

@@ -318,6 +318,39 @@ def test_a_run_that_stopped_continues_as_it_was_asked_to() -> None:
     assert json.loads(snapshot_at(trial.store, "r", 0))["text"] == chain().text
 
 
+def test_what_is_asked_of_a_stopped_run_is_refused_or_found_unchanged_at_once() -> None:
+    def broken() -> Workflow:
+        raise UsageFailure("new.mmd has an error.")
+
+    trial = stopped([], 3, chain())
+    gone = "---\nworkflow: {inputs: [TASK]}\n---\n" + chain().text.replace("PROBLEM", "TASK")
+    noted = check_workflow(chain().text + "    %% a note\n", name="test.mmd")
+    several = [check_workflow(gone), broken, chain(), noted, chain(name="Q")]
+    asked = [ask_for(trial.store, "r", one) for one in several]
+    assert [(one.record.number, one.record.state) for one in asked] == [
+        (1, "refused"), (2, "refused"), (3, "unchanged"), (4, "asked"), (5, "asked"),
+    ]  # fmt: skip
+    assert not any(one.is_under_way for one in asked)
+    assert asked[0].record.reason.startswith("The input PROBLEM is gone")
+    for number, why in ((1, asked[0].record.reason), (2, "new.mmd has an error."), (3, "nothing was to be changed")):
+        assert " ".join(asked[number - 1].record.adopted["refused"]) == ("" if number == 3 else why)
+        with pytest.raises(UsageFailure) as none:
+            snapshot_at(trial.store, "r", number)
+        how = "unchanged" if number == 3 else "refused"
+        assert str(none.value) == f"Revision {number} of run r has no workflow, since it was {how}: {why}"
+    for number, known in ((6, "it has 5"), (-1, "it has 5")):
+        with pytest.raises(UsageFailure, match=f"^Run r has no revision {number}: {known}. See: merrow show r$"):
+            snapshot_at(trial.store, "r", number)
+    again = FakeEndpoint(done, trial.endpoint.origin)
+    assert resumed(trial.store, again).status == "finished"
+    assert [request.messages[0].content.split("\n")[0] for request in again.seen] == ["do C"]
+    states = [one.state for one in trial.store.revisions("r")]
+    assert (states[:3], states[4]) == (["refused", "refused", "unchanged"], "applied")
+    untouched, _ = revised(chain(), [])
+    with pytest.raises(UsageFailure, match="has no revision 1: it has none"):
+        snapshot_at(untouched.store, "r", 1)
+
+
 def test_an_answer_that_was_given_away_is_not_found_again_by_its_first_node() -> None:
     def voters(*names: str) -> Workflow:
         return workflow(*(f'{name}["Custom (prompt: vote, temperature: 1)"]:::CustomOp' for name in names), custom("C"),

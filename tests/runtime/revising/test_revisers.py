@@ -15,6 +15,7 @@ from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime import RunOptions, resume, start
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.prices import Price
+from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.memory import MemoryStore
@@ -413,6 +414,38 @@ def test_a_person_goes_first_while_a_model_thinks(strategy: str, goes_on: bool) 
     assert [one.trigger for one in world.store.revisions("r")] == ["every", "person"]
 
 
+@pytest.mark.parametrize("letter", ["x", "\u6f22", '"', "\n", "\u00e9", "\\", "\x01"], ids=ascii)
+def test_a_model_is_shown_agents_choices_and_as_much_text_as_its_limit_takes(letter: str) -> None:
+    long = f"a{letter}" * 20_000
+
+    class Long(World):
+        def answer(self, request: ModelRequest) -> str | Exception:
+            if request.messages[0].content.startswith("You look after"):
+                return super().answer(request)
+            return long if request.schema is None else json.dumps({"response": "good"})
+
+    flow = workflow(
+        'A@{op: Custom, prompt: "do A", agent: critic}', 'J@{op: Custom, prompt: "judge", returns: Mood}',
+        "D{which?}:::DecisionOp", 'B@{op: Custom, prompt: "do B"}', 'C@{op: Custom, prompt: "do C"}', custom("E"),
+        "PROBLEM -->|input| A -->|input| J -->|when| D", "A -->|value| D", "D -->|good| B", "D -->|bad| C",
+        "B & C -->|input| E --> RETURN", front="{types: {Mood: [good, bad]}, agents: {critic: {role: a strict critic}}}",
+    )  # fmt: skip
+    sizes = []
+    for tokens in (1000, 4000):
+        world = Long()
+        assert world.run(flow, every=3, max=1, view=tokens).status == "finished"
+        (record,) = world.store.revisions("r")
+        view = json.loads(record.view)
+        assert view["agents"] == {"critic": "a strict critic"}
+        a, j, d, *_ = view["nodes"]
+        assert (a["agent"], j["result"], d["chose"]) == ("critic", "good", "good")
+        assert ("agent" in j, "result" in d) == (False, False)
+        assert a["result"] == long[: len(a["result"]) - 1] + "\u2026"
+        sizes.append(estimate_tokens(record.view))
+        assert tokens / 4 < sizes[-1] <= tokens
+    assert sizes[0] < sizes[1]
+
+
 def test_a_model_is_told_what_is_locked() -> None:
     world = World()
     assert world.run(workflow(custom("A", "locked: true"), *CHAIN[1:]), every=2).status == "finished"
@@ -431,7 +464,11 @@ def test_a_person_is_asked_where_that_is_wanted() -> None:
             world.events.append(event)
             if event.event == "revision_waiting":
                 assert event.data["diff"]["changed"] == ["C"]
+                with pytest.raises(UsageFailure, match=r"^Revision 7 of this run is not waiting for a decision\.$"):
+                    run.decide(7, apply=apply)
                 run.decide(event.data["revision"], apply=apply)
+                with pytest.raises(UsageFailure, match=r"^Revision 1 of this run is not waiting for a decision\.$"):
+                    run.decide(event.data["revision"], apply=not apply)
         return world, await run.result()
 
     world, _ = asyncio.run(whole(apply=True))

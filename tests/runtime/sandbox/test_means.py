@@ -89,6 +89,51 @@ def test_an_unknown_means_is_a_wrong_use() -> None:
         run(Sandbox("jail").evaluate(CODE))
 
 
+def answering(*images: str) -> str:
+    """A container engine that answers and has these images."""
+    return f'#!/bin/sh\ncase "$1" in version) exit 0;; esac\ncase " {" ".join(images)} " in *" $3 "*) exit 0;; esac\nexit 1\n'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="programs of POSIX")
+@pytest.mark.parametrize(
+    ("engines", "usable", "why"),
+    [
+        ({}, False, "docker is not installed; podman is not installed"),
+        ({"docker": "#!/bin/sh\nexit 1\n"}, False, "docker does not answer; podman is not installed"),
+        ({"docker": "\x7fELF of another machine"}, False, "docker does not answer; podman is not installed"),
+        (
+            {"podman": answering("alpine")},
+            False,
+            "docker is not installed; podman has no Python image: run `podman pull python:3.13-slim`",
+        ),
+        (
+            {"docker": answering("alpine"), "podman": answering("python:3-slim")},
+            True,
+            "podman with the image python:3-slim",
+        ),
+        (
+            {"docker": answering("python:3.11-slim", "python:3.12-slim"), "podman": answering("python:3.13-slim")},
+            True,
+            "docker with the image python:3.12-slim",
+        ),
+    ],
+    ids=["none", "no answer", "no program", "no image", "the second engine", "the first image"],
+)
+def test_a_container_needs_an_engine_that_answers_and_an_image(
+    engines: dict[str, str], usable: bool, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, script in engines.items():
+        (tmp_path / name).write_text(script)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (found,) = (means for means in available_backends() if means.name == "container")
+    assert (found.usable, found.why) == (usable, why)
+    if not usable:
+        with pytest.raises(SandboxRefusedError) as refused:
+            run(Sandbox("container").evaluate(CODE))
+        assert f"the sandbox 'container' can't be used here ({why}); choose another one." in str(refused.value)
+
+
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A `docker` that is first on the path; its log of calls."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
@@ -12,11 +14,15 @@ from tests.runtime.store.making import call
 from tests.runtime.store.making import run as run_record
 
 import merrow_runtime
+from merrow_optimizer.evaluation.sessions import delete
 from merrow_runtime import RunOptions
-from merrow_runtime.errors import RunFailure, StoreFailure
+from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.provenance import ForeignResults
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.extractions import ExtractionRecord
+from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.store.writer import in_transaction
 from merrow_runtime.usage import Usage
 
@@ -119,6 +125,55 @@ async def test_a_damaged_run_is_left_out_of_the_list_with_a_sentence(store: Stor
     assert str(failure.value) == sentence
 
 
+OTHER = "The run was made by another version of Merrow; run the workflow again."
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "says"),
+    [
+        ({}, None),
+        ({"workflow": 3}, None),
+        ({"workflow": {"format": 1}}, None),
+        ({"workflow": None}, None),
+        ({"options": []}, None),
+        ({"inputs": ...}, None),
+        ({"workflow": {}}, OTHER),
+        ({"workflow": {"format": 99}}, OTHER),
+    ],
+    ids=str,
+)
+async def test_a_run_whose_beginning_lacks_something_can_not_be_resumed(
+    store: Store, snapshot: dict[str, object], says: str | None
+) -> None:
+    """Its record is JSON all the same, as one of another version may be."""
+    endpoint = FakeEndpoint(lambda _: RunFailure("no"))
+    run = merrow_runtime.start(workflow(*CHAIN), {"problem": "x"}, endpoint=endpoint, store=store)
+    assert (await run.result()).status == "failed"
+    whole = store.run(run.id).snapshot
+    kept = {key: value for key, value in {**whole, **snapshot}.items() if value is not ...} if snapshot else {}
+    damage(store, "runs", "snapshot", json.dumps(kept), run.id)
+    asked = len(endpoint.seen)
+    with pytest.raises(RunFailure) as failure:
+        await merrow_runtime.resume(run.id, endpoint=endpoint, store=store).result()
+    damaged = (
+        f"The record of run {run.id} is damaged in the journal. To remove the run, use: merrow runs --delete {run.id}"
+    )
+    assert str(failure.value) == (damaged if says is None else says)
+    assert len(endpoint.seen) == asked
+
+
+async def test_a_finished_run_that_is_told_again_says_what_is_damaged(store: Store) -> None:
+    run = await made(store, FakeEndpoint(said))
+    told = [event.data async for event in merrow_runtime.resume(run, endpoint=FakeEndpoint(said), store=store).events()]
+    assert "notices" not in told[0]
+    damage(store, "nodes", "several", "{", run)
+    again = merrow_runtime.resume(run, endpoint=FakeEndpoint(said), store=store)
+    begun, ended = [event.data async for event in again.events()]
+    (notice,) = begun["notices"]
+    assert "damaged in the journal" in notice
+    assert ended["outputs"] == told[-1]["outputs"] == {"RETURN": "C!"}
+
+
 async def test_a_damaged_call_is_made_again_and_what_it_cost_is_unknown(store: Store) -> None:
     def fails_at_c(request: ModelRequest) -> str | Exception:
         return RunFailure("no") if request.messages[0].content == "C" else said(request)
@@ -189,3 +244,54 @@ async def test_a_run_without_an_end_is_counted_from_its_calls(store: Store) -> N
     assert store.runs()[0].usage == dead.usage
     assert store.request_cancel(run) is False
     assert (store.run(run).status, store.run(run).usage) == ("cancelled", dead.usage)
+
+
+KINDS = {
+    "evaluations": ("evaluation", "evaluate again", "merrow evaluations"),
+    "optimizations": ("search", "begin another search", "merrow optimizations"),
+    "extractions": ("extraction", "begin another extraction", "merrow runs --kind extraction"),
+}
+
+
+def begin(store: Store, kind: str, identity: str, started: float) -> None:
+    """Put one into the store as a process begins it."""
+    common: dict[str, Any] = {
+        "id": identity, "status": "finished", "started": started, "ended": started, "dataset": "d", "part": "all",
+        "metric": "exact", "model": "m", "seed": 0, "plan": {"items": 1},
+    }  # fmt: skip
+    if kind == "evaluations":
+        store.evaluations.begin(EvaluationRecord(workflow="/flow.mmd", repeats=1, **common))
+    elif kind == "optimizations":
+        search = OptimizationRecord(workflow="/flow.mmd", strategy="s", proposer="p", jobs=1, **common)
+        store.optimizations.begin(search, "all", "hash")
+    else:
+        store.extractions.begin(ExtractionRecord(cases="/flow.mmd", generator="g", **common))
+
+
+@pytest.mark.parametrize("value", ["", "{", "null", "[]", "[" * 50_000, b"\xff\xfe{}"], ids=range(6))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_evaluation_search_or_extraction_hides_only_itself(
+    store: Store, kind: str, value: str | bytes
+) -> None:
+    word, again, command = KINDS[kind]
+    kept = getattr(store, kind)
+    for number, identity in enumerate(("aa1", "ab2", "ac3")):
+        begin(store, kind, identity, 1000.0 + number)
+    cast = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
+    sql = f"UPDATE {kind} SET plan = {cast} WHERE id = 'ab2'"  # noqa: S608
+    in_transaction(store._database, lambda database: database.execute(sql, (value,)))
+    told: list[str] = []
+    assert [one.id for one in kept.newest(report=told.append)] == ["ac3", "aa1"]
+    assert [one.id for one in kept.newest(workflow="/flow.mmd")] == ["ac3", "aa1"]
+    sentence = f"The record of {word} ab2 is damaged in the journal; {again}. To remove it, use: {command} --delete ab2"
+    assert told == [sentence]
+    with pytest.raises(StoreFailure) as failure:
+        kept.get("ab")
+    assert str(failure.value) == sentence
+    assert sorted(kept.older_than(60)) == ["aa1", "ab2", "ac3"]
+    delete(store, kept, "ab")
+    assert [kept.identity(one) for one in ("aa", "ab", "ac")] == ["aa1", None, "ac3"]
+    with pytest.raises(UsageFailure, match=f"^There is no {word} 'ab'; list them with: {command}$"):
+        delete(store, kept, "ab")
+    with pytest.raises(UsageFailure, match=f"^Several {KINDS[kind][0]}\\w* begin with 'a'; give more of the id: "):
+        delete(store, kept, "a")

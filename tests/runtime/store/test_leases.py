@@ -80,6 +80,27 @@ async def test_another_process_with_the_number_of_the_holder_does_not_hold_its_r
 
 
 @LINUX
+@pytest.mark.parametrize("born", ["its own", "1", ""])
+async def test_a_process_of_another_user_is_told_by_its_birth_too(
+    path: Path, born: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_allowed(pid: int, number: int) -> None:
+        raise PermissionError(pid, number)
+
+    store = Store.open(path)
+    journal = store.begin(run())
+    parent = os.getppid()
+    told = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[19] if born == "its own" else born
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE holders SET pid = ?, born = ?", (parent, told))
+    monkeypatch.setattr(os, "kill", not_allowed)
+    assert store.run("run-1").status == ("failed" if born == "1" else "running")
+    monkeypatch.undo()
+    await journal.close()
+    store.close()
+
+
+@LINUX
 async def test_a_zombie_holds_nothing(path: Path) -> None:
     store = Store.open(path)
     journal = store.begin(run())

@@ -51,6 +51,11 @@ async def test_what_is_not_in_the_recording_is_named(tmp_path: Path) -> None:
         ("", "Line 1"),
         ("[]\n", "Line 1"),
         ('{"merrow_recording": 99}\n', "not a recording of this version"),
+        ('{"merrow_recording": 1, "cases": "flow.mmd"}\n', "is the recording of cases; run them with: merrow test"),
+        (
+            '{"merrow_recording": 1, "answers": "papers"}\n',
+            r"is the recording of an extraction; use it with: merrow extract \.\.\. --replay",
+        ),
         ('{"merrow_recording": 1}\n{"node": "A"}\n', "Line 2"),
         ('{"merrow_recording": 1}\nnot json\n', "Line 2"),
     ],

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.runtime.engine.fakes import workflow
 from tests.runtime.validation.judged import ADD, Model, judged, run, validation, verdict
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure, ValidatorFailure
@@ -198,6 +199,18 @@ async def test_a_result_can_not_pass_for_the_rubric() -> None:
 async def test_a_schema_that_is_none_is_found_before_the_run() -> None:
     with pytest.raises(UsageFailure, match="its `schema` is not a JSON Schema at type"):
         await run(judged({"schema": {"type": "thing"}}), Model(["abc"]))
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "-.inf"])
+async def test_a_value_that_json_does_not_have_is_found_before_the_run(value: str) -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "p", validate: v}', "PROBLEM --> A --> RETURN",
+        front=f"{{validators: {{v: {{schema: {{const: {value}}}}}}}}}",
+    )  # fmt: skip
+    model = Model(["1"])
+    with pytest.raises(UsageFailure, match="Validators of A have a value that JSON does not have, such as"):
+        await run(flow, model)
+    assert model.seen == []
 
 
 async def test_long_reasons_are_cut() -> None:

@@ -98,7 +98,8 @@ def chosen(task: Task, candidate: Candidate) -> Outputs:
     try:
         return {port: coerce(candidate.value, output_shape(task.node, port))}
     except AnswerFailure as problem:
-        raise NodeFailure.of(task.node.id, f"the chosen solution is no {task.node.outputs[port]}: {problem}") from None
+        wanted = task.node.outputs[port]
+        raise NodeFailure.of(task.node.id, f"the chosen solution is not of type {wanted}: {problem}") from None
 
 
 def _choice(text: str, fields: Sequence[Field], letters: Mapping[str, int]) -> int:

@@ -90,7 +90,7 @@ def read_workflow(text: str) -> str:
     problem = problem_of(plan)
     if problem is not None:
         raise AnswerFailure(
-            f"It is no workflow that can be run. {problem}",
+            f"It is not a workflow that can be run. {problem}",
             advice=f"Your workflow can't be run. {problem}\nAnswer with the whole workflow again.",
         )
     return plan

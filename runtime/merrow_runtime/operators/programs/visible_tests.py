@@ -147,11 +147,26 @@ def _examples(text: str) -> Iterator[str]:
             continue
         statement = tree.body[0]
         if len(tree.body) == 1 and isinstance(statement, ast.Expr):
-            wanted = _literal(example.want)
-            if wanted is not None:
-                yield "\n".join([*before, f"assert ({ast.unparse(statement.value)}) == ({wanted})"])
+            compared = _compared(statement.value, example.want)
+            if compared is not None:
+                yield "\n".join([*before, f"assert {compared}"])
         elif not example.want:
             before.append(example.source.strip())
+
+
+def _compared(expression: ast.expr, want: str) -> str | None:
+    """The comparison of an example's expression with its literal result; None where that is something else."""
+    wanted = _literal(want)
+    if wanted is None:
+        return None
+    if not (
+        isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and expression.func.id == "print"
+    ):
+        return f"({ast.unparse(expression)}) == ({wanted})"
+    # `print` gives None: what it shows of a value is compared. More lines may be more output, or prose.
+    if len(expression.args) != 1 or expression.keywords or "\n" in want.strip():
+        return None
+    return f"str({ast.unparse(expression.args[0])}) == {want.strip()!r}"
 
 
 def _doctests(text: str) -> list[doctest.Example] | None:

@@ -78,10 +78,8 @@ def compose(
     return (Message("system", "\n\n".join(paragraphs)), user) if paragraphs else (user,)
 
 
-def with_advice(messages: Sequence[Message], advice: str | None) -> tuple[Message, ...]:
+def with_advice(messages: Sequence[Message], advice: str) -> tuple[Message, ...]:
     """The messages with advice at the end of what the system says."""
-    if advice is None:
-        return tuple(messages)
     if messages and messages[0].role == "system":
         return (Message("system", f"{messages[0].content}\n\n{advice}"), *messages[1:])
     return (Message("system", advice), *messages)

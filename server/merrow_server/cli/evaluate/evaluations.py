@@ -11,6 +11,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
+from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.deleting import take_out
 from merrow_server.cli.texts.listing import print_rows
 from merrow_server.rendering.snippet import visible
@@ -62,7 +63,7 @@ def list_evaluations(user: Store, limit: int, workflow: str | None, output: str)
     name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
     found = [
         evaluation_object(user, record, user.evaluations.scores(record.id))
-        for record in user.evaluations.newest(limit, name)
+        for record in user.evaluations.newest(limit, name, complain)
     ]
     if output == "json":
         emit(json.dumps(found, indent=2))

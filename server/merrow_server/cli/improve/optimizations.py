@@ -11,6 +11,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
+from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.deleting import take_out
 from merrow_server.cli.texts.listing import print_rows
 from merrow_server.rendering.snippet import visible
@@ -63,7 +64,7 @@ def list_searches(user: Store, limit: int, workflow: str | None, output: str) ->
     from merrow_server.optimizations.report import search_object
 
     name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
-    found = [search_object(load(user, record.id)) for record in user.optimizations.newest(limit, name)]
+    found = [search_object(load(user, record.id)) for record in user.optimizations.newest(limit, name, complain)]
     if output == "json":
         emit(json.dumps(found, indent=2))
     elif not found:

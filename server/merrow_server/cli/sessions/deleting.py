@@ -24,7 +24,7 @@ def take_out(
         delete(user, kept, one)
     if days is None:
         return
-    old = [one.id for one in kept.older_than(days * 86_400) if not is_open(user, one.id)]
+    old = [one for one in kept.older_than(days * 86_400) if not is_open(user, one)]
     for identity in old:
         delete(user, kept, identity)
     echo(f"1 {kept.word} was {said}." if len(old) == 1 else f"{len(old)} {kept.words} were {said}.", err=True)

@@ -102,7 +102,7 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
 
 def list_extractions(user: Store, limit: int, cases: str | None, output: str) -> None:
     """Print the newest extractions, of one file of cases where given by its whole path."""
-    found = [extraction_object(user, record) for record in user.extractions.newest(limit, cases)]
+    found = [extraction_object(user, record) for record in user.extractions.newest(limit, cases, complain)]
     if output == "json":
         emit(json.dumps(found, indent=2))
         return
