@@ -331,6 +331,56 @@ async def test_a_run_becomes_a_case_that_passes(folder: Path) -> None:
     assert (folder / "other.cases.yaml").read_text().startswith("cases:\n  - id: how-many")
 
 
+async def test_the_line_of_a_new_case_is_its_own_and_not_that_of_one_whose_id_begins_alike(folder: Path) -> None:
+    (folder / "flow.cases.yaml").write_text("cases:\n  - id: ant-eater\n    expect: {contains: 4}\n")
+    await merrow("run", "flow.mmd", "--input", "problem=Ant", "--base-url", "offline")
+    saved = await merrow("test", "--save", "flow.mmd")
+    assert "flow.cases.yaml:4 has the new case ant, " in saved.out, saved
+    assert (folder / "flow.cases.yaml").read_text().splitlines()[3] == "  - id: ant"
+
+
+async def test_a_run_that_gives_no_case_is_refused_and_the_file_stays(folder: Path) -> None:
+    async with OpenAIServer(lambda _: Status(400, "no")) as server:
+        await merrow("run", "flow.mmd", "--input", "problem=x", server=server)
+    saved = await merrow("test", "--save", "flow.mmd")
+    assert (saved.code, "did not finish, so there is no output to expect" in saved.err) == (2, True), saved
+    assert (await merrow("run", "flow.mmd", "--input", "problem=x", "--base-url", "offline")).code == 0
+    for text, why in {
+        "cases: [": "it is not valid YAML",
+        "[1, 2]": "it has no list `cases:`",
+        "cases: 1": "it has no list `cases:`",
+        "cases: []": "its `cases:` has no item to put another one behind; write the first one by hand",
+        "cases: [{id: ant}]": "its cases are not a list with a line for each `- id:`",
+    }.items():
+        (folder / "flow.cases.yaml").write_text(text)
+        saved = await merrow("test", "--save", "flow.mmd")
+        assert (saved.code, saved.err) == (
+            2,
+            f"merrow: {folder / 'flow.cases.yaml'} can't take another case: {why}.\n",
+        ), text
+        assert (folder / "flow.cases.yaml").read_text() == text
+
+
+@pytest.mark.parametrize("name", ["flow.mmd", "flow.md", "a#b.mmd"])
+async def test_without_a_path_the_case_goes_beside_the_workflow_of_the_run(folder: Path, name: str) -> None:
+    """Of a diagram of a Markdown file, too, which the journal names with its number; where the file has gone this is said."""
+    (folder / "flow.mmd").unlink()
+    (folder / name).write_text(f"```mermaid\n{CHAIN}```\n" * 2 if name.endswith(".md") else CHAIN)
+    asked = f"{name}#2" if name.endswith(".md") else name
+    run = await merrow("run", asked, "--input", "problem=bee", "--base-url", "offline", "--json")
+    assert run.code == 0, run.err
+    identity = json.loads(run.out.splitlines()[-1])["run"]
+    saved = await merrow("test", "--save", identity)
+    assert saved.code == 0, saved.err
+    assert f"{name.rpartition('.')[0]}.cases.yaml:" in saved.out
+    (folder / name).unlink()
+    gone = await merrow("test", "--save", identity)
+    assert gone.code == 2
+    assert f"The workflow of run {identity} is not at {folder / name} any more; name the cases file: PATH." in gone.err
+    assert (await merrow("test", "--save", identity, "other.mmd")).code == 0
+    assert (folder / "other.cases.yaml").is_file()
+
+
 async def test_hostile_texts_drive_neither_terminal_nor_xml(folder: Path) -> None:
     evil = "\x1b[31m<b>&\x07 ]]> \u202e\x00"
     (folder / "flow.cases.yaml").write_text(

@@ -202,6 +202,21 @@ def test_a_run_named_like_a_file_is_itself(capsys: Capture) -> None:
     assert in_process(capsys, "show", "one.mmd").out.startswith("one.mmd  ")
 
 
+def test_a_value_may_be_in_a_file_begin_with_a_sign_or_come_from_standard_input() -> None:
+    write("flow.mmd", TWO_INPUTS)
+    write("letter.txt", "from a file\n")
+    for value, stdin, meant in (
+        ("@letter.txt", "unread", "from a file\n"),
+        ("@@home", "", "@home"),
+        ("@-", "piped = é\n", "piped = é\n"),
+        ("a=b", "", "a=b"),
+    ):
+        done = merrow("run", "flow.mmd", "--input", f"letter={value}", "--input", " limit =7", stdin=stdin)
+        assert done.code == 0, done.err
+        assert inputs_of_latest() == {"LETTER": meant, "LIMIT": 7}
+
+
+A_CONSTANT = "--set {} is not a constant with a number; write --set NAME=NUMBER."
 NOT_RUN = "The journal has no run of one.mmd; make one with: merrow run one.mmd"
 
 
@@ -218,6 +233,26 @@ NOT_RUN = "The journal has no run of one.mmd; make one with: merrow run one.mmd"
         (["run", "sub"], "sub is a folder; name one file, such as sub/two.mmd."),
         (["graph", "sub"], "sub is a folder; name one file, such as sub/two.mmd."),
         (["run", "empty"], "empty is a folder; name one file."),
+        (
+            ["run", "one.mmd", "--input", "x"],
+            "--input 'x' lacks its value; write --input NAME=VALUE or --input NAME=@file.",
+        ),
+        (["run", "one.mmd", "--set", "=1"], "--set '=1' lacks its value; write --set NAME=VALUE or --set NAME=@file."),
+        (["run", "one.mmd", "--input", "x=1", "--input", "x =2"], "--input x is given twice."),
+        (["run", "one.mmd", "--record", "a", "--replay", "a"], "--record and --replay can't name the same file."),
+        (["show", "-o", "page.html"], "-o writes a page; add --format html."),
+        *(
+            (
+                ["runs", "--kind", f"{kind}", *more],
+                f"--delete and --prune take out runs; take out others with: merrow {kind}s",
+            )
+            for kind in ("evaluation", "optimization")
+            for more in (["--delete", "a"], ["--prune", "0"])
+        ),
+        (["optimize", "one.mmd", "--dataset", "d", "--set", "a=x"], A_CONSTANT.format("'a=x'")),
+        (["optimize", "one.mmd", "--dataset", "d", "--set", "a"], A_CONSTANT.format("'a'")),
+        (["optimize", "one.mmd", "--dataset", "d", "--set", "a=nan"], A_CONSTANT.format("'a=nan'")),
+        (["optimize", "one.mmd", "--dataset", "d", "--set", "a=1", "--set", "a=2"], "--set a is given twice."),
         (["show", "nothing"], "There is no run 'nothing' in the journal; list them with: merrow runs"),
     ],
 )
@@ -229,6 +264,26 @@ def test_what_is_typed_wrongly_is_answered_with_what_was_meant(
     Path("empty").mkdir()
     done: Outcome = in_process(capsys, *arguments)
     assert (done.code, done.err) == (2, f"merrow: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["resume", "--jobs", "2"], "--jobs goes with a search; {} is a run."),
+        (["resume", "--fail-under", "1"], "Gates such as --fail-under go with an evaluation; {} is a run."),
+        (["resume", "--max-drop", "1"], "Gates such as --fail-under go with an evaluation; {} is a run."),
+        (["show", "--format", "csv"], "--format csv goes with an evaluation; list them with: merrow evaluations"),
+        (["show", "--item", "q1"], "--item goes with an evaluation; list them with: merrow evaluations"),
+        (["show", "--node", "C"], "Run {} has no node C."),
+    ],
+)
+def test_what_goes_with_something_else_is_refused_for_a_run(
+    capsys: Capture, arguments: list[str], sentence: str
+) -> None:
+    write("one.mmd", GOOD)
+    identity = run(capsys, "one.mmd", "first")
+    done = in_process(capsys, *arguments)
+    assert (done.code, done.out, done.err) == (2, "", f"merrow: {sentence.format(identity)}\n")
 
 
 @pytest.mark.parametrize("folder", ["venv", ".venv", "node_modules", "other"])
