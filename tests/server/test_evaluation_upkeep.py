@@ -237,3 +237,122 @@ def test_all_of_a_file_is_a_reading_of_what_is_held_out(
     assert "this is its first reading" in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "test").err
     assert in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "all").code == 0
     assert "it was read 2 times before" in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "test").err
+
+
+def test_what_goes_with_something_else_is_refused_for_an_evaluation(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--format", "json")
+    identity, calls = done.json["evaluation"], len(server.requests)
+    for arguments, sentence in (
+        (("resume", identity, "--json"), "--json goes with a run; {} is an evaluation."),
+        (("resume", identity, "--verbose"), "--verbose goes with a run; {} is an evaluation."),
+        (("resume", identity, "--record", "x"), "--record goes with a run; {} is an evaluation."),
+        (("resume", identity, "--allow-unsafe-code"), "--allow-unsafe-code goes with a run; {} is an evaluation."),
+        (("resume", identity, "--jobs", "1"), "--jobs goes with a search; {} is an evaluation."),
+        (("show", identity, "--item", "q33"), "Evaluation {} has no item q33. Did you mean q3?"),
+        (("show", identity, "--item", "spider"), "Evaluation {} has no item spider."),
+        (
+            ("show", identity, "--item", "q3", "--format", "csv"),
+            "--format csv shows a whole evaluation; leave out --item.",
+        ),
+    ):
+        refused = in_process(capsys, *arguments)
+        assert (refused.code, refused.out, refused.err) == (2, "", f"merrow: {sentence.format(identity)}\n")
+    assert len(server.requests) == calls
+    with serving(answer) as other:
+        elsewhere = in_process(capsys, "resume", identity, "--base-url", other.base_url).err
+        assert "To continue with that, set the environment as it was. Else choose --reuse any" in elsewhere
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "1", "--base-url", "offline", "--format", "json")
+    offline = in_process(capsys, "resume", done.json["evaluation"], "--base-url", server.base_url)
+    assert (offline.code, "was answered by" in offline.err) == (2, True)
+    assert "To continue with that, use --base-url offline. Else choose --reuse any" in offline.err
+    assert len(server.requests) == calls
+
+
+def test_one_that_is_not_over_says_what_is_not_asked_yet(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--concurrency", "1")
+    assert done.code == 1
+    one = in_process(capsys, "evaluations", "--format", "json").json[0]
+    identity, missing = one["evaluation"], one["missing"]
+    assert 0 < missing < 12
+    assert f", {missing} not asked yet" in done.out
+    assert f"{missing} not asked yet" in in_process(capsys, "show", identity, "--format", "html").out
+    asked = {row["item"] for row in in_process(capsys, "show", identity, "--format", "json").json["rows"]}
+    assert len(asked) == 12 - missing
+    for item in (f"q{n}" for n in range(12)):
+        shown = in_process(capsys, "show", identity, "--item", item).out
+        sentence = f"Item {item} was not asked yet; continue it with: merrow resume {identity}\n"
+        assert (shown == sentence) is (item not in asked)
+        known = in_process(capsys, "show", identity, "--item", item, "--format", "json").json
+        assert [score["item"] for score in known] == ([item] if item in asked else [])
+    in_process(capsys, "resume", identity, "--budget-tokens", "100000")
+    assert "not asked yet" not in in_process(capsys, "show", identity).out
+
+
+def test_repeats_are_summed_up_with_what_was_right_only_sometimes(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """q3 is always wrong, q0 and q1 are always right, of the others one of two answers is."""
+    seen: set[str] = set()
+
+    def sometimes(request: Received) -> Step:
+        text = request.body["messages"][-1]["content"]
+        if text.startswith("sum") and text not in ("sum 0 0", "sum 1 1") and text not in seen:
+            seen.add(text)
+            return Reply("7.5")
+        return answer(request)
+
+    server.answer = sometimes
+    write("flow.mmd", FLOW.replace("m-1}", "m-1, temperature: 0.5}"))
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--repeat", "2")
+    summed = "pass^1 0.542, pass^2 0.167; 9 flaky"
+    assert f"\n{summed}: q10, q11, q2, q4, q5, q6, q7, q8, ...\n" in done.out
+    assert "13 right, 11 wrong\n" in done.out
+    [one] = in_process(capsys, "evaluations", "--format", "json").json
+    assert f"2; {summed}" in in_process(capsys, "show", one["evaluation"], "--format", "html").out
+    worth = "At temperature 0 nothing is asked again, so that repeats only show the same again."
+    assert worth not in done.err
+    assert "flaky" not in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2").out
+    write("flow.mmd", FLOW)
+    assert worth not in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2").err
+    twice = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2", "--repeat", "2")
+    assert worth in twice.err
+    assert "\npass^1 1.000, pass^2 1.000; 0 flaky\n" in twice.out
+
+
+def test_without_a_score_this_is_said_everywhere(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.answer = lambda _: Status(400, "no")
+    none = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2")
+    assert "No score (numeric)\n2 unanswered; the score leaves out what is unanswered or invalid\n" in none.out
+    assert "  no score  numeric  " in in_process(capsys, "evaluations").out
+    [first] = [one["evaluation"] for one in in_process(capsys, "evaluations", "--format", "json").json]
+    assert "No item has a score" in in_process(capsys, "show", first, "--format", "html").out
+    server.answer = answer
+    write("other.mmd", FLOW.replace("second", "other"))
+    scored = in_process(capsys, "evaluate", "other.mmd", *OWN, "--limit", "2", "--baseline", first)
+    second = in_process(capsys, "evaluations", "--format", "json").json[0]["evaluation"]
+    assert scored.out.endswith(f"{first} and {second} have scored no item in common.\n")
+    more = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "3", "--baseline", second)
+    assert more.out.endswith("\n1 item has a score in only one of them, and no part in this.\n"), more.out
+    more = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "4", "--baseline", second)
+    assert more.out.endswith("\n2 items have a score in only one of them, and no part in this.\n")
+    assert "So few items show no difference with probability .8, however large it is." in more.out
+
+
+def test_a_workflow_without_texts_is_not_masked(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    write("flow.mmd", "flowchart TD\n    PROBLEM([P]):::Interface --> RETURN([R]):::Interface\n")
+    refused = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--mask", "1")
+    assert refused.code == 2
+    assert "has no node with an output of a kind of Text, so there is nothing to mask." in refused.err
+
+
+def test_a_page_is_written_where_it_is_asked_for(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "1", "--format", "json")
+    show = ("show", done.json["evaluation"], "--format", "html")
+    written = in_process(capsys, *show, "-o", "page.html")
+    assert (written.code, written.out, written.err) == (0, "", "")
+    assert Path("page.html").read_text(encoding="utf-8").strip() == in_process(capsys, *show).out.strip()
+    assert "merrow: page/no.html can't be written" in in_process(capsys, *show, "-o", "page/no.html").err

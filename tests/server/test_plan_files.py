@@ -217,6 +217,16 @@ def test_a_run_writes_its_files(capsys: Capture) -> None:
     assert (again.code, "not an empty folder" in again.err) == (2, True)
 
 
+def test_a_folder_that_can_not_be_made_is_refused_before_anything_is_asked(capsys: Capture, tmp_path: Path) -> None:
+    write("flow.mmd", "flowchart TD\n    PROBLEM([Problem]):::Interface --> RETURN([Result]):::Interface\n")
+    write("there", "a file")
+    sentence = f"merrow: {Path('there/site')} can't be made: {tmp_path / 'there'} is not a folder.\n"
+    for asked in (("run", "flow.mmd", "--input", "problem=x", "-o"), ("plan", "Do it.", "--all")):
+        refused = in_process(capsys, *asked, str(Path("there/site")), "--base-url", "offline")
+        assert (refused.code, refused.out, refused.err) == (2, "", sentence)
+    assert "No runs yet" in in_process(capsys, "runs").err
+
+
 def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
     write(
         "flow.mmd",
@@ -228,6 +238,11 @@ def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
         if number == 19:
             early = in_process(capsys, "metrics", "flow.mmd", "--journal", "--format", "json").json
             assert early["failures"] == {}
+            said = in_process(capsys, "metrics", "flow.mmd", "--journal", "--failure-probability", "0.25").out
+            assert said.endswith(
+                "No node was executed at least 20 times in your runs of it, so each is taken to fail with probability 0.25.\n"
+            )
+            assert "at least 20 times" not in in_process(capsys, "metrics", "flow.mmd").out
             assert early["workflow"] == in_process(capsys, "metrics", "flow.mmd", "--format", "json").json["workflow"]
         said = "nothing" if number % 5 == 0 else "```text a.txt\nx\n```"
         done = in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "--input", f"problem={said}")
@@ -244,6 +259,8 @@ def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
         "--format",
         "json",
     ).json
+    text = in_process(capsys, "metrics", "flow.mmd", "--journal").out
+    assert text.endswith("Z failed in 5 of 25 executions\nY failed in 0 of 20 executions\n")
     assert shown["failures"] == {"Z": {"failed": 5, "executions": 25}, "Y": {"failed": 0, "executions": 20}}
     assert shown["workflow"]["expected_completed"]["all_ancestors_succeed"] == pytest.approx(1.6)
     assert shown["workflow"]["expected_completed"]["product_formula"] == pytest.approx(1.6)
