@@ -250,6 +250,8 @@ def test_what_goes_with_something_else_is_refused_for_an_evaluation(
         (("resume", identity, "--record", "x"), "--record goes with a run; {} is an evaluation."),
         (("resume", identity, "--allow-unsafe-code"), "--allow-unsafe-code goes with a run; {} is an evaluation."),
         (("resume", identity, "--jobs", "1"), "--jobs goes with a search; {} is an evaluation."),
+        (("show", identity, "--node", "A"), "--node goes with a run; {} is an evaluation."),
+        (("show", identity, "--revision", "0"), "--revision goes with a run; {} is an evaluation."),
         (("show", identity, "--item", "q33"), "Evaluation {} has no item q33. Did you mean q3?"),
         (("show", identity, "--item", "spider"), "Evaluation {} has no item spider."),
         (

@@ -275,6 +275,7 @@ def test_what_is_typed_wrongly_is_answered_with_what_was_meant(
         (["show", "--format", "csv"], "--format csv goes with an evaluation; list them with: merrow evaluations"),
         (["show", "--item", "q1"], "--item goes with an evaluation; list them with: merrow evaluations"),
         (["show", "--node", "C"], "Run {} has no node C."),
+        (["show", "--node", "A", "--revision", "0"], "--revision shows the whole workflow; leave out --node."),
     ],
 )
 def test_what_goes_with_something_else_is_refused_for_a_run(

@@ -252,6 +252,7 @@ def test_one_that_is_not_over_is_listed_and_shown_with_what_it_knows(server: Ope
             ("resume", search, "--reuse", "same"),
             f"Search {search} goes by the answers that it has; choose --reuse any to keep them, or begin another search.",
         ),
+        (("show", search, "--node", "A"), f"--node goes with a run; {search} is a search."),
         (("show", search, "--item", "q1"), "--item goes with an evaluation; list them with: merrow evaluations"),
         (("show", search, "--format", "csv"), "A search is shown as text, json or html, not as csv."),
     ):

@@ -326,6 +326,45 @@ def test_a_node_that_failed_is_shown_with_what_went_wrong_and_one_that_did_not_w
         assert (node["error"] or "") in line
 
 
+CHECKED = flowchart(
+    'A@{op: Custom, prompt: "Say.", validate: v, attempts: 2, on_invalid: accept}',
+    "PROBLEM --> A --> RETURN",
+    front="{model: some-model, validators: {v: {rubric: It is short.}}}",
+)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_was_said_of_each_attempt_is_shown(capsys: Capture, first: bool) -> None:
+    """Where the second one passes, it is said which it was; where none does, that the result is used all the same."""
+    verdicts = [{"pass": False, "reasons": ["Too\nlong.", "No verb."], "feedback": "Cut\n it."}]
+    verdicts.append({"pass": True, "reasons": [], "feedback": ""} if first else verdicts[0])
+    said: list[str] = []
+
+    def answer(request: Received) -> Step:
+        if "response_format" in request.body:
+            return Reply(json.dumps(verdicts.pop(0)))
+        said.append(request.prompt)
+        return Reply(f"answer {len(said)}")
+
+    write("flow.mmd", CHECKED)
+    with serving(answer) as server:
+        ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", server.base_url)
+    assert (ran.code, ran.out, len(said)) == (0, "answer 2\n", 2)
+    assert ("Note: the result of A is used although it is not valid.\n" in ran.err) is not first
+    overview = in_process(capsys, "show").out
+    (row,) = [line for line in overview.splitlines() if line.startswith("A ")]
+    assert row.endswith("attempt 2" if first else "not valid, attempt 2")
+    assert "\n" + " " * (len("PROBLEM") + 22) + "answer 2\n" in overview
+    shown = in_process(capsys, "show", "--node", "A").out
+    wrong = "\nattempt {}: not valid\n  - Too\n    long.\n  - No verb.\n  feedback: Cut it.\n"
+    assert wrong.format(1) in shown
+    assert ("\nattempt 2: valid\n" if first else wrong.format(2)) in shown
+    assert shown.count("\nattempt ") == 2
+    (node,) = in_process(capsys, "show", "--node", "A", "--format", "json").json["nodes"]
+    assert (node["attempt"], node["valid"]) == (2, first)
+    assert [one["valid"] for one in node["attempts"]] == [False, first]
+
+
 def test_results_are_below_each_other_however_wide_the_names(capsys: Capture) -> None:
     steps = "PROBLEM --> LONGER[AnswerGenerate] --> 手紙[AnswerGenerate] --> RETURN"
     write("flow.mmd", flowchart(steps))
