@@ -96,7 +96,7 @@ async def test_a_client_that_shows_no_runs_is_told_how_they_end_and_what_they_wo
         assert re.fullmatch(rf"one\ntwo\nthree\n.*\n\({figures}\)", said), said
         kind, said = await told("merrow.resume", run=run["run"])
         assert kind is info
-        assert f"\n(finished before; nothing was called; 2 calls, " in said
+        assert "\n(finished before; nothing was called; 2 calls, " in said
 
 
 async def test_a_workflow_with_errors_is_not_run_and_the_answer_says_which(tmp_path: Path) -> None:
