@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,9 @@ def test_what_can_not_be_imported_is_told(capsys: Capture) -> None:
         assert (done.code, says in done.err) == (2, True), done.err
     done = in_process(capsys, "metrics", "cycle.json")
     assert (done.code, "wait for each other" in done.err) == (1, True)
+    shown = in_process(capsys, "metrics", "cycle.json", "--format", "json")
+    assert shown.code == 1
+    assert "wait for each other" in json.dumps(shown.json)
 
 
 @settings(max_examples=examples(20), deadline=None)
@@ -133,6 +137,13 @@ def test_a_simulation_covers_both_formulas_where_both_are_exact(capsys: Capture)
         assert low <= shown["workflow"]["expected_completed"][formula] <= high
     again = in_process(capsys, "metrics", "plan.json", "--simulate", "20000", "--format", "json").json
     assert again == shown
+    write("flow.mmd", 'flowchart TD\n    PROBLEM([P]) --> A["Do it."] --> RETURN([R])\n')
+    text = in_process(capsys, "metrics", "flow.mmd", "--simulate", "2000").out
+    found = in_process(capsys, "metrics", "flow.mmd", "--simulate", "2000", "--format", "json").json
+    mean, (low, high) = found["simulated"]["mean"], found["simulated"]["interval"]
+    said = re.search(r"\nexpected completed, simulated: (.+) \(95 % interval (.+) to (.+), 2,000 runs\)\n", text)
+    assert said is not None, text
+    assert [float(one) for one in said.groups()] == pytest.approx([mean, low, high], abs=0.01)
 
 
 def test_failures_by_node_count_and_a_cycle_has_no_simulation() -> None:
@@ -195,6 +206,13 @@ def test_a_file_that_is_also_a_folder_of_another_output_is_refused(tmp_path: Pat
     with pytest.raises(InputError, match=r"`d` is a file and also the folder of `D/e\.txt`"):
         write_outputs(tmp_path / "site", dict([*outputs.items()][::order]))
     assert not (tmp_path / "site").exists()
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path: Path) -> None:
+    page = "```html {}\nhi\n```"
+    with pytest.raises(InputError, match=r"The outputs can't be written\. The file `A\.html` is given twice\."):
+        write_outputs(tmp_path / "out", {"ONE": page.format("a.html"), "TWO": page.format("A.html")})
+    assert not (tmp_path / "out").exists()
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
