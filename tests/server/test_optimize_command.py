@@ -472,9 +472,13 @@ def test_a_budget_does_not_continue_what_is_over(server: OpenAIServer, capsys: C
 @posix
 def test_what_moves_is_not_on_standard_output(server: OpenAIServer) -> None:
     server.answer = lambda _: Reply("no", delay=0.01)
+    prices(server)
     terminal, its_end = os.openpty()
-    command = [sys.executable, "-m", "merrow_server", "optimize", "flow.mmd", *LIMITED, "--strategy", "random"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=its_end, env={**os.environ, "TERM": "xterm"}) as one:
+    limits = (*LIMITED, "--budget-usd", "2.5", "--budget-tokens", "1000000")
+    command = [sys.executable, "-m", "merrow_server", "optimize", "flow.mmd", *limits, "--strategy", "random"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=its_end, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    ) as one:
         os.close(its_end)
         shown = b""
         with contextlib.suppress(OSError):  # Linux says so that nobody has the other end any more.
@@ -483,10 +487,29 @@ def test_what_moves_is_not_on_standard_output(server: OpenAIServer) -> None:
         os.close(terminal)
         out, _ = one.communicate(timeout=PATIENCE)
     assert one.returncode == 0
-    assert b" answers, best round " in shown
+    assert re.search(
+        rb"\d+ of 120 answers, best round \d+ at 0\.000, .*\$0\.\d+ of \$2\.5, [\d,]+ of 1,000,000 tokens", shown
+    )
     assert b"The budget of 120 answers is used up" in out
     assert b"\x1b[" not in out
     assert b" answers, best round " not in out
+
+
+def test_a_report_that_can_not_be_written_loses_nothing_else(server: OpenAIServer, capsys: Capture) -> None:
+    def laying(request: Received) -> Step:
+        Path("found/report.html").mkdir(parents=True, exist_ok=True)
+        return answer(request)
+
+    server.answer = laying
+    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random", "--out", "found")
+    assert done.code == 0, done.err
+    elsewhere = f"Write the report elsewhere with: merrow show {newest()['search']} --format html -o FILE\n"
+    assert f"found/report.html can't be written: it is a folder. {elsewhere}" in done.err
+    assert "Its report: " not in done.err
+    assert "The budget of 120 answers is used up" in done.out
+    assert newest()["status"] == "finished"
+    assert in_process(capsys, "show", newest()["search"], "--format", "html", "-o", "page.html").code == 0
+    assert "Search for a better flow.mmd" in Path("page.html").read_text(encoding="utf-8")
 
 
 def completed(*words: str) -> list[str]:
