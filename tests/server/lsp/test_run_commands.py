@@ -130,6 +130,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("merrow.run", {"model": 4}, "`model` must be a text"),
     ("merrow.runFrom", {}, "`node`"),
     ("merrow.resume", {}, "`run`"),
+    ("merrow.cancel", {"uri": 3}, "`uri` must be the URI of a document"),
 ]
 
 
