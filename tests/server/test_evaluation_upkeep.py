@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
 from tests.server.program import in_process, merrow, write
@@ -358,3 +359,30 @@ def test_a_page_is_written_where_it_is_asked_for(server: OpenAIServer, capsys: p
     assert (written.code, written.out, written.err) == (0, "", "")
     assert Path("page.html").read_text(encoding="utf-8").strip() == in_process(capsys, *show).out.strip()
     assert "merrow: page/no.html can't be written" in in_process(capsys, *show, "-o", "page/no.html").err
+
+
+def test_of_many_failures_the_first_are_shown_with_aligned_columns(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Texts wider than their columns are cut short by the cells that they take on a terminal."""
+    server.answer = lambda _: Reply("手" * 60 + " 7.5")
+    rows = [{"id": f"手紙{n:02}", "problem": f"What is {n} plus {n}?", "answer": "手" * n} for n in range(52)]
+    write("own.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    own = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
+    done = in_process(capsys, "evaluate", "flow.mmd", *own)
+    assert done.code == 0, done.err
+    head, *lines = done.out.partition("\n\n")[0].splitlines()
+    [one] = in_process(capsys, "evaluations", "--format", "json").json
+    assert lines.pop() == f"and 2 more: merrow show {one['evaluation']}"
+    ids = {str(row["id"]) for row in rows}
+    assert len({line.split()[0] for line in lines} & ids) == len(lines) == 50
+    column = cell_len(head.partition("gold")[0])
+    long = [line for line in lines if line.count("...") == 2]
+    assert len(long) > 30
+    for line in long:
+        read, gold, _ = line.split("...")
+        # The widest text that ends with dots and takes at most the 28 cells of its column.
+        assert (cell_len(f"{read}...") + 2, cell_len(f"{read}...{gold}...") - column) == (column, 27), line
+    whole = in_process(capsys, "show", one["evaluation"]).out
+    assert all(one in whole for one in ids)
+    assert " more: merrow show" not in whole

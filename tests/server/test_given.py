@@ -216,6 +216,64 @@ def test_a_value_may_be_in_a_file_begin_with_a_sign_or_come_from_standard_input(
         assert inputs_of_latest() == {"LETTER": meant, "LIMIT": 7}
 
 
+KINDS = ("evaluation", "search", "extraction")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_beginning_of_an_id_means_a_run_before_anything_else(capsys: Capture, kind: str) -> None:
+    """An option that goes with none of these has ``resume`` say what it took the word for."""
+    from merrow_runtime.store.contract import RunRecord
+    from merrow_runtime.store.database import Store
+    from merrow_runtime.store.evaluations import EvaluationRecord
+    from merrow_runtime.store.extractions import ExtractionRecord
+    from merrow_runtime.store.optimizations import OptimizationRecord
+
+    store = Store.open()
+    for identity in ("abcd1", "abcd2", "abe1", "pq1", "pq2", "xyz1"):
+        if kind == "evaluation":
+            plan: dict[str, object] = {"semantic": "s"}
+            store.evaluations.begin(
+                EvaluationRecord(identity, "/w.mmd", "finished", 1.0, "d", "all", "exact", "m", 0, 1, plan)
+            )
+        elif kind == "search":
+            begun = (identity, "/w.mmd", "finished", 1.0, "d", "all", "exact", "m", "climb", "moves", 0, 1, {})
+            store.optimizations.begin(OptimizationRecord(*begun), "test", "s")  # type: ignore[arg-type]
+        else:
+            store.extractions.begin(
+                ExtractionRecord(identity, "/c.jsonl", "finished", 1.0, "d", "all", "exact", "m", "g", 0, {})
+            )
+    store.begin(RunRecord("abcd", "/w.mmd", "finished", 1.0, snapshot={}))
+    store.begin(RunRecord("abefg", "/w.mmd", "finished", 1.0, snapshot={}))
+    store.begin(RunRecord("xyz1z", "/w.mmd", "finished", 1.0, snapshot={}))
+    store.close()
+    is_one = {
+        "run": "--jobs goes with a search; {} is a run.",
+        "evaluation": "--jobs goes with a search; {} is an evaluation.",
+        "search": "Search {} was begun with --jobs 1: what it draws depends on that, so it continues with no other.",
+        "extraction": "--jobs goes with a search; {} is an extraction.",
+    }
+    for said, what, meant in (
+        ("abcd", "run", "abcd"),  # which is its whole id
+        ("abcd1", kind, "abcd1"),
+        ("abc", "run", "abcd"),
+        ("abe", "run", "abefg"),
+        ("abe1", kind, "abe1"),
+        ("abef", "run", "abefg"),
+        ("xyz1", kind, "xyz1"),
+        ("xyz", "run", "xyz1z"),
+    ):
+        done = in_process(capsys, "resume", said, "--jobs", "3")
+        assert (done.code, done.err) == (2, f"merrow: {is_one[what].format(meant)}\n"), said
+    # Where no run begins so, one has to be meant.
+    done = in_process(capsys, "resume", "pq", "--jobs", "3")
+    several = {"evaluation": "evaluations", "search": "searches", "extraction": "extractions"}[kind]
+    assert done.code == 2
+    assert done.err == f"merrow: Several {several} begin with 'pq'; give more of the id: pq1, pq2, ...\n"
+    assert in_process(capsys, "resume", "abx", "--jobs", "3").err == (
+        "merrow: There is no run 'abx' in the journal; list them with: merrow runs\n"
+    )
+
+
 A_CONSTANT = "--set {} is not a constant with a number; write --set NAME=NUMBER."
 NOT_RUN = "The journal has no run of one.mmd; make one with: merrow run one.mmd"
 
