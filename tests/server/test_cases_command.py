@@ -202,6 +202,25 @@ async def test_cases_are_chosen_by_path_text_tag_and_last_failure(folder: Path) 
     assert statuses(first) == {"spider": "failed"}
 
 
+async def test_cases_are_checked_beside_the_one_workflow_of_a_markdown_file(folder: Path) -> None:
+    """What its inputs are is known where it has one diagram without errors, and else nothing is said of them."""
+    (folder / "flow.cases.yaml").write_text(CASES.replace("PROBLEM: How many legs has an ant?", "PROBLM: What?"))
+    fence = f"```mermaid\n{CHAIN}```\n"
+    (folder / "flow.mmd").unlink()
+    for text, is_known in (
+        (f"# Legs\n\n{fence}", True),
+        (fence * 2, False),
+        ("# Legs\n", False),
+        (fence.replace("A -->", "A -->|nowhere|"), False),
+    ):
+        (folder / "flow.md").write_text(text)
+        checked = await merrow("check", "flow.cases.yaml", "--format", "json")
+        assert ("did you mean PROBLEM" in checked.out or "PROBLM" in checked.out) is is_known, text
+    (folder / "flow.md").write_bytes(b"\xff")
+    checked = await merrow("check", "flow.cases.yaml", "--format", "json")
+    assert "PROBLM" not in checked.out
+
+
 async def test_what_is_not_there_or_wrong_exits_with_2(folder: Path) -> None:
     await recorded()
     for arguments, words in {

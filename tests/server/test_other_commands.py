@@ -246,6 +246,8 @@ def test_a_failure_probability_is_a_probability(capsys: Capture) -> None:
         (["rules"], [rule.code for rule in all_rules()]),
         (["explain", "MW105"], ["MW105"]),
         (["check", "good.mmd"], ["good.mmd"]),
+        (["check", "--select", "MW105", "good.mmd"], ["All checks passed", ": 1 file."]),
+        (["fmt", "good.mmd"], ["Nothing to change", ": 1 file."]),
     ],
 )
 def test_a_terminal_gets_the_pretty_form(arguments: list[str], words: list[str]) -> None:
