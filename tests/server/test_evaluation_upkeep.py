@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
 from tests.server.program import in_process, merrow, write
 from tests.server.test_evaluate_command import FLOW, answer, begun, data, evaluate, until
+
+from merrow_runtime.store.database import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 OWN = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric")
@@ -386,3 +389,40 @@ def test_of_many_failures_the_first_are_shown_with_aligned_columns(
     whole = in_process(capsys, "show", one["evaluation"]).out
     assert all(one in whole for one in ids)
     assert " more: merrow show" not in whole
+
+
+def test_the_log_of_one_whose_process_died_says_so(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--format", "json")
+    identity = done.json["evaluation"]
+    stopped = in_process(capsys, "show", identity, "--format", "inspect").json
+    assert (stopped["status"], "budget" in stopped["error"]["message"]) == ("error", True)
+    with closing(Store.open()) as store:
+        store.evaluations.update(identity, "running")
+    died = in_process(capsys, "show", identity, "--format", "inspect").json
+    assert (died["status"], died["error"]["message"]) == ("error", "Its process ended before it did.")
+    assert in_process(capsys, "show", identity).out.startswith(f"{identity}  interrupted  ")
+    assert in_process(capsys, "resume", identity, "--budget-tokens", "100000").code == 0
+    over = in_process(capsys, "show", identity, "--format", "inspect").json
+    assert (over["status"], "error" in over) == ("success", False)
+
+
+def test_what_nobody_can_rate_has_no_verdict(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of an item without an answer nothing is said, of one that nobody rated that nobody did."""
+    server.answer = lambda request: Status(400, "no") if " 0 " in request.prompt else answer(request)
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--items", "q0,q1,q2", "--format", "json")
+    identity = done.json["evaluation"]
+    rows = in_process(capsys, "show", identity, "--format", "json").json["rows"]
+    assert not any("verdict" in row for row in rows)
+    with closing(Store.open()) as store:
+        record = store.evaluations.get(identity)
+        kept = store.evaluations.score(identity, "q1", 0)
+        assert kept is not None
+        assert kept.output is not None
+        store.labels.put(record.plan["hashes"]["q1"], kept.output, "bad", note="too short")
+    shown = in_process(capsys, "show", identity, "--format", "json").json
+    by = {row["item"]: {name: row[name] for name in ("verdict", "note") if name in row} for row in shown["rows"]}
+    assert by == {"q0": {}, "q1": {"verdict": "bad", "note": "too short"}, "q2": {"verdict": None}}
+    assert shown["people"]["items"] == 1
+    for item, said in (("q1", "people\nbad: too short\n"), ("q2", ""), ("q0", "")):
+        text = in_process(capsys, "show", identity, "--item", item).out
+        assert (said in text, "people" in text) == (True, bool(said))

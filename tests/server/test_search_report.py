@@ -22,6 +22,7 @@ from merrow_analysis.check import analyse
 from merrow_optimizer.optimization.record import load
 from merrow_optimizer.search.held_out import HeldOutResult
 from merrow_runtime.store.database import Store
+from merrow_server.optimizations.report import record_lines
 from merrow_server.optimizations.words import report_lines
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.search_html import as_html
@@ -267,6 +268,26 @@ def test_of_many_candidates_the_best_are_listed_and_a_long_text_is_cut_short(
         page = Page(as_html(replace(found, candidates=[replace(start, text=text)]))).words
         assert page.count("%" * (40_000 - len(start.text)) + more) == 1
         assert ("more characters" in page) is bool(more)
+
+
+def test_a_candidate_that_can_not_be_read_any_more_hides_no_other(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version of Merrow may have made it: its text is shown, and what helps is not guessed."""
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    last = found.candidates[-1]
+    odd = replace(found, candidates=[*found.candidates[:-1], replace(last, text="flowchart TD\n    odd ]]\n")])
+    (effects,) = [line for line in record_lines(odd) if line["event"] == "effects"]
+    assert effects["effects"] == []
+    assert effects["why"]
+    changes = {line["candidate"]: line["changes"] for line in record_lines(odd) if line["event"] == "candidate"}
+    assert [number for number, one in changes.items() if one is None] == [0, last.number]
+    page = Page(as_html(odd))
+    assert effects["why"] in page.words
+    assert "odd ]]" in page.words
+    assert page.words.count("What changed (") == Page(as_html(found)).words.count("What changed (") - 1
 
 
 def test_titles_names_and_errors_are_text_whatever_they_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
