@@ -55,7 +55,9 @@ def test_random_mutants_follow_each_other(capsys: Capture) -> None:
 def test_text_is_for_reading(capsys: Capture) -> None:
     write("flow.mmd", VOTE)
     assert "Replace Custom A by AnswerGenerate" in in_process(capsys, "mutate", "flow.mmd", "--list").out
-    shown = in_process(capsys, "mutate", "flow.mmd", "--random", "2").out
+    done = in_process(capsys, "mutate", "flow.mmd", "--random", "2")
+    assert (done.code, done.err) == (0, "")
+    shown = done.out
     assert "--- a/flow.mmd" in shown
 
 

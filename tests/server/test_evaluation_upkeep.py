@@ -413,6 +413,8 @@ def test_what_nobody_can_rate_has_no_verdict(server: OpenAIServer, capsys: pytes
     identity = done.json["evaluation"]
     rows = in_process(capsys, "show", identity, "--format", "json").json["rows"]
     assert not any("verdict" in row for row in rows)
+    (row,) = in_process(capsys, "show", identity, "--item", "q1", "--format", "json").json
+    assert "verdict" not in row
     with closing(Store.open()) as store:
         record = store.evaluations.get(identity)
         kept = store.evaluations.score(identity, "q1", 0)

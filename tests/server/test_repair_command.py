@@ -30,6 +30,7 @@ def test_a_difference_is_shown_and_nothing_written(capsys: pytest.CaptureFixture
     assert "-    PLAN -->|analyse| PY" in out
     assert "+    PLAN -->|analysis| PY" in out
     assert "(MW201)" in err
+    assert "There is nothing to repair" not in err
     assert Path("a.mmd").read_text() == DEFECT
 
 

@@ -157,6 +157,7 @@ def test_the_record_has_what_the_report_has(folder: Path, monkeypatch: pytest.Mo
     [front] = [line for line in told if line["event"] == "front"]
     [effects] = [line for line in told if line["event"] == "effects"]
     rounds = {line["candidate"]: line for line in told if line["event"] == "candidate"}
+    assert len(rounds) == sum(line["event"] == "candidate" for line in told)
     assert set(front["candidates"]) <= set(rounds)
     assert told[-1]["crown"] in front["candidates"]
     assert effects["why"] is None
