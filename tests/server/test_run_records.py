@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import sqlite3
@@ -162,6 +163,12 @@ def test_a_node_is_shown_with_its_inputs_and_why_it_made_no_call(capsys: Capture
     assert "input input (from PROBLEM)\n6 times 7?" in solver or "(from PROBLEM." in solver
     assert "Why no call" not in solver
     overview = in_process(capsys, "show", run).out
+    programmer = in_process(capsys, "show", run, "--node", "P").out
+    assert re.search(
+        r"\nrun 1 \(sandbox, from sandbox, [^)]+\): request\n\{\n.*\"code\": \"def solve", programmer, re.DOTALL
+    )
+    assert re.search(r"\nrun 1 \(sandbox, [^)]+\): answer\n\{\n  \"outcome\": \"ok\"", programmer)
+    assert "): request\n" not in programmer.partition("\nrun 1 (")[0]
     (node,) = in_process(capsys, "show", run, "--node", "P", "--format", "json").json["nodes"]
     assert len(node["outputs"]) == 2
     assert all(f"{name}: " in overview for name in node["outputs"])
