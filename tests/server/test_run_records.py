@@ -387,6 +387,23 @@ def test_results_are_below_each_other_however_wide_the_names(capsys: Capture) ->
     assert (len(before), len(set(before))) == (4, 1)
 
 
+def test_that_a_loop_has_used_up_its_budget_is_no_call_of_a_node(capsys: Capture) -> None:
+    loop = ('subgraph REFINE["Loop (max: 3)"]', 'A@{op: Custom, prompt: "Say."}', "end")
+    budget = ("REFINE@{", "  budget:", "    tokens: 150", "}")
+    edges = ("PROBLEM -->|input| A", "A -.->|again:input| A", "A -->|over| RETURN")
+    write("flow.mmd", flowchart(*loop, *budget, *edges, front="{model: some-model}"))
+    usage = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
+    with serving(lambda _: Reply("said", usage=usage)) as server:
+        ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", server.base_url, "--fresh")
+        assert len(server.requests) == 2, ran.err
+    assert (ran.code, ran.out) == (0, "said\n"), ran.err
+    nodes = in_process(capsys, "show", "--format", "json").json["nodes"]
+    assert {node["node"]: len(node["calls"]) for node in nodes} == {
+        "PROBLEM": 0, "REFINE[1]/A": 1, "REFINE[2]/A": 1, "RETURN": 0,
+    }  # fmt: skip
+    assert {call["kind"] for node in nodes for call in node["calls"]} == {"model"}
+
+
 def test_the_choice_of_a_decision_is_shown(capsys: Capture) -> None:
     ways = "    C -->|billing| D[About the bill]\n    C -->|technical| E[About it]\n"
     write("flow.mmd", f"flowchart TD\n    A([Mail]) --> C{{Which team?}}\n{ways}")
