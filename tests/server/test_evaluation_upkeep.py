@@ -15,7 +15,7 @@ import pytest
 from rich.cells import cell_len
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
-from tests.server.program import in_process, merrow, write
+from tests.server.program import Outcome, in_process, merrow, write
 from tests.server.test_evaluate_command import FLOW, answer, begun, data, evaluate, until
 
 from merrow_runtime.store.database import Store
@@ -428,3 +428,28 @@ def test_what_nobody_can_rate_has_no_verdict(server: OpenAIServer, capsys: pytes
     for item, said in (("q1", "people\nbad: too short\n"), ("q2", ""), ("q0", "")):
         text = in_process(capsys, "show", identity, "--item", item).out
         assert (said in text, "people" in text) == (True, bool(said))
+
+
+def test_an_option_of_a_metric_is_a_number_where_it_has_to_be_one(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """q3 is answered with 7, which is 1 away from its gold answer."""
+
+    def asked(*options: str) -> Outcome:
+        given = (word for option in options for word in ("--metric-option", option))
+        return in_process(capsys, "evaluate", "flow.mmd", *OWN, "--items", "q3", *given)
+
+    for value, why in (
+        ("x", "a number"),
+        ("true", "a number"),
+        ('"1"', "a number"),
+        ("NaN", "0 or more"),
+        ("-1", "0 or more"),
+    ):
+        refused = asked(f"tolerance={value}")
+        assert (refused.code, refused.err) == (2, f"merrow: `tolerance`: The tolerance must be {why}.\n")
+    assert asked("tolerance=0", "tolerance=1").err == "merrow: --metric-option tolerance is given twice.\n"
+    assert not server.requests
+    assert "1 wrong" in asked("tolerance=0.5").out
+    assert "1 right" in asked("tolerance=1").out
+    assert "1 right" in asked("tolerance=1.5e0").out
