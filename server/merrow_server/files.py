@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -210,14 +210,36 @@ def _replace(path: Path, final: Path, data: bytes, mode: int) -> None:
 
 
 def create(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises `InputError`, also where it is there."""
+    """Write a file that is not there yet. Raises `InputError`, also where it is there; half a file does not stay."""
+    is_made = False
     try:
         with path.open("xb") as stream:
+            is_made = True
             stream.write(text.encode("utf-8", "surrogatepass"))
     except FileExistsError:
         raise InputError(f"{path} is there already and is not written over.") from None
     except OSError as problem:
+        if is_made:
+            path.unlink(missing_ok=True)
         raise InputError(f"{path} can't be written: {reason_of(problem)}.") from None
+
+
+@contextlib.contextmanager
+def created(texts: Iterable[tuple[Path, str]]) -> Iterator[list[Path]]:
+    """Write files of which none is there yet; where one can't be written, or the block raises `InputError`, none stays.
+
+    Raises `InputError`.
+    """
+    made: list[Path] = []
+    try:
+        for path, text in texts:
+            create(path, text)
+            made.append(path)
+        yield made
+    except InputError:
+        for path in made:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def write_stdout(source: Source) -> None:

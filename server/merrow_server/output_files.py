@@ -18,13 +18,16 @@ _LONGEST_NAME = 100
 
 
 def check_folder(folder: Path) -> None:
-    """Raises `InputError` unless a folder is empty or not there yet: nothing is written over."""
+    """Raises `InputError` unless a folder is empty, or not there yet and can be made: nothing is written over."""
     try:
         filled = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        above = next(parent for parent in folder.absolute().parents if parent.exists())
     except OSError as problem:
         raise InputError(f"{folder} can't be used: {reason_of(problem)}.") from None
     if filled:
         raise InputError(f"{folder} is not an empty folder; name a new one, since nothing is written over.")
+    if not above.is_dir():
+        raise InputError(f"{folder} can't be made: {above} is not a folder.")
 
 
 def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:

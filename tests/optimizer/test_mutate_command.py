@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.optimizer.test_mutation_preconditions import CODE, VOTE
-from tests.server.program import Outcome, in_process, markdown, write
+from tests.server.program import Outcome, in_process, markdown, merrow, write
 
 from merrow_analysis.check import analyse
 from merrow_analysis.markdown import find_fences
@@ -55,7 +55,9 @@ def test_random_mutants_follow_each_other(capsys: Capture) -> None:
 def test_text_is_for_reading(capsys: Capture) -> None:
     write("flow.mmd", VOTE)
     assert "Replace Custom A by AnswerGenerate" in in_process(capsys, "mutate", "flow.mmd", "--list").out
-    shown = in_process(capsys, "mutate", "flow.mmd", "--random", "2").out
+    done = in_process(capsys, "mutate", "flow.mmd", "--random", "2")
+    assert (done.code, done.err) == (0, "")
+    shown = done.out
     assert "--- a/flow.mmd" in shown
 
 
@@ -99,6 +101,26 @@ def test_wrong_use(capsys: Capture, arguments: list[str], sentence: str) -> None
     assert outcome.code == 2
     assert sentence in outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_what_mermaid_refuses_is_not_changed(capsys: Capture) -> None:
+    write("flow.md", markdown(VOTE + "    end[End]\n"))
+    outcome = in_process(capsys, "mutate", "flow.md", "--list")
+    line = 1 + Path("flow.md").read_text().splitlines().index("    end[End]")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == f"merrow: flow.md can't be changed: Mermaid refuses it on line {line}. Fix that first.\n"
+
+
+def test_standard_input_is_not_written(capsys: Capture) -> None:
+    write("flow.mmd", VOTE)
+    first, *_ = lines(in_process(capsys, "mutate", "flow.mmd", "--list", "--format", "json"))
+    given = ("mutate", "-", "--apply", str(first["id"]))
+    refused = merrow(*given, "--write", stdin=VOTE)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == "merrow: Standard input can't be written; name a file.\n"
+    applied = in_process(capsys, "mutate", "flow.mmd", "--apply", str(first["id"]), "--format", "json").json
+    assert merrow(*given, stdin=VOTE).out == applied["text"] != VOTE
+    assert applied["id"] == first["id"]
 
 
 def test_a_chain_that_can_go_no_further_says_so(capsys: Capture) -> None:

@@ -217,6 +217,25 @@ async def test_cases_are_chosen_by_path_text_tag_and_last_failure(folder: Path) 
     assert statuses(first) == {"spider": "failed"}
 
 
+async def test_cases_are_checked_beside_the_one_workflow_of_a_markdown_file(folder: Path) -> None:
+    """What its inputs are is known where it has one diagram without errors, and else nothing is said of them."""
+    (folder / "flow.cases.yaml").write_text(CASES.replace("PROBLEM: How many legs has an ant?", "PROBLM: What?"))
+    fence = f"```mermaid\n{CHAIN}```\n"
+    (folder / "flow.mmd").unlink()
+    for text, is_known in (
+        (f"# Legs\n\n{fence}", True),
+        (fence * 2, False),
+        ("# Legs\n", False),
+        (fence.replace("A -->", "A -->|nowhere|"), False),
+    ):
+        (folder / "flow.md").write_text(text)
+        checked = await merrow("check", "flow.cases.yaml", "--format", "json")
+        assert ("did you mean PROBLEM" in checked.out or "PROBLM" in checked.out) is is_known, text
+    (folder / "flow.md").write_bytes(b"\xff")
+    checked = await merrow("check", "flow.cases.yaml", "--format", "json")
+    assert "PROBLM" not in checked.out
+
+
 async def test_what_is_not_there_or_wrong_exits_with_2(folder: Path) -> None:
     await recorded()
     for arguments, words in {
@@ -344,6 +363,56 @@ async def test_a_run_becomes_a_case_that_passes(folder: Path) -> None:
     (folder / "flow.cases.yaml").unlink()
     assert (await merrow("test", "--save", "flow.mmd", "other.cases.yaml")).code == 0
     assert (folder / "other.cases.yaml").read_text().startswith("cases:\n  - id: how-many")
+
+
+async def test_the_line_of_a_new_case_is_its_own_and_not_that_of_one_whose_id_begins_alike(folder: Path) -> None:
+    (folder / "flow.cases.yaml").write_text("cases:\n  - id: ant-eater\n    expect: {contains: 4}\n")
+    await merrow("run", "flow.mmd", "--input", "problem=Ant", "--base-url", "offline")
+    saved = await merrow("test", "--save", "flow.mmd")
+    assert "flow.cases.yaml:4 has the new case ant, " in saved.out, saved
+    assert (folder / "flow.cases.yaml").read_text().splitlines()[3] == "  - id: ant"
+
+
+async def test_a_run_that_gives_no_case_is_refused_and_the_file_stays(folder: Path) -> None:
+    async with OpenAIServer(lambda _: Status(400, "no")) as server:
+        await merrow("run", "flow.mmd", "--input", "problem=x", server=server)
+    saved = await merrow("test", "--save", "flow.mmd")
+    assert (saved.code, "did not finish, so there is no output to expect" in saved.err) == (2, True), saved
+    assert (await merrow("run", "flow.mmd", "--input", "problem=x", "--base-url", "offline")).code == 0
+    for text, why in {
+        "cases: [": "it is not valid YAML",
+        "[1, 2]": "it has no list `cases:`",
+        "cases: 1": "it has no list `cases:`",
+        "cases: []": "its `cases:` has no item to put another one behind; write the first one by hand",
+        "cases: [{id: ant}]": "its cases are not a list with a line for each `- id:`",
+    }.items():
+        (folder / "flow.cases.yaml").write_text(text)
+        saved = await merrow("test", "--save", "flow.mmd")
+        assert (saved.code, saved.err) == (
+            2,
+            f"merrow: {folder / 'flow.cases.yaml'} can't take another case: {why}.\n",
+        ), text
+        assert (folder / "flow.cases.yaml").read_text() == text
+
+
+@pytest.mark.parametrize("name", ["flow.mmd", "flow.md", "a#b.mmd"])
+async def test_without_a_path_the_case_goes_beside_the_workflow_of_the_run(folder: Path, name: str) -> None:
+    """Of a diagram of a Markdown file, too, which the journal names with its number; where the file has gone this is said."""
+    (folder / "flow.mmd").unlink()
+    (folder / name).write_text(f"```mermaid\n{CHAIN}```\n" * 2 if name.endswith(".md") else CHAIN)
+    asked = f"{name}#2" if name.endswith(".md") else name
+    run = await merrow("run", asked, "--input", "problem=bee", "--base-url", "offline", "--json")
+    assert run.code == 0, run.err
+    identity = json.loads(run.out.splitlines()[-1])["run"]
+    saved = await merrow("test", "--save", identity)
+    assert saved.code == 0, saved.err
+    assert f"{name.rpartition('.')[0]}.cases.yaml:" in saved.out
+    (folder / name).unlink()
+    gone = await merrow("test", "--save", identity)
+    assert gone.code == 2
+    assert f"The workflow of run {identity} is not at {folder / name} any more; name the cases file: PATH." in gone.err
+    assert (await merrow("test", "--save", identity, "other.mmd")).code == 0
+    assert (folder / "other.cases.yaml").is_file()
 
 
 async def test_hostile_texts_drive_neither_terminal_nor_xml(folder: Path) -> None:

@@ -150,6 +150,13 @@ def test_standard_input_is_checked_under_its_name_and_repaired_to_standard_outpu
     assert errors(in_markdown) == ["MW105"]
 
 
+@pytest.mark.parametrize("command", ["check", "fmt"])
+def test_standard_input_that_is_too_large_is_refused(command: str) -> None:
+    refused = merrow(command, "-", stdin=b"%" * 10_000_001)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
+    assert refused.err.endswith(" is too large: at most 10 MB are read.\n")
+
+
 def test_one_block_of_a_markdown_file() -> None:
     write("doc.md", markdown(GOOD, ONE_VOICE))
     assert errors(merrow("check", "--format", "json", "doc.md#1")) == []

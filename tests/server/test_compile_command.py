@@ -318,7 +318,17 @@ def test_files_that_call_each_other_become_functions() -> None:
     Path("back").mkdir()
     assert merrow("import", "flow.py", "-o", "back/flow.mmd").code == 0
     assert sorted(path.name for path in Path("back").iterdir()) == ["flow.mmd", "part.mmd"]
-    assert "name the file with -o" in merrow("import", "flow.py").err
+    alone = merrow("import", "flow.py")
+    sentence = "flow.py calls other workflows, which get files of their own: name the file with -o."
+    assert (alone.code, alone.out, alone.err) == (2, "", f"merrow: {sentence}\n")
+    # Where one of the files is there already, none is written.
+    for there in ("flow.mmd", "part.mmd"):
+        folder = Path("there", there)
+        write(f"{folder}/{there}", "mine")
+        refused = merrow("import", "flow.py", "-o", f"{folder}/flow.mmd")
+        assert (refused.code, refused.out) == (2, "")
+        assert f"{there} is there already and is not written over." in refused.err
+        assert [path.read_text() for path in folder.iterdir()] == ["mine"]
 
 
 def test_a_function_in_another_program() -> None:

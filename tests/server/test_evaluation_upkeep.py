@@ -13,10 +13,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
-from tests.server.program import in_process, merrow, write
+from tests.server.program import Outcome, in_process, merrow, write
 from tests.server.test_evaluate_command import FLOW, answer, begun, data, evaluate, until
+
+from merrow_runtime.store.database import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 OWN = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric")
@@ -267,3 +270,215 @@ def test_all_of_a_file_is_a_reading_of_what_is_held_out(
     assert "this is its first reading" in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "test").err
     assert in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "all").code == 0
     assert "it was read 2 times before" in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "test").err
+
+
+def test_what_goes_with_something_else_is_refused_for_an_evaluation(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--format", "json")
+    identity, calls = done.json["evaluation"], len(server.requests)
+    for arguments, sentence in (
+        (("resume", identity, "--json"), "--json goes with a run; {} is an evaluation."),
+        (("resume", identity, "--verbose"), "--verbose goes with a run; {} is an evaluation."),
+        (("resume", identity, "--record", "x"), "--record goes with a run; {} is an evaluation."),
+        (("resume", identity, "--allow-unsafe-code"), "--allow-unsafe-code goes with a run; {} is an evaluation."),
+        (("resume", identity, "--jobs", "1"), "--jobs goes with a search; {} is an evaluation."),
+        (("show", identity, "--node", "A"), "--node goes with a run; {} is an evaluation."),
+        (("show", identity, "--revision", "0"), "--revision goes with a run; {} is an evaluation."),
+        (("show", identity, "--item", "q33"), "Evaluation {} has no item q33. Did you mean q3?"),
+        (("show", identity, "--item", "spider"), "Evaluation {} has no item spider."),
+        (
+            ("show", identity, "--item", "q3", "--format", "csv"),
+            "--format csv shows a whole evaluation; leave out --item.",
+        ),
+    ):
+        refused = in_process(capsys, *arguments)
+        assert (refused.code, refused.out, refused.err) == (2, "", f"merrow: {sentence.format(identity)}\n")
+    assert len(server.requests) == calls
+    with serving(answer) as other:
+        elsewhere = in_process(capsys, "resume", identity, "--base-url", other.base_url).err
+        assert "To continue with that, set the environment as it was. Else choose --reuse any" in elsewhere
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "1", "--base-url", "offline", "--format", "json")
+    offline = in_process(capsys, "resume", done.json["evaluation"], "--base-url", server.base_url)
+    assert (offline.code, "was answered by" in offline.err) == (2, True)
+    assert "To continue with that, use --base-url offline. Else choose --reuse any" in offline.err
+    assert len(server.requests) == calls
+
+
+def test_one_that_is_not_over_says_what_is_not_asked_yet(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--concurrency", "1")
+    assert done.code == 1
+    one = in_process(capsys, "evaluations", "--format", "json").json[0]
+    identity, missing = one["evaluation"], one["missing"]
+    assert 0 < missing < 12
+    assert f", {missing} not asked yet" in done.out
+    assert f"{missing} not asked yet" in in_process(capsys, "show", identity, "--format", "html").out
+    asked = {row["item"] for row in in_process(capsys, "show", identity, "--format", "json").json["rows"]}
+    assert len(asked) == 12 - missing
+    for item in (f"q{n}" for n in range(12)):
+        shown = in_process(capsys, "show", identity, "--item", item).out
+        sentence = f"Item {item} was not asked yet; continue it with: merrow resume {identity}\n"
+        assert (shown == sentence) is (item not in asked)
+        known = in_process(capsys, "show", identity, "--item", item, "--format", "json").json
+        assert [score["item"] for score in known] == ([item] if item in asked else [])
+    in_process(capsys, "resume", identity, "--budget-tokens", "100000")
+    assert "not asked yet" not in in_process(capsys, "show", identity).out
+
+
+def test_repeats_are_summed_up_with_what_was_right_only_sometimes(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """q3 is always wrong, q0 and q1 are always right, of the others one of two answers is."""
+    seen: set[str] = set()
+
+    def sometimes(request: Received) -> Step:
+        text = request.body["messages"][-1]["content"]
+        if text.startswith("sum") and text not in ("sum 0 0", "sum 1 1") and text not in seen:
+            seen.add(text)
+            return Reply("7.5")
+        return answer(request)
+
+    server.answer = sometimes
+    write("flow.mmd", FLOW.replace("m-1}", "m-1, temperature: 0.5}"))
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--repeat", "2")
+    summed = "pass^1 0.542, pass^2 0.167; 9 flaky"
+    assert f"\n{summed}: q10, q11, q2, q4, q5, q6, q7, q8, ...\n" in done.out
+    assert "13 right, 11 wrong\n" in done.out
+    [one] = in_process(capsys, "evaluations", "--format", "json").json
+    assert f"2; {summed}" in in_process(capsys, "show", one["evaluation"], "--format", "html").out
+    worth = "At temperature 0 nothing is asked again, so that repeats only show the same again."
+    assert worth not in done.err
+    assert "flaky" not in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2").out
+    write("flow.mmd", FLOW)
+    assert worth not in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2").err
+    twice = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2", "--repeat", "2")
+    assert worth in twice.err
+    assert "\npass^1 1.000, pass^2 1.000; 0 flaky\n" in twice.out
+
+
+def test_without_a_score_this_is_said_everywhere(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.answer = lambda _: Status(400, "no")
+    none = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2")
+    assert "No score (numeric)\n2 unanswered; the score leaves out what is unanswered or invalid\n" in none.out
+    assert "  no score  numeric  " in in_process(capsys, "evaluations").out
+    [first] = [one["evaluation"] for one in in_process(capsys, "evaluations", "--format", "json").json]
+    assert "No item has a score" in in_process(capsys, "show", first, "--format", "html").out
+    server.answer = answer
+    write("other.mmd", FLOW.replace("second", "other"))
+    scored = in_process(capsys, "evaluate", "other.mmd", *OWN, "--limit", "2", "--baseline", first)
+    second = in_process(capsys, "evaluations", "--format", "json").json[0]["evaluation"]
+    assert scored.out.endswith(f"{first} and {second} have scored no item in common.\n")
+    more = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "3", "--baseline", second)
+    assert more.out.endswith("\n1 item has a score in only one of them, and no part in this.\n"), more.out
+    more = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "4", "--baseline", second)
+    assert more.out.endswith("\n2 items have a score in only one of them, and no part in this.\n")
+    assert "So few items show no difference with probability .8, however large it is." in more.out
+
+
+def test_a_workflow_without_texts_is_not_masked(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    write("flow.mmd", "flowchart TD\n    PROBLEM([P]):::Interface --> RETURN([R]):::Interface\n")
+    refused = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--mask", "1")
+    assert refused.code == 2
+    assert "has no node with an output of a kind of Text, so there is nothing to mask." in refused.err
+
+
+def test_a_page_is_written_where_it_is_asked_for(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "1", "--format", "json")
+    show = ("show", done.json["evaluation"], "--format", "html")
+    written = in_process(capsys, *show, "-o", "page.html")
+    assert (written.code, written.out, written.err) == (0, "", "")
+    assert Path("page.html").read_text(encoding="utf-8").strip() == in_process(capsys, *show).out.strip()
+    assert "merrow: page/no.html can't be written" in in_process(capsys, *show, "-o", "page/no.html").err
+
+
+def test_of_many_failures_the_first_are_shown_with_aligned_columns(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Texts wider than their columns are cut short by the cells that they take on a terminal."""
+    server.answer = lambda _: Reply("手" * 60 + " 7.5")
+    rows = [{"id": f"手紙{n:02}", "problem": f"What is {n} plus {n}?", "answer": "手" * n} for n in range(52)]
+    write("own.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    own = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
+    done = in_process(capsys, "evaluate", "flow.mmd", *own)
+    assert done.code == 0, done.err
+    head, *lines = done.out.partition("\n\n")[0].splitlines()
+    [one] = in_process(capsys, "evaluations", "--format", "json").json
+    assert lines.pop() == f"and 2 more: merrow show {one['evaluation']}"
+    ids = {str(row["id"]) for row in rows}
+    assert len({line.split()[0] for line in lines} & ids) == len(lines) == 50
+    column = cell_len(head.partition("gold")[0])
+    long = [line for line in lines if line.count("...") == 2]
+    assert len(long) > 30
+    for line in long:
+        read, gold, _ = line.split("...")
+        # The widest text that ends with dots and takes at most the 28 cells of its column.
+        assert (cell_len(f"{read}...") + 2, cell_len(f"{read}...{gold}...") - column) == (column, 27), line
+    whole = in_process(capsys, "show", one["evaluation"]).out
+    assert all(one in whole for one in ids)
+    assert " more: merrow show" not in whole
+
+
+def test_the_log_of_one_whose_process_died_says_so(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--format", "json")
+    identity = done.json["evaluation"]
+    stopped = in_process(capsys, "show", identity, "--format", "inspect").json
+    assert (stopped["status"], "budget" in stopped["error"]["message"]) == ("error", True)
+    with closing(Store.open()) as store:
+        store.evaluations.update(identity, "running")
+    died = in_process(capsys, "show", identity, "--format", "inspect").json
+    assert (died["status"], died["error"]["message"]) == ("error", "Its process ended before it did.")
+    assert in_process(capsys, "show", identity).out.startswith(f"{identity}  interrupted  ")
+    assert in_process(capsys, "resume", identity, "--budget-tokens", "100000").code == 0
+    over = in_process(capsys, "show", identity, "--format", "inspect").json
+    assert (over["status"], "error" in over) == ("success", False)
+
+
+def test_what_nobody_can_rate_has_no_verdict(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of an item without an answer nothing is said, of one that nobody rated that nobody did."""
+    server.answer = lambda request: Status(400, "no") if " 0 " in request.prompt else answer(request)
+    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--items", "q0,q1,q2", "--format", "json")
+    identity = done.json["evaluation"]
+    rows = in_process(capsys, "show", identity, "--format", "json").json["rows"]
+    assert not any("verdict" in row for row in rows)
+    (row,) = in_process(capsys, "show", identity, "--item", "q1", "--format", "json").json
+    assert "verdict" not in row
+    with closing(Store.open()) as store:
+        record = store.evaluations.get(identity)
+        kept = store.evaluations.score(identity, "q1", 0)
+        assert kept is not None
+        assert kept.output is not None
+        store.labels.put(record.plan["hashes"]["q1"], kept.output, "bad", note="too short")
+    shown = in_process(capsys, "show", identity, "--format", "json").json
+    by = {row["item"]: {name: row[name] for name in ("verdict", "note") if name in row} for row in shown["rows"]}
+    assert by == {"q0": {}, "q1": {"verdict": "bad", "note": "too short"}, "q2": {"verdict": None}}
+    assert shown["people"]["items"] == 1
+    for item, said in (("q1", "people\nbad: too short\n"), ("q2", ""), ("q0", "")):
+        text = in_process(capsys, "show", identity, "--item", item).out
+        assert (said in text, "people" in text) == (True, bool(said))
+
+
+def test_an_option_of_a_metric_is_a_number_where_it_has_to_be_one(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """q3 is answered with 7, which is 1 away from its gold answer."""
+
+    def asked(*options: str) -> Outcome:
+        given = (word for option in options for word in ("--metric-option", option))
+        return in_process(capsys, "evaluate", "flow.mmd", *OWN, "--items", "q3", *given)
+
+    for value, why in (
+        ("x", "a number"),
+        ("true", "a number"),
+        ('"1"', "a number"),
+        ("NaN", "0 or more"),
+        ("-1", "0 or more"),
+    ):
+        refused = asked(f"tolerance={value}")
+        assert (refused.code, refused.err) == (2, f"merrow: `tolerance`: The tolerance must be {why}.\n")
+    assert asked("tolerance=0", "tolerance=1").err == "merrow: --metric-option tolerance is given twice.\n"
+    assert not server.requests
+    assert "1 wrong" in asked("tolerance=0.5").out
+    assert "1 right" in asked("tolerance=1").out
+    assert "1 right" in asked("tolerance=1.5e0").out

@@ -132,13 +132,44 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
     assert stopped.code == 1
     assert "Continue it with: merrow resume" in stopped.err
     identity_ = merrow("runs", "--kind", "extraction", "--format", "json").json[0]["extraction"]
-    assert merrow("show", identity_).code == 0
-    assert merrow("cancel", identity_).code == 1  # no process works on it
+    shown = merrow("show", identity_)
+    assert shown.code == 0
+    assert "The budget of 30000 tokens is used up" in shown.out
+    assert shown.out.endswith(f" so far. Continue it with: merrow resume {identity_}\n")
+    assert "  no operators  " in merrow("runs", "--kind", "extraction").out
+    cancelled = merrow("cancel", identity_)
+    sentence = f"merrow: No process works on extraction {identity_}: it is stopped.\n"
+    assert (cancelled.code, cancelled.err) == (1, sentence)
     asked = len(server.requests)
+    whole = "An extraction is shown as a whole, as text or json; its page is beside its library."
+    for arguments, told in (
+        (("resume", identity_, "--verbose"), f"--verbose goes with a run; {identity_} is an extraction."),
+        (("resume", identity_, "--record", "x"), f"--record goes with a run; {identity_} is an extraction."),
+        (("resume", identity_, "--jobs", "2"), f"--jobs goes with a search; {identity_} is an extraction."),
+        (
+            ("resume", identity_, "--fail-under", "1"),
+            f"Gates such as --fail-under go with an evaluation; {identity_} is an extraction.",
+        ),
+        (
+            ("resume", identity_, "--reuse", "same"),
+            f"Extraction {identity_} goes by the answers that it has; choose --reuse any to keep them, or begin another one.",
+        ),
+        (("show", identity_, "--revision", "1"), f"--revision goes with a run; {identity_} is an extraction."),
+        (("show", identity_, "--format", "html"), whole),
+        (("show", identity_, "--item", "1"), whole),
+    ):
+        refused = merrow(*arguments)
+        assert (refused.code, refused.out, refused.err) == (2, "", f"merrow: {told}\n")
+    assert len(server.requests) == asked
     resumed = merrow("resume", identity_, "--budget-tokens", "9000000")
     assert resumed.code == 0, resumed.err
     bodies = [json.dumps(one.body, sort_keys=True) for one in server.requests]
     assert set(bodies[:asked]).isdisjoint(bodies[asked:])
+    assert re.search(r"  \d operators?  ", merrow("runs", "--kind", "extraction").out)
+    deleted = merrow("runs", "--kind", "extraction", "--delete", identity_[:8])
+    assert (deleted.code, deleted.out) == (0, ""), deleted.err
+    gone = merrow("runs", "--kind", "extraction")
+    assert (gone.out, gone.err) == ("", "No extractions yet; make one with: merrow extract CASES\n")
 
 
 def test_an_empty_answer_goes_back_as_any_other_that_can_not_be_used(server: OpenAIServer) -> None:

@@ -202,6 +202,79 @@ def test_a_run_named_like_a_file_is_itself(capsys: Capture) -> None:
     assert in_process(capsys, "show", "one.mmd").out.startswith("one.mmd  ")
 
 
+def test_a_value_may_be_in_a_file_begin_with_a_sign_or_come_from_standard_input() -> None:
+    write("flow.mmd", TWO_INPUTS)
+    write("letter.txt", "from a file\n")
+    for value, stdin, meant in (
+        ("@letter.txt", "unread", "from a file\n"),
+        ("@@home", "", "@home"),
+        ("@-", "piped = é\n", "piped = é\n"),
+        ("a=b", "", "a=b"),
+    ):
+        done = merrow("run", "flow.mmd", "--input", f"letter={value}", "--input", " limit =7", stdin=stdin)
+        assert done.code == 0, done.err
+        assert inputs_of_latest() == {"LETTER": meant, "LIMIT": 7}
+
+
+KINDS = ("evaluation", "search", "extraction")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_beginning_of_an_id_means_a_run_before_anything_else(capsys: Capture, kind: str) -> None:
+    """An option that goes with none of these has ``resume`` say what it took the word for."""
+    from merrow_runtime.store.contract import RunRecord
+    from merrow_runtime.store.database import Store
+    from merrow_runtime.store.evaluations import EvaluationRecord
+    from merrow_runtime.store.extractions import ExtractionRecord
+    from merrow_runtime.store.optimizations import OptimizationRecord
+
+    store = Store.open()
+    for identity in ("abcd1", "abcd2", "abe1", "pq1", "pq2", "xyz1"):
+        if kind == "evaluation":
+            plan: dict[str, object] = {"semantic": "s"}
+            store.evaluations.begin(
+                EvaluationRecord(identity, "/w.mmd", "finished", 1.0, "d", "all", "exact", "m", 0, 1, plan)
+            )
+        elif kind == "search":
+            begun = (identity, "/w.mmd", "finished", 1.0, "d", "all", "exact", "m", "climb", "moves", 0, 1, {})
+            store.optimizations.begin(OptimizationRecord(*begun), "test", "s")  # type: ignore[arg-type]
+        else:
+            store.extractions.begin(
+                ExtractionRecord(identity, "/c.jsonl", "finished", 1.0, "d", "all", "exact", "m", "g", 0, {})
+            )
+    store.begin(RunRecord("abcd", "/w.mmd", "finished", 1.0, snapshot={}))
+    store.begin(RunRecord("abefg", "/w.mmd", "finished", 1.0, snapshot={}))
+    store.begin(RunRecord("xyz1z", "/w.mmd", "finished", 1.0, snapshot={}))
+    store.close()
+    is_one = {
+        "run": "--jobs goes with a search; {} is a run.",
+        "evaluation": "--jobs goes with a search; {} is an evaluation.",
+        "search": "Search {} was begun with --jobs 1: what it draws depends on that, so it continues with no other.",
+        "extraction": "--jobs goes with a search; {} is an extraction.",
+    }
+    for said, what, meant in (
+        ("abcd", "run", "abcd"),  # which is its whole id
+        ("abcd1", kind, "abcd1"),
+        ("abc", "run", "abcd"),
+        ("abe", "run", "abefg"),
+        ("abe1", kind, "abe1"),
+        ("abef", "run", "abefg"),
+        ("xyz1", kind, "xyz1"),
+        ("xyz", "run", "xyz1z"),
+    ):
+        done = in_process(capsys, "resume", said, "--jobs", "3")
+        assert (done.code, done.err) == (2, f"merrow: {is_one[what].format(meant)}\n"), said
+    # Where no run begins so, one has to be meant.
+    done = in_process(capsys, "resume", "pq", "--jobs", "3")
+    several = {"evaluation": "evaluations", "search": "searches", "extraction": "extractions"}[kind]
+    assert done.code == 2
+    assert done.err == f"merrow: Several {several} begin with 'pq'; give more of the id: pq1, pq2, ...\n"
+    assert in_process(capsys, "resume", "abx", "--jobs", "3").err == (
+        "merrow: There is no run 'abx' in the journal; list them with: merrow runs\n"
+    )
+
+
+A_CONSTANT = "--set {} is not a constant with a number; write --set NAME=NUMBER."
 NOT_RUN = "The journal has no run of one.mmd; make one with: merrow run one.mmd"
 
 
@@ -218,6 +291,26 @@ NOT_RUN = "The journal has no run of one.mmd; make one with: merrow run one.mmd"
         (["run", "sub"], "sub is a folder; name one file, such as sub/two.mmd."),
         (["graph", "sub"], "sub is a folder; name one file, such as sub/two.mmd."),
         (["run", "empty"], "empty is a folder; name one file."),
+        (
+            ["run", "one.mmd", "--input", "x"],
+            "--input 'x' lacks its value; write --input NAME=VALUE or --input NAME=@file.",
+        ),
+        (["run", "one.mmd", "--set", "=1"], "--set '=1' lacks its value; write --set NAME=VALUE or --set NAME=@file."),
+        (["run", "one.mmd", "--input", "x=1", "--input", "x =2"], "--input x is given twice."),
+        (["run", "one.mmd", "--record", "a", "--replay", "a"], "--record and --replay can't name the same file."),
+        (["show", "-o", "page.html"], "-o writes a page; add --format html."),
+        *(
+            (
+                ["runs", "--kind", f"{kind}", *more],
+                f"--delete and --prune take out runs; take out others with: merrow {kind}s",
+            )
+            for kind in ("evaluation", "optimization")
+            for more in (["--delete", "a"], ["--prune", "0"])
+        ),
+        (["optimize", "one.mmd", "--dataset", "d", "--set", "a=x"], A_CONSTANT.format("'a=x'")),
+        (["optimize", "one.mmd", "--dataset", "d", "--set", "a"], A_CONSTANT.format("'a'")),
+        (["optimize", "one.mmd", "--dataset", "d", "--set", "a=nan"], A_CONSTANT.format("'a=nan'")),
+        (["optimize", "one.mmd", "--dataset", "d", "--set", "a=1", "--set", "a=2"], "--set a is given twice."),
         (["show", "nothing"], "There is no run 'nothing' in the journal; list them with: merrow runs"),
     ],
 )
@@ -229,6 +322,27 @@ def test_what_is_typed_wrongly_is_answered_with_what_was_meant(
     Path("empty").mkdir()
     done: Outcome = in_process(capsys, *arguments)
     assert (done.code, done.err) == (2, f"merrow: {sentence}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["resume", "--jobs", "2"], "--jobs goes with a search; {} is a run."),
+        (["resume", "--fail-under", "1"], "Gates such as --fail-under go with an evaluation; {} is a run."),
+        (["resume", "--max-drop", "1"], "Gates such as --fail-under go with an evaluation; {} is a run."),
+        (["show", "--format", "csv"], "--format csv goes with an evaluation; list them with: merrow evaluations"),
+        (["show", "--item", "q1"], "--item goes with an evaluation; list them with: merrow evaluations"),
+        (["show", "--node", "C"], "Run {} has no node C."),
+        (["show", "--node", "A", "--revision", "0"], "--revision shows the whole workflow; leave out --node."),
+    ],
+)
+def test_what_goes_with_something_else_is_refused_for_a_run(
+    capsys: Capture, arguments: list[str], sentence: str
+) -> None:
+    write("one.mmd", GOOD)
+    identity = run(capsys, "one.mmd", "first")
+    done = in_process(capsys, *arguments)
+    assert (done.code, done.out, done.err) == (2, "", f"merrow: {sentence.format(identity)}\n")
 
 
 @pytest.mark.parametrize("folder", ["venv", ".venv", "node_modules", "other"])

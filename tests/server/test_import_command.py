@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,7 @@ def test_a_block_of_markdown_is_imported_alone(capsys: Any) -> None:
         ("---\nworkflow: false\n---\nflowchart TD\n  A --> B\n", "its front matter says `workflow: false`"),
         ("flowchart TD\n", "it has no nodes"),
         ("flowchart TD\n  A --> [\n", "Line 2:"),
+        ("---\n{title: x}\n---\nflowchart TD\n  A --> B\n", "write `workflow: true` into its front matter yourself"),
     ],
 )
 def test_what_can_not_be_imported_is_refused_in_a_sentence(text: str, sentence: str, capsys: Any) -> None:
@@ -185,6 +187,27 @@ def test_what_can_not_be_imported_is_refused_in_a_sentence(text: str, sentence: 
     done = in_process(capsys, "import", "graph.mmd")
     assert (done.code, done.out) == (2, "")
     assert sentence in done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+def test_half_a_file_does_not_stay(capsys: Any) -> None:
+    """A limit of a file's size, which anybody can set, ends a write as a full disk does."""
+    import resource
+
+    write("plain.mmd", "flowchart TD\n  A([In]) --> B[Do it] --> D([Out])\n")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30, before[1]))
+    try:
+        done = in_process(capsys, "import", "plain.mmd", "-o", "flow.mmd")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "merrow: flow.mmd can't be written: file too large.\n"
+    assert not Path("flow.mmd").exists()
+    assert in_process(capsys, "import", "plain.mmd", "-o", "flow.mmd").out == "flow.mmd is written.\n"
+    there = in_process(capsys, "import", "plain.mmd", "-o", "flow.mmd")
+    assert there.err == "merrow: flow.mmd is there already and is not written over.\n"
+    assert Path("flow.mmd").read_text().startswith("---\nworkflow: true\n")
 
 
 def test_errors_that_are_left_are_told_and_the_text_is_printed(capsys: Any) -> None:

@@ -39,7 +39,9 @@ def test_a_masked_run(server: OpenAIServer) -> None:
     assert "with probability 1 a result of A is passed on as `none`" in told[0]["notices"][-1]
     assert told[-1]["outputs"] == {"RETURN": "no"}
     shown = merrow("show", "--node", "A")
-    assert "masked" in shown.out
+    assert "\nmasked: what it was answered is in its calls, and was not passed on\n" in shown.out
+    (row,) = [line for line in merrow("show").out.splitlines() if line.startswith("A ")]
+    assert row.endswith("  masked")
     assert "yes" in shown.out
     assert "none" in shown.out
     assert next(one for one in merrow("show", "--format", "json").json["nodes"] if one["node"] == "A")["masked"]

@@ -93,6 +93,30 @@ def test_no_command_without_arguments_answers_in_the_words_of_the_parser(capsys:
     assert not re.search(r"merrow: (?!merrow )[a-z]", said), said
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *([name] for name in ("new", "check", "fmt", "graph", "run", "test", "show", "resume", "extract", "repair")),
+        ["compile", "one.mmd", "-o"],
+        ["test", "--save"],
+        ["evaluate", "one.mmd", "--dataset"],
+        ["plan", "Do it.", "--dry-run", "-o"],
+    ],
+    ids=" ".join,
+)
+def test_a_name_that_is_too_long_for_a_file_is_one_sentence(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    write("one.mmd", GOOD)
+    name = f"{'a' * 300}.{'py' if arguments[0] == 'compile' else 'mmd'}"
+    done = in_process(capsys, *arguments, name)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert name[:300] in done.err
+    assert "Merrow failed" not in done.err
+
+
 def test_the_next_command_can_be_pasted() -> None:
     said = merrow("new", "my flow").out
     assert "Next: merrow check 'my flow.mmd', then merrow run 'my flow.mmd' --dry-run" in said

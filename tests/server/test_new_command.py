@@ -66,6 +66,7 @@ def test_the_list_names_all(capsys: Capture) -> None:
         (".mmd", "needs a name of its own"),
         ("notes.md", "merrow new notes.mmd"),
         ("my notes.json", "merrow new 'my notes.mmd'"),
+        ("a\0b.mmd", "can't be written: a name can't have that character."),
     ],
 )
 def test_names_that_no_workflow_file_can_have_are_refused(

@@ -206,6 +206,9 @@ def test_an_endpoint_that_dies_pauses_it(server: OpenAIServer, capsys: Capture) 
     assert "Continue it with: merrow resume" in done.err
     one = newest()
     assert (one["status"], one["held_out"]) == ("stopped", None)
+    said = f"about {one['told']:.3f}, start {one['start_told']:.3f}" if one["crown"] else f"start {one['told']:.3f}"
+    assert f"  {said}  " in in_process(capsys, "optimizations").out
+    assert one["crown"], said
     asked = len(server.requests)
     server.answer = answer
     resumed = in_process(capsys, "resume", one["search"])
@@ -214,6 +217,56 @@ def test_an_endpoint_that_dies_pauses_it(server: OpenAIServer, capsys: Capture) 
     questions = [question(request) for request in server.requests]
     # Asked again is what was refused, and what was in flight at the first refusal: that ends what can't succeed any more.
     assert len(questions) - len(set(questions)) <= asked - 60 + server.most_at_once
+
+
+def test_one_that_is_not_over_is_listed_and_shown_with_what_it_knows(server: OpenAIServer, capsys: Capture) -> None:
+    """The endpoint dies before the start is scored, then after it, where no candidate is better."""
+
+    def until(count: int) -> None:
+        server.answer = lambda _: Status(401, "no") if len(server.requests) > count else Reply("no")
+
+    def best() -> str:
+        [line] = in_process(capsys, "optimizations").out.splitlines()
+        return re.split("  +", line)[4]
+
+    until(5)
+    asked = (*OWN, "--strategy", "climb", "--jobs", "2", "--concurrency", "1", "--objective", "pareto")
+    assert in_process(capsys, "optimize", "flow.mmd", *asked).code == 1
+    search = newest()["search"]
+    assert best() == "no score"
+    none = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--from", search)
+    assert (none.code, none.err) == (2, f"merrow: Search {search} has no candidate with a score to begin with.\n")
+    calls = len(server.requests)
+    for arguments, sentence in (
+        (("resume", search, "--verbose"), f"--verbose goes with a run; {search} is a search."),
+        (("resume", search, "--replay", "x"), f"--replay goes with a run; {search} is a search."),
+        (
+            ("resume", search, "--fail-under", "1"),
+            f"Gates such as --fail-under go with an evaluation; {search} is a search.",
+        ),
+        (
+            ("resume", search, "--jobs", "3"),
+            f"Search {search} was begun with --jobs 2: what it draws depends on that, so it continues with no other.",
+        ),
+        (
+            ("resume", search, "--reuse", "same"),
+            f"Search {search} goes by the answers that it has; choose --reuse any to keep them, or begin another search.",
+        ),
+        (("show", search, "--node", "A"), f"--node goes with a run; {search} is a search."),
+        (("show", search, "--item", "q1"), "--item goes with an evaluation; list them with: merrow evaluations"),
+        (("show", search, "--format", "csv"), "A search is shown as text, json or html, not as csv."),
+    ):
+        refused = in_process(capsys, *arguments)
+        assert (refused.code, refused.out, refused.err) == (2, "", f"merrow: {sentence}\n")
+    assert len(server.requests) == calls
+    until(calls + 100)
+    assert in_process(capsys, "resume", search, "--jobs", "2").code == 1
+    assert best() == "start 0.000"
+    shown = in_process(capsys, "show", search).out
+    assert "No candidate is estimated to be better than the start so far.\n" in shown
+    assert "held-out items were not read yet.\n" in shown
+    front = shown.partition("No other candidate beats these in estimated score and cost at once:\n")[2].splitlines()
+    assert re.fullmatch(r"  round_\d+\.mmd  0\.000  \d+ calls? an item", front[0]), shown
 
 
 @posix
@@ -419,9 +472,13 @@ def test_a_budget_does_not_continue_what_is_over(server: OpenAIServer, capsys: C
 @posix
 def test_what_moves_is_not_on_standard_output(server: OpenAIServer) -> None:
     server.answer = lambda _: Reply("no", delay=0.01)
+    prices(server)
     terminal, its_end = os.openpty()
-    command = [sys.executable, "-m", "merrow_server", "optimize", "flow.mmd", *LIMITED, "--strategy", "random"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=its_end, env={**os.environ, "TERM": "xterm"}) as one:
+    limits = (*LIMITED, "--budget-usd", "2.5", "--budget-tokens", "1000000")
+    command = [sys.executable, "-m", "merrow_server", "optimize", "flow.mmd", *limits, "--strategy", "random"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=its_end, env={**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+    ) as one:
         os.close(its_end)
         shown = b""
         with contextlib.suppress(OSError):  # Linux says so that nobody has the other end any more.
@@ -430,10 +487,29 @@ def test_what_moves_is_not_on_standard_output(server: OpenAIServer) -> None:
         os.close(terminal)
         out, _ = one.communicate(timeout=PATIENCE)
     assert one.returncode == 0
-    assert b" answers, best round " in shown
+    assert re.search(
+        rb"\d+ of 120 answers, best round \d+ at 0\.000, .*\$0\.\d+ of \$2\.5, [\d,]+ of 1,000,000 tokens", shown
+    )
     assert b"The budget of 120 answers is used up" in out
     assert b"\x1b[" not in out
     assert b" answers, best round " not in out
+
+
+def test_a_report_that_can_not_be_written_loses_nothing_else(server: OpenAIServer, capsys: Capture) -> None:
+    def laying(request: Received) -> Step:
+        Path("found/report.html").mkdir(parents=True, exist_ok=True)
+        return answer(request)
+
+    server.answer = laying
+    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random", "--out", "found")
+    assert done.code == 0, done.err
+    elsewhere = f"Write the report elsewhere with: merrow show {newest()['search']} --format html -o FILE\n"
+    assert f"found/report.html can't be written: it is a folder. {elsewhere}" in done.err
+    assert "Its report: " not in done.err
+    assert "The budget of 120 answers is used up" in done.out
+    assert newest()["status"] == "finished"
+    assert in_process(capsys, "show", newest()["search"], "--format", "html", "-o", "page.html").code == 0
+    assert "Search for a better flow.mmd" in Path("page.html").read_text(encoding="utf-8")
 
 
 def completed(*words: str) -> list[str]:

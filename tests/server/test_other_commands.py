@@ -209,6 +209,30 @@ def test_what_is_no_diagram_is_one_sentence(command: str, file: str, capsys: Cap
     assert outcome.err.count("\n") == 1
 
 
+def test_metrics_of_a_workflow_with_errors_are_printed_with_code_1(capsys: Capture) -> None:
+    write("bad.mmd", ONE_VOICE)
+    outcome = in_process(capsys, "metrics", "bad.mmd")
+    assert (outcome.code, "critical path" in outcome.out) == (1, True)
+    assert outcome.err == "merrow: bad.mmd has an error; merrow check bad.mmd shows what is wrong.\n"
+
+
+def test_that_two_workflows_have_no_child_is_said_with_code_1(capsys: Capture) -> None:
+    write("one.mmd", GOOD)
+    write("two.mmd", GOOD)
+    write("bad.mmd", ONE_VOICE)
+    for arguments, sentence in (
+        (
+            ("one.mmd", "two.mmd"),
+            "The two workflows have no child: no cut at which their types match gives a workflow other than these two.",
+        ),
+        (("one.mmd", "two.mmd", "--all"), "one.mmd and two.mmd have no child."),
+        (("one.mmd", "bad.mmd"), "The second workflow has errors; put them right first."),
+        (("bad.mmd", "one.mmd", "--all"), "The first workflow has errors; put them right first."),
+    ):
+        outcome = in_process(capsys, "crossover", *arguments)
+        assert (outcome.code, outcome.out, outcome.err) == (1, "", f"merrow: {sentence}\n")
+
+
 def test_a_failure_probability_is_a_probability(capsys: Capture) -> None:
     write("good.mmd", GOOD)
     for value in ("2", "nan", "x"):
@@ -222,6 +246,8 @@ def test_a_failure_probability_is_a_probability(capsys: Capture) -> None:
         (["rules"], [rule.code for rule in all_rules()]),
         (["explain", "MW105"], ["MW105"]),
         (["check", "good.mmd"], ["good.mmd"]),
+        (["check", "--select", "MW105", "good.mmd"], ["All checks passed", ": 1 file."]),
+        (["fmt", "good.mmd"], ["Nothing to change", ": 1 file."]),
     ],
 )
 def test_a_terminal_gets_the_pretty_form(arguments: list[str], words: list[str]) -> None:

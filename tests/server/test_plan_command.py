@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -307,6 +308,47 @@ def test_the_dry_run_calls_nothing(capsys: Capture, server: OpenAIServer) -> Non
     assert shown["calls"] == {"least": 6, "most": 21}
     assert TASK in shown["messages"][1]["content"]
     assert not server.requests
+
+
+def test_the_dry_run_shows_what_is_asked_and_what_it_may_cost(
+    capsys: Capture, server: OpenAIServer, state: Path
+) -> None:
+    told = plan(capsys, server, "Say \x1b[2J it.\nThen go.", "-n", "5", "--dry-run")
+    assert (told.code, told.err) == (0, "")
+    lines = told.out.splitlines()
+    assert [line for line in lines if not line.startswith("|")][:2] == ["system:", "user:"]
+    assert any(line.startswith("| ") and "Say ␛[2J it." in line for line in lines), told.out
+    assert "| Then go." in lines
+    origin = server.base_url.removesuffix("/v1")
+    assert lines[-4:-2] == ["", f"endpoint: {origin}"]
+    assert re.fullmatch(r"calls: 6 to 21; tokens: about [\d,]+ to [\d,]+; cost: unknown", lines[-2])
+    assert lines[-1] == "No call was made."
+    (state / "config").mkdir()
+    prices = f'[prices."{origin}"."*"]\ninput = 1000\noutput = 1000\n'
+    (state / "config" / "config.toml").write_text(prices, encoding="utf-8")
+    shown = plan(capsys, server, TASK, "-n", "5", "--dry-run", "--format", "json").json
+    least, most = shown["cost_usd"]["least"], shown["cost_usd"]["most"]
+    assert 0 < least < most
+    assert f"cost: ${least:.4f} to ${most:.4f}\n" in plan(capsys, server, TASK, "-n", "5", "--dry-run").out
+    assert "; cost: $0\n" in in_process(capsys, "plan", TASK, "--dry-run", "--base-url", "offline").out
+    assert not server.requests
+
+
+def test_a_file_with_plans_that_does_not_say_its_task_is_given_one(
+    capsys: Capture, server: OpenAIServer, state: Path
+) -> None:
+    scripted(server, CHAIN)
+    text = merrow_form(CHAIN)
+    (state / "plans.json").write_text(json.dumps(text), encoding="utf-8")
+    refused = plan(capsys, server, "--from", "plans.json")
+    assert refused.code == 2
+    assert refused.err == 'merrow: plans.json does not say its task; give it: merrow plan "TASK" --from plans.json\n'
+    done = plan(capsys, server, TASK, "--from", "plans.json", "--judge-model", "judge", "--optimizer-model", "m")
+    assert done.code == 0, done.err
+    assert " to judge at " in done.err
+    assert {request.body["model"] for request in server.requests} == {"judge"}
+    (state / "plans.json").write_text(json.dumps({**text, "task": TASK}), encoding="utf-8")
+    assert plan(capsys, server, "--from", "plans.json", "--no-judge").code == 0
 
 
 def test_the_same_command_again_asks_nothing_and_fresh_asks_again(capsys: Capture, server: OpenAIServer) -> None:

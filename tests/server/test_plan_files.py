@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,9 @@ def test_what_can_not_be_imported_is_told(capsys: Capture) -> None:
         assert (done.code, says in done.err) == (2, True), done.err
     done = in_process(capsys, "metrics", "cycle.json")
     assert (done.code, "wait for each other" in done.err) == (1, True)
+    shown = in_process(capsys, "metrics", "cycle.json", "--format", "json")
+    assert shown.code == 1
+    assert "wait for each other" in json.dumps(shown.json)
 
 
 @settings(max_examples=examples(20), deadline=None)
@@ -133,6 +137,13 @@ def test_a_simulation_covers_both_formulas_where_both_are_exact(capsys: Capture)
         assert low <= shown["workflow"]["expected_completed"][formula] <= high
     again = in_process(capsys, "metrics", "plan.json", "--simulate", "20000", "--format", "json").json
     assert again == shown
+    write("flow.mmd", 'flowchart TD\n    PROBLEM([P]) --> A["Do it."] --> RETURN([R])\n')
+    text = in_process(capsys, "metrics", "flow.mmd", "--simulate", "2000").out
+    found = in_process(capsys, "metrics", "flow.mmd", "--simulate", "2000", "--format", "json").json
+    mean, (low, high) = found["simulated"]["mean"], found["simulated"]["interval"]
+    said = re.search(r"\nexpected completed, simulated: (.+) \(95 % interval (.+) to (.+), 2,000 runs\)\n", text)
+    assert said is not None, text
+    assert [float(one) for one in said.groups()] == pytest.approx([mean, low, high], abs=0.01)
 
 
 def test_failures_by_node_count_and_a_cycle_has_no_simulation() -> None:
@@ -197,6 +208,13 @@ def test_a_file_that_is_also_a_folder_of_another_output_is_refused(tmp_path: Pat
     assert not (tmp_path / "site").exists()
 
 
+def test_two_outputs_of_one_name_are_refused(tmp_path: Path) -> None:
+    page = "```html {}\nhi\n```"
+    with pytest.raises(InputError, match=r"The outputs can't be written\. The file `A\.html` is given twice\."):
+        write_outputs(tmp_path / "out", {"ONE": page.format("a.html"), "TWO": page.format("A.html")})
+    assert not (tmp_path / "out").exists()
+
+
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match="not an empty folder"):
@@ -217,6 +235,16 @@ def test_a_run_writes_its_files(capsys: Capture) -> None:
     assert (again.code, "not an empty folder" in again.err) == (2, True)
 
 
+def test_a_folder_that_can_not_be_made_is_refused_before_anything_is_asked(capsys: Capture, tmp_path: Path) -> None:
+    write("flow.mmd", "flowchart TD\n    PROBLEM([Problem]):::Interface --> RETURN([Result]):::Interface\n")
+    write("there", "a file")
+    sentence = f"merrow: {Path('there/site')} can't be made: {tmp_path / 'there'} is not a folder.\n"
+    for asked in (("run", "flow.mmd", "--input", "problem=x", "-o"), ("plan", "Do it.", "--all")):
+        refused = in_process(capsys, *asked, str(Path("there/site")), "--base-url", "offline")
+        assert (refused.code, refused.out, refused.err) == (2, "", sentence)
+    assert "No runs yet" in in_process(capsys, "runs").err
+
+
 def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
     write(
         "flow.mmd",
@@ -228,6 +256,11 @@ def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
         if number == 19:
             early = in_process(capsys, "metrics", "flow.mmd", "--journal", "--format", "json").json
             assert early["failures"] == {}
+            said = in_process(capsys, "metrics", "flow.mmd", "--journal", "--failure-probability", "0.25").out
+            assert said.endswith(
+                "No node was executed at least 20 times in your runs of it, so each is taken to fail with probability 0.25.\n"
+            )
+            assert "at least 20 times" not in in_process(capsys, "metrics", "flow.mmd").out
             assert early["workflow"] == in_process(capsys, "metrics", "flow.mmd", "--format", "json").json["workflow"]
         said = "nothing" if number % 5 == 0 else "```text a.txt\nx\n```"
         done = in_process(capsys, "run", "flow.mmd", "--base-url", "offline", "--input", f"problem={said}")
@@ -244,6 +277,8 @@ def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
         "--format",
         "json",
     ).json
+    text = in_process(capsys, "metrics", "flow.mmd", "--journal").out
+    assert text.endswith("Z failed in 5 of 25 executions\nY failed in 0 of 20 executions\n")
     assert shown["failures"] == {"Z": {"failed": 5, "executions": 25}, "Y": {"failed": 0, "executions": 20}}
     assert shown["workflow"]["expected_completed"]["all_ancestors_succeed"] == pytest.approx(1.6)
     assert shown["workflow"]["expected_completed"]["product_formula"] == pytest.approx(1.6)

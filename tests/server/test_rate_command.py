@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.server.program import in_process, write
 from tests.server.test_evaluate_command import FLOW, data
 
 from merrow_optimizer.evaluation.statistics.agreement import agreement
+from merrow_server.evaluations.tables import people_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 OWN = ("--dataset", "own.jsonl", "--gold", "answer")
@@ -173,6 +175,21 @@ def test_kappa_of_a_table_worked_by_hand() -> None:
     # sqrt(.7 * .3 / 50) / (1 - .5) = .1296
     assert found.kappa_interval == pytest.approx((0.4 - 1.96 * 0.1296, 0.4 + 1.96 * 0.1296), abs=1e-3)
     assert agreement([]) is None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ([(True, True)], "of 1 answer that they rated; Cohen's kappa needs both verdicts."),
+        ([(False, False)] * 3, "of 3 answers that they rated; Cohen's kappa needs both verdicts."),
+        ([(True, True), (False, False)], "of 2 answers that they rated, Cohen's kappa 1.000 [1.000, 1.000]."),
+    ],
+)
+def test_how_far_people_agree_is_a_sentence(pairs: list[tuple[bool, bool]], said: str) -> None:
+    found = agreement(pairs)
+    assert found is not None
+    lower, upper = found.interval
+    assert people_text(asdict(found)) == f"People agree with it on 1.000 [{lower:.3f}, {upper:.3f}] {said}"
 
 
 @given(some.lists(some.tuples(some.booleans(), some.booleans()), min_size=1, max_size=60))

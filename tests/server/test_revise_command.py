@@ -97,6 +97,10 @@ def test_a_run_under_way_is_revised_from_another_process(server: OpenAIServer) -
     assert "revision 1 (person) applied" in shown.out
     assert merrow("show", "flow.mmd", "--revision", "1").out == FLOW.replace("third", "better")
     assert merrow("show", "flow.mmd", "--revision", "0").out == FLOW
+    for number, state, text in ((0, "applied", FLOW), (1, "applied", FLOW.replace("third", "better"))):
+        told = merrow("show", "flow.mmd", "--revision", str(number), "--format", "json").json
+        assert (told["revision"], told["state"], told["text"], told["files"]) == (number, state, text, {})
+        assert told["run"] == shown.out.partition(" ")[0]
     missing = merrow("show", "flow.mmd", "--revision", "2")
     assert missing.code == 2
     assert "has no revision 2: it has 1." in missing.err

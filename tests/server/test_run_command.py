@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
+from tests.runtime.planned.planning import ONCE
 from tests.runtime.workflows import CHAIN, layers
 from tests.server.program import Outcome, in_process, write
 
@@ -147,6 +148,25 @@ def test_a_dry_run_shows_every_prompt_and_calls_nothing(server: OpenAIServer, ca
     assert plan["calls"] == {"least": 2, "most": 2}
     assert plan["cost_usd"]["most"] is None
     assert server.requests == []
+
+
+def test_a_dry_run_says_that_it_can_not_know_what_is_planned_on_the_way(server: OpenAIServer, capsys: Capture) -> None:
+    write("planned.mmd", ONCE)
+    told = in_process(capsys, "run", "planned.mmd", "--dry-run", "--base-url", server.base_url)
+    assert told.code == 0, told.err
+    lines = told.out.splitlines()
+    (place,) = (number for number, line in enumerate(lines) if ". WORK (Call" in line)
+    assert lines[place + 1].startswith(
+        "   The workflow that it runs is not planned yet: how many calls it makes isn't known"
+    )
+    (figures,) = (line for line in lines if line.startswith("calls: "))
+    assert re.fullmatch(
+        r"calls: 1 to unknown; tokens: about \d+ to unknown; cost: unknown, for a workflow is not planned yet", figures
+    )
+    write("flow.mmd", CHAIN)
+    known = in_process(capsys, "run", "flow.mmd", "--dry-run", "--base-url", server.base_url).out
+    assert "cost: unknown, for the price of a model is not known\n" in known
+    assert "not planned yet" not in known
 
 
 def test_a_dry_run_names_no_model_at_a_node_that_asks_none(capsys: Capture) -> None:

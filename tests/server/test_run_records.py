@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import sqlite3
@@ -162,6 +163,12 @@ def test_a_node_is_shown_with_its_inputs_and_why_it_made_no_call(capsys: Capture
     assert "input input (from PROBLEM)\n6 times 7?" in solver or "(from PROBLEM." in solver
     assert "Why no call" not in solver
     overview = in_process(capsys, "show", run).out
+    programmer = in_process(capsys, "show", run, "--node", "P").out
+    assert re.search(
+        r"\nrun 1 \(sandbox, from sandbox, [^)]+\): request\n\{\n.*\"code\": \"def solve", programmer, re.DOTALL
+    )
+    assert re.search(r"\nrun 1 \(sandbox, [^)]+\): answer\n\{\n  \"outcome\": \"ok\"", programmer)
+    assert "): request\n" not in programmer.partition("\nrun 1 (")[0]
     (node,) = in_process(capsys, "show", run, "--node", "P", "--format", "json").json["nodes"]
     assert len(node["outputs"]) == 2
     assert all(f"{name}: " in overview for name in node["outputs"])
@@ -326,6 +333,45 @@ def test_a_node_that_failed_is_shown_with_what_went_wrong_and_one_that_did_not_w
         assert (node["error"] or "") in line
 
 
+CHECKED = flowchart(
+    'A@{op: Custom, prompt: "Say.", validate: v, attempts: 2, on_invalid: accept}',
+    "PROBLEM --> A --> RETURN",
+    front="{model: some-model, validators: {v: {rubric: It is short.}}}",
+)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_was_said_of_each_attempt_is_shown(capsys: Capture, first: bool) -> None:
+    """Where the second one passes, it is said which it was; where none does, that the result is used all the same."""
+    verdicts = [{"pass": False, "reasons": ["Too\nlong.", "No verb."], "feedback": "Cut\n it."}]
+    verdicts.append({"pass": True, "reasons": [], "feedback": ""} if first else verdicts[0])
+    said: list[str] = []
+
+    def answer(request: Received) -> Step:
+        if "response_format" in request.body:
+            return Reply(json.dumps(verdicts.pop(0)))
+        said.append(request.prompt)
+        return Reply(f"answer {len(said)}")
+
+    write("flow.mmd", CHECKED)
+    with serving(answer) as server:
+        ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", server.base_url)
+    assert (ran.code, ran.out, len(said)) == (0, "answer 2\n", 2)
+    assert ("Note: the result of A is used although it is not valid.\n" in ran.err) is not first
+    overview = in_process(capsys, "show").out
+    (row,) = [line for line in overview.splitlines() if line.startswith("A ")]
+    assert row.endswith("attempt 2" if first else "not valid, attempt 2")
+    assert "\n" + " " * (len("PROBLEM") + 22) + "answer 2\n" in overview
+    shown = in_process(capsys, "show", "--node", "A").out
+    wrong = "\nattempt {}: not valid\n  - Too\n    long.\n  - No verb.\n  feedback: Cut it.\n"
+    assert wrong.format(1) in shown
+    assert ("\nattempt 2: valid\n" if first else wrong.format(2)) in shown
+    assert shown.count("\nattempt ") == 2
+    (node,) = in_process(capsys, "show", "--node", "A", "--format", "json").json["nodes"]
+    assert (node["attempt"], node["valid"]) == (2, first)
+    assert [one["valid"] for one in node["attempts"]] == [False, first]
+
+
 def test_results_are_below_each_other_however_wide_the_names(capsys: Capture) -> None:
     steps = "PROBLEM --> LONGER[AnswerGenerate] --> 手紙[AnswerGenerate] --> RETURN"
     write("flow.mmd", flowchart(steps))
@@ -339,6 +385,23 @@ def test_results_are_below_each_other_however_wide_the_names(capsys: Capture) ->
         cell_len(line.partition(f" {name}: ")[0]) for line in told for name in ("thought", "answer") if name in line
     ]
     assert (len(before), len(set(before))) == (4, 1)
+
+
+def test_that_a_loop_has_used_up_its_budget_is_no_call_of_a_node(capsys: Capture) -> None:
+    loop = ('subgraph REFINE["Loop (max: 3)"]', 'A@{op: Custom, prompt: "Say."}', "end")
+    budget = ("REFINE@{", "  budget:", "    tokens: 150", "}")
+    edges = ("PROBLEM -->|input| A", "A -.->|again:input| A", "A -->|over| RETURN")
+    write("flow.mmd", flowchart(*loop, *budget, *edges, front="{model: some-model}"))
+    usage = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
+    with serving(lambda _: Reply("said", usage=usage)) as server:
+        ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--base-url", server.base_url, "--fresh")
+        assert len(server.requests) == 2, ran.err
+    assert (ran.code, ran.out) == (0, "said\n"), ran.err
+    nodes = in_process(capsys, "show", "--format", "json").json["nodes"]
+    assert {node["node"]: len(node["calls"]) for node in nodes} == {
+        "PROBLEM": 0, "REFINE[1]/A": 1, "REFINE[2]/A": 1, "RETURN": 0,
+    }  # fmt: skip
+    assert {call["kind"] for node in nodes for call in node["calls"]} == {"model"}
 
 
 def test_the_choice_of_a_decision_is_shown(capsys: Capture) -> None:

@@ -54,6 +54,14 @@ def test_a_real_log_is_valid_and_complete(capsys: pytest.CaptureFixture[str]) ->
     assert "binary.mmd" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
 
 
+def test_a_file_elsewhere_has_a_whole_uri(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("a b/flow.mmd", ONE_VOICE).absolute()
+    for name, uri in ((str(path), path.as_uri()), ("a b/flow.mmd", "a%20b/flow.mmd")):
+        log = in_process(capsys, "check", name, "--format", "sarif").json
+        places = [found["locations"][0]["physicalLocation"] for found in log["runs"][0]["results"]]
+        assert {place["artifactLocation"]["uri"] for place in places} == {uri}
+
+
 def test_nothing_found_is_a_valid_log(capsys: pytest.CaptureFixture[str]) -> None:
     write("plain.mmd", "flowchart TD\n A --> B\n")
     run = check(in_process(capsys, "check", "--format", "sarif", "plain.mmd").json)

@@ -11,6 +11,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -23,8 +25,11 @@ from tests.server.program import in_process, merrow, write
 from tests.server.searching import FLOW, LIMITED, OWN, answer, begun, newest, optimize, place, record
 from tests.server.test_search_killed import drawn
 
+from merrow_optimizer.optimization.record import load
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import Optimizations
+from merrow_server.optimizations.words import report_lines
 
 Capture = pytest.CaptureFixture[str]
 MODELS = ("--optimizer-model", "opt", "--judge-model", "judge")
@@ -124,6 +129,15 @@ def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
     assert "Why the model proposed it: It is known. A judge gave it 9.0 of 10." in page
     assert "What a judge gave and the estimated score" in page
     assert best["changes"] == ["~ prompt of B: MAGIC"]
+    # Whether the judge is worth anything is said from three judged candidates on.
+    with closing(Store.open()) as store:
+        whole = load(store, one["search"])
+    start = whole.candidates[0]
+    for judged, rank in (((1, 2, 3), "+1.00"), ((3, 2, 1), "-1.00"), ((2, 2, 2), None), ((1, 2), None)):
+        candidates = [replace(start, number=n, judged=j, told=n / 10) for n, j in enumerate(judged)]
+        told = list(report_lines(replace(whole, candidates=candidates, draws=[], held_out=None), whole=False))
+        sentence = f"The rank correlation of the judge's scores with the estimated ones is {rank}."
+        assert ([line for line in told if "rank correlation" in line] == [sentence]) is (rank is not None)
 
 
 @posix

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -22,6 +22,7 @@ from merrow_analysis.check import analyse
 from merrow_optimizer.optimization.record import load
 from merrow_optimizer.search.held_out import HeldOutResult
 from merrow_runtime.store.database import Store
+from merrow_server.optimizations.report import record_lines
 from merrow_server.optimizations.words import report_lines
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.search_html import as_html
@@ -156,6 +157,7 @@ def test_the_record_has_what_the_report_has(folder: Path, monkeypatch: pytest.Mo
     [front] = [line for line in told if line["event"] == "front"]
     [effects] = [line for line in told if line["event"] == "effects"]
     rounds = {line["candidate"]: line for line in told if line["event"] == "candidate"}
+    assert len(rounds) == sum(line["event"] == "candidate" for line in told)
     assert set(front["candidates"]) <= set(rounds)
     assert told[-1]["crown"] in front["candidates"]
     assert effects["why"] is None
@@ -210,6 +212,83 @@ def test_costs_of_an_item_are_said_where_both_are_known(
     assert "best 0.600, start 0.500 on 10 items" in said
     sentence = "One item costs the start about $0.0100 and the best about $0.0200, by a dry run."
     assert ("One item costs" in said, sentence in said) == ((None not in costs),) * 2
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"p": None, "read_before": 1}, "; these items were read once before, so there is no p."),
+        ({"p": None, "read_before": 2}, "; these items were read 2 times before, so there is no p."),
+        ({"p": 0.0004}, ", p < 0.001 (McNemar): better."),
+        ({"p": 0.049, "left_out": 1}, ", p = 0.049 (McNemar): better. 1 item could not be scored for both."),
+        (
+            {"p": 0.05},
+            ", p = 0.050 (McNemar): no difference is shown. This many items would show a difference of 0.700 with"
+            " probability .8.",
+        ),
+        (
+            {"p": 0.01, "difference": -0.1, "showable": 1.0, "left_out": 2},
+            ", p = 0.010 (McNemar): no difference is shown. So few items show no difference with probability .8, however"
+            " large it is. 2 items could not be scored for both.",
+        ),
+    ],
+)
+def test_what_the_held_out_items_say_is_a_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    result = replace(HeldOutResult(10, 0.5, 0.6, 0.1, (-0.9, 0.9), 2, 1, "McNemar", 1.0, 0.7, 0, 0, None, None), **more)
+    (line,) = [
+        line for line in report_lines(replace(found, held_out=result), whole=False) if line.startswith("Held out")
+    ]
+    figures = f"{result.difference:+.3f} [-0.900, +0.900]"
+    assert line == f"Held out: best 0.600, start 0.500 on 10 items: {figures}{said}"
+    page = Page(as_html(replace(found, held_out=result))).words
+    assert said.lstrip(",; ") in page
+
+
+def test_of_many_candidates_the_best_are_listed_and_a_long_text_is_cut_short(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    start = replace(found.candidates[0], cost=0.25)
+    many = [replace(start, number=number, told=number / 100) for number in range(43)]
+    found = replace(found, draws=[], held_out=None)
+    lines = list(report_lines(replace(found, candidates=many[:40]), whole=True))
+    assert [line.split()[0] for line in lines[1:41]] == [str(number) for number in range(39, -1, -1)]
+    assert lines[41] == ""
+    lines = list(report_lines(replace(found, candidates=many), whole=True))
+    assert [line.split()[0] for line in lines[1:41]] == [str(number) for number in range(42, 2, -1)]
+    assert lines[41] == f"and 3 more, all with: merrow show {found.id} --format json"
+    for length, more in ((40_000, ""), (40_001, "\n... and 1 more characters, see its file")):
+        text = start.text + "%" * (length - len(start.text))
+        page = Page(as_html(replace(found, candidates=[replace(start, text=text)]))).words
+        assert page.count("%" * (40_000 - len(start.text)) + more) == 1
+        assert ("more characters" in page) is bool(more)
+
+
+def test_a_candidate_that_can_not_be_read_any_more_hides_no_other(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version of Merrow may have made it: its text is shown, and what helps is not guessed."""
+    monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
+    with closing(Store.open()) as store:
+        found = load(store, store.optimizations.newest(1)[0].id)
+    last = found.candidates[-1]
+    odd = replace(found, candidates=[*found.candidates[:-1], replace(last, text="flowchart TD\n    odd ]]\n")])
+    (effects,) = [line for line in record_lines(odd) if line["event"] == "effects"]
+    assert effects["effects"] == []
+    assert effects["why"]
+    changes = {line["candidate"]: line["changes"] for line in record_lines(odd) if line["event"] == "candidate"}
+    assert [number for number, one in changes.items() if one is None] == [0, last.number]
+    page = Page(as_html(odd))
+    assert effects["why"] in page.words
+    assert "odd ]]" in page.words
+    assert page.words.count("What changed (") == Page(as_html(found)).words.count("What changed (") - 1
 
 
 def test_titles_names_and_errors_are_text_whatever_they_say(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

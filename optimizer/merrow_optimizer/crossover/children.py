@@ -134,7 +134,7 @@ def drawn_children(
             if is_found:
                 return
     raise CrossoverRefusedError(
-        "The two workflows have no child: no place in one gives a type that a place in the other takes."
+        "The two workflows have no child: no cut at which their types match gives a workflow other than these two."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from merrow_analysis.cases.reading import read_cases
 from merrow_analysis.cases.writing import UnwritableCaseError, new_id, with_case
 from merrow_runtime.errors import InputError
 from merrow_runtime.store.contract import RunRecord
@@ -44,7 +45,8 @@ def save_run(record: RunRecord, file: Path) -> Saved:
         write(file, Source(text, there.bom))
     else:
         create(file, text)
-    line = next((number for number, one in enumerate(text.splitlines(), 1) if f"id: {case_id}" in one), 1)
+    read = read_cases(text)
+    line = next((read.range(case.span).start.line + 1 for case in read.cases if case.id == case_id), 1)
     return Saved(file, case_id, line)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from merrow_analysis.text import TextEdit, apply_edits, split_lines
@@ -17,7 +16,7 @@ from merrow_server.changes.patterns import operators_of
 from merrow_server.checking import the_diagram
 from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError
-from merrow_server.files import create, read, write
+from merrow_server.files import created, read, write
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.positions import wire_range
 from merrow_server.rendering.terminal import echo, emit, style
@@ -86,22 +85,13 @@ def apply_move(opened: Opened, choice: Choice, identifier: str, as_json: bool, w
     return True
 
 
-def _write(opened: Opened, text: str, created: Iterable[NewFile]) -> None:
+def _write(opened: Opened, text: str, new: Iterable[NewFile]) -> None:
     """Write the new files, none of which may be there, then the workflow. Raises `InputError`, and leaves nothing half done."""
     target = opened.target
     if target.path is None:
         raise InputError("Standard input can't be written; name a file.")
-    made: list[Path] = []
-    try:
-        for file in created:
-            path = target.base / file.path
-            create(path, file.text)
-            made.append(path)
+    with created((target.base / file.path, file.text) for file in new) as made:
         write(target.path, replace(read(target), text=text))
-    except InputError:
-        for path in made:
-            path.unlink(missing_ok=True)
-        raise
     for path in (*made, target.path):
         echo(f"{path.name} is written.", err=True)
 

@@ -205,8 +205,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as problem:
         if debug:
             raise
-        return _complain(f"Merrow failed: {type(problem).__name__}: {problem}. Run it with --debug to see where.")
+        return _complain(_failed(problem))
     return code
+
+
+def _failed(problem: Exception) -> str:
+    """What went wrong that nothing foresaw: of a file that the system refuses, such as one with too long a name, the reason."""
+    if isinstance(problem, OSError) and isinstance(problem.filename, str):
+        from merrow_runtime.program.files import reason_of
+
+        return f"{problem.filename} can't be used: {reason_of(problem)}."
+    return f"Merrow failed: {type(problem).__name__}: {problem}. Run it with --debug to see where."
 
 
 def _run(arguments: list[str]) -> int:

@@ -159,8 +159,6 @@ def _problem(setting: Setting, key: str, value: Any) -> str | None:
             name, part = f"{name}.{wrong.path[0]}", value[wrong.path[0]]
             schema = setting.schema["additionalProperties"]
         return f"`{name}` must be {wanted(schema)}, not {shown(part)}; {_default(setting)}."
-    if setting.name == "maximum-problems" and value < 1:
-        return f"`{name}` must be 1 or more, not {value}; {_default(setting)}."
     selectors: Iterable[str] = value if setting.name in _SELECTORS else ()
     if setting.name == "severity":
         selectors = value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merrow_optimizer.optimization.rounds import REPORT, put
+from merrow_optimizer.optimization.rounds import REPORT
 from merrow_server.files import write_bytes
 
 if TYPE_CHECKING:
@@ -16,10 +16,6 @@ def write_report(found: SearchRecord, file: Path | None = None) -> Path:
     """Write the report of a search, without ``file`` beside its candidates; its path. Raises `UsageFailure`."""
     from merrow_server.rendering.search_html import as_html
 
-    page = as_html(found)
-    if file is None:
-        file = Path(found.search.plan["folder"]) / REPORT
-        put(file, page)
-    else:
-        write_bytes(file, page.encode("utf-8", "surrogatepass"))
-    return file
+    path = Path(found.search.plan["folder"]) / REPORT if file is None else file
+    write_bytes(path, as_html(found).encode("utf-8", "surrogatepass"), through_links=file is not None)
+    return path

@@ -102,7 +102,9 @@ class ServerError(Exception):
 
 
 class Editor:
-    """A client with its open documents. ``settings`` is what it answers as the section ``merrow``."""
+    """A client with its open documents. ``settings`` is what it answers as the section ``merrow``. One that does not name
+    workspace folders says only which its root is.
+    """
 
     def __init__(
         self,
@@ -111,6 +113,7 @@ class Editor:
         *,
         settings: Json | None = None,
         options: Any = None,
+        names_folders: bool = True,
     ) -> None:
         self.capabilities = MODERN if capabilities is None else capabilities
         self.folder = folder
@@ -127,7 +130,7 @@ class Editor:
         self._id = 0
         self._asked: dict[int, str] = {}
         self.server.connect(self, self)  # type: ignore[arg-type]
-        folders = None if folder is None else [{"uri": folder.as_uri(), "name": folder.name}]
+        folders = None if folder is None or not names_folders else [{"uri": folder.as_uri(), "name": folder.name}]
         self.initialize_result: Json = self.request(
             "initialize",
             {

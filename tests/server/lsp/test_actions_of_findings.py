@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lsprotocol import types
 from tests.server.lsp.editor import MODERN, PULLING, Editor, Json
 from tests.server.lsp.running import editor_on
@@ -187,6 +188,18 @@ def test_no_called_file_is_created_outside_the_workspace(open_editor: Callable[.
     for number, path in enumerate(("../../../elsewhere/new.mmd", "./new.txt")):
         uri = editor.open(CALLS.replace("./parts/sovle.mmd", path), f"flow{number}.mmd")
         assert not any(one["title"].startswith("Create") for one in menu(editor, uri, "MW227")), path
+
+
+@pytest.mark.parametrize(("text", "code"), [(CALLS, "MW227"), (NAMES_A_FILE, "MW502")], ids=["called", "prompts"])
+def test_a_name_that_no_file_can_have_hides_no_other_action(
+    open_editor: Callable[..., Editor], tmp_path: Path, text: str, code: str
+) -> None:
+    editor = open_editor(CREATING, folder=tmp_path)
+    long = "a" * 300
+    uri = editor.open(text.replace("./parts/sovle.mmd", f"./{long}.mmd").replace("./texts.yaml", f"./{long}.yaml"))
+    titles = [one["title"] for one in menu(editor, uri, code)]
+    assert any(title.startswith("Ignore") for title in titles)
+    assert not any(title.startswith(("Create", "Write")) for title in titles), titles
 
 
 async def test_a_run_that_failed_is_continued(tmp_path: Path) -> None:

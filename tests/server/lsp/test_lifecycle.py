@@ -106,6 +106,17 @@ def test_features_are_found_by_their_files() -> None:
     assert {"diagnostics", "lifecycle", "formatting"} <= set(names)
 
 
+@pytest.mark.parametrize("names_folders", [True, False])
+def test_the_root_is_the_folder_of_a_client_that_names_none(
+    open_editor: Callable[..., Editor], tmp_path: Path, names_folders: bool
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "merrow.toml").write_text('ignore = ["MW0"]\n', encoding="utf-8")
+    editor = open_editor(MODERN, tmp_path, names_folders=names_folders)
+    assert editor.server.surroundings.folders == [tmp_path]
+    assert editor.codes(editor.open("flowchart TD\n    A -->\n", "sub/flow.mmd")) == []
+
+
 def test_folders_come_and_go(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     first, second = tmp_path / "one", tmp_path / "two"
     first.mkdir()

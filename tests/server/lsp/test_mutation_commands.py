@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,12 @@ from tests.server.lsp.test_mutations import (
     run,
     troubles,
 )
+from tests.server.lsp.test_repair import DEFECT
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.moves import DEFAULT
+from merrow_server.features.commands import mutation_commands, mutation_lists, repair
 
 
 def test_a_random_mutation_is_applied_as_one_step(editor: Editor) -> None:
@@ -106,6 +109,7 @@ def _named(argument: Any, uri: str) -> Any:
         ("merrow.mutate", [{"uri": "URI", "id": 7}]),
         ("merrow.mutate", [{}]),
         ("merrow.mutations", ["URI"]),
+        ("merrow.mutations", [{"uri": "URI", "search": 3}]),
         ("merrow.mutations", [{"uri": "URI", "node": "NOBODY"}]),
         ("merrow.mutations", [{"uri": "URI", "range": 3}]),
         ("merrow.mutations", [{"uri": "URI", "range": {"start": {"line": 1}}}]),
@@ -133,6 +137,67 @@ def test_clients_that_cannot_be_sent_edits(open_editor: Callable[..., Editor]) -
     assert asked(editor, uri, "A[", only=[KIND]) == []
     with pytest.raises(ServerError, match="can't apply edits"):
         run(editor, "merrow.mutate", uri, 1)
+
+
+class Locked(Editor):
+    """A client that applies no edit; ``reason`` is why."""
+
+    reason: str | None = None
+
+    def _answer(self, message: Json) -> None:
+        if message["method"] != "workspace/applyEdit":
+            super()._answer(message)
+            return
+        why = {} if self.reason is None else {"failureReason": self.reason}
+        self._send({"id": message["id"], "result": {"applied": False, **why}})
+
+
+@pytest.mark.parametrize("reason", [None, "The file is locked"])
+def test_an_edit_that_the_client_does_not_apply_is_no_success(reason: str | None) -> None:
+    editor = Locked()
+    editor.reason = reason
+    try:
+        for command, text in (("merrow.mutate", FLOW), ("merrow.repair", DEFECT)):
+            uri = editor.open(text)
+            with pytest.raises(ServerError) as caught:
+                run(editor, command, {"uri": uri})
+            assert caught.value.message == f"The editor did not apply the edit{f': {reason}' if reason else ''}."
+            assert len(edits_applied(editor)) == 1
+            editor.requests.clear()
+    finally:
+        editor.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "more"),
+    [
+        ("merrow.mutate", FLOW, {"id": "0" * 12}),
+        ("merrow.mutations", FLOW, {}),
+        ("merrow.moreMutations", FLOW, {}),
+        ("merrow.repair", DEFECT, {"preview": True}),
+    ],
+)
+def test_a_search_whose_text_changes_meanwhile_ends(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch, command: str, text: str, more: Json
+) -> None:
+    for module in (mutation_commands, mutation_lists, repair):
+        monkeypatch.setattr(module, "TURN", -1.0)  # Edits have their turn after each step.
+    uri = editor.open(text)
+    asking = editor.begin("workspace/executeCommand", {"command": command, "arguments": [{"uri": uri, **more}]})
+    editor.loop.run_until_complete(asyncio.sleep(0))
+    assert asking not in editor.answers
+    editor.change(uri, {"text": text + "\n"})
+    with pytest.raises(ServerError, match="changed meanwhile") as caught:
+        editor.result(asking)
+    assert caught.value.code == CONTENT_MODIFIED
+    assert edits_applied(editor) == []
+    # The same for the text as it is now goes to its end.
+    again = editor.begin("workspace/executeCommand", {"command": command, "arguments": [{"uri": uri, **more}]})
+    if more.get("id"):
+        with pytest.raises(ServerError, match="has no mutation"):
+            editor.result(again)
+    else:
+        editor.result(again)
 
 
 def test_all_mutations_of_a_selection_are_listed(editor: Editor) -> None:
@@ -388,14 +453,14 @@ def test_another_role_of_the_file_is_offered_and_found_and_says_what_goes(editor
     assert "makes A an AnswerGenerate" in other["Replace Custom A by AnswerGenerate"]
 
 
+def creating_files() -> Json:
+    """A client that creates files for the server."""
+    edits = {**MODERN["workspace"]["workspaceEdit"], "documentChanges": True, "resourceOperations": ["create"]}
+    return {**MODERN, "workspace": {**MODERN["workspace"], "workspaceEdit": edits}}
+
+
 def test_a_part_is_extracted_to_a_file_in_one_step(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
-    creating = {**MODERN, "workspace": {**MODERN["workspace"]}}
-    creating["workspace"]["workspaceEdit"] = {
-        **MODERN["workspace"]["workspaceEdit"],
-        "documentChanges": True,
-        "resourceOperations": ["create"],
-    }
-    editor = open_editor(creating, tmp_path)
+    editor = open_editor(creating_files(), tmp_path)
     path = tmp_path / "flow.mmd"
     path.write_text(SPLIT)
     uri = editor.open(SPLIT, "flow.mmd")
@@ -421,3 +486,12 @@ def test_who_cannot_create_files_is_offered_no_extraction(open_editor: Callable[
     (tmp_path / "flow.mmd").write_text(SPLIT)
     uri = editor.open(SPLIT, "flow.mmd")
     assert not run(editor, "merrow.mutations", {"uri": uri, "search": "extract"})
+    # By its id it is refused with the command that does it.
+    able = open_editor(creating_files(), tmp_path)
+    able.open(SPLIT, "flow.mmd")
+    (extraction, *_) = run(able, "merrow.mutations", {"uri": uri, "search": "extract"})
+    with pytest.raises(ServerError) as caught:
+        run(editor, "merrow.mutate", {"uri": uri, "id": extraction["id"]})
+    assert caught.value.code == REQUEST_FAILED
+    assert caught.value.message.startswith("This editor can't create files for the server; `merrow mutate FILE --apply")
+    assert edits_applied(editor) == []

@@ -157,6 +157,20 @@ def test_what_can_not_be_renamed_is_refused_and_nothing_changes(
         files.rename(*at, new)
 
 
+def test_before_a_rename_it_is_said_what_would_be_renamed_or_why_not(files: Files) -> None:
+    files.write(WHOLE)
+    files.open("main.mmd", "sub/f.mmd")
+    prepare = "textDocument/prepareRename"
+    for name, mark, said in (
+        ("main.mmd", "|LEV<|>EL|", "LEVEL"),
+        ("main.mmd", "|GRA<|>DE:", "GRADE"),
+        ("sub/f.mmd", "LEV<|>EL([", "LEVEL"),
+    ):
+        assert files.ask(prepare, name, mark)["placeholder"] == said
+    with pytest.raises(ServerError, match="the workflow's input by its name"):
+        files.ask(prepare, "main.mmd", "|PROB<|>LEM| C")
+
+
 def test_callers_that_are_broken_unreadable_or_outside_stay_as_they_are(files: Files, tmp_path: Path) -> None:
     broken = CALLER + "    C -->|GRADE:\n"
     files.write({**WHOLE, "broken.mmd": broken})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import OpenAIServer, Reply, Status
+from tests.runtime.planned.planning import ONCE
 from tests.runtime.workflows import CHAIN, layers
 from tests.server.lsp.editor import MINIMAL
 from tests.server.lsp.running import editor_on
@@ -64,6 +67,38 @@ async def test_a_dry_run_says_what_would_be_asked_and_asks_nothing(tmp_path: Pat
         assert editor.events == []
 
 
+async def test_a_client_that_shows_no_runs_is_told_how_they_end_and_what_they_would_cost(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=MINIMAL) as editor:
+
+        async def told(command: str, **argument: Any) -> tuple[types.MessageType, str]:
+            count = len(editor.client.messages)
+            await editor.execute(command, **argument)
+            [message] = editor.client.messages[count:]
+            return message.type, message.message
+
+        info, warning = types.MessageType.Info, types.MessageType.Warning
+        for text, times in ((CHAIN, "2 to 2 times"), (ONCE, "an unknown number of times")):
+            uri = editor.open(text, "chain.mmd" if text == CHAIN else "planned.mmd")
+            kind, said = await told("merrow.dryRun", uri=uri)
+            assert (kind, f"A run asks {server.origin} {times}; it costs $" in said) == (info, True), said
+            assert said.endswith(" to unknown. No call was made.")
+        uri = editor.uri("chain.mmd")
+        server.script(Reply("It has eight legs."), Status(400, "no room"))
+        kind, said = await told("merrow.run", uri=uri, inputs=QUESTION)
+        [run] = await editor.ask("merrow/runs", uri=uri, diagram=1)
+        assert kind is warning
+        figures = rf"1 call, cost unknown, \d+\.\d s, answered by {re.escape(run['answered_by'])}"
+        assert re.fullmatch(rf"Run {run['run']} failed \({figures}\)\. .*no room.*", said), said
+        server.script(Reply("one\ntwo\nthree\nfour"))
+        kind, said = await told("merrow.resume", run=run["run"])
+        assert kind is info
+        figures = figures.replace("1 call,", "2 calls,")
+        assert re.fullmatch(rf"one\ntwo\nthree\n.*\n\({figures}\)", said), said
+        kind, said = await told("merrow.resume", run=run["run"])
+        assert kind is info
+        assert "\n(finished before; nothing was called; 2 calls, " in said
+
+
 async def test_a_workflow_with_errors_is_not_run_and_the_answer_says_which(tmp_path: Path) -> None:
     async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
         broken = CHAIN.replace("A -->|input| B", "A -->|nothing| B").replace("    B --> RETURN\n", "")
@@ -95,6 +130,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("merrow.run", {"model": 4}, "`model` must be a text"),
     ("merrow.runFrom", {}, "`node`"),
     ("merrow.resume", {}, "`run`"),
+    ("merrow.cancel", {"uri": 3}, "`uri` must be the URI of a document"),
 ]
 
 

@@ -159,6 +159,57 @@ async def test_results_of_the_run_that_began_last_are_shown_though_another_ends_
         assert last["run"] in str(hint.label)
 
 
+CALLS = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{ op: Custom, prompt: "Outside.", returns: Problem }
+    CALL@{ op: Call, workflow: "./called.mmd" }
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A
+    A -->|PROBLEM| CALL -->|RETURN:| RETURN
+    classDef Interface fill:#eee
+"""
+CALLED = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{ op: Custom, prompt: "Inside.", on_error: default, default: "none" }
+    B@{ op: Custom, prompt: "Inside, too." }
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A -->|input| B --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+async def test_a_node_of_a_called_file_is_not_taken_for_one_of_the_same_id(tmp_path: Path) -> None:
+    """Neither its result nor its failure."""
+    (tmp_path / "called.mmd").write_text(CALLED, encoding="utf-8")
+
+    def answer(request: Received) -> Reply | Status:
+        if "Inside." in request.prompt:
+            return Status(400, "no")
+        return Reply("inner") if "Inside, too." in request.prompt else Reply("outer")
+
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=PULLING) as editor:
+        uri = editor.open(CALLS)
+        result = await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert result["outputs"] == {"RETURN": "inner"}
+        hints = {hint.position.line: str(hint.label) for hint in await editor.hints(uri)}
+        assert "→ outer" in hints[2]
+        assert "→ inner" in hints[3]
+        assert "Last run: finished" in await editor.hover(uri, 2, 4)
+        assert not {"MW530", "MW531"} & {one.code for one in await editor.diagnostics(uri)}
+
+
+async def test_a_client_that_shows_no_progress_after_all_has_the_run_all_the_same(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+
+        def refuse(_: object) -> None:
+            raise ValueError
+
+        editor.client.protocol.fm.builtin_features[types.WINDOW_WORK_DONE_PROGRESS_CREATE] = refuse
+        result = await editor.execute("merrow.run", uri=editor.open(CHAIN), inputs=QUESTION)
+        assert result["status"] == "finished"
+        assert not editor.client.progress_reports
+
+
 async def test_a_result_that_is_used_although_it_is_not_valid_is_marked(tmp_path: Path) -> None:
     text = CHAIN.replace("  model: test-model\n", "  model: test-model\n  validators: {v: {if: len(output) < 4}}\n")
     text = text.replace("(role: first)", "(role: first, validate: v, attempts: 2, on_invalid: accept)")

@@ -39,6 +39,20 @@ def test_a_client_may_answer_for_fewer_folders_or_more(
     assert told(editor) == []
 
 
+def test_a_client_that_can_not_answer_has_the_defaults(
+    open_editor: Callable[..., Editor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = open_editor(settings={"enable": False})
+    uri = editor.open(BROKEN)
+    assert editor.codes(uri) == []
+    refusal = {"code": -32603, "message": "no settings"}
+    monkeypatch.setattr(editor, "_answer", lambda asked: editor._send({"id": asked["id"], "error": refusal}))
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    editor.run(0.02)
+    assert "MW006" in editor.codes(uri)
+    assert told(editor) == []
+
+
 @pytest.mark.parametrize("ask", [True, False], ids=["asked", "sent"])
 def test_settings_change_while_files_are_open(open_editor: Callable[..., Editor], ask: bool) -> None:
     editor = open_editor(MODERN if ask else MINIMAL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ def settings_beside(file: Path) -> DataSettings:
     """
     beside = file.with_suffix(".toml")
     problems = Collector(beside)
-    if not beside.is_file():
+    if not os.path.isfile(beside):  # noqa: PTH113 - also for a name that is too long, which pathlib raises for
         return DataSettings()
     found = _read(beside, problems)
     problems.raise_all()

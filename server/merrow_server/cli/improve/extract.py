@@ -90,7 +90,7 @@ def _named(option: Any) -> list[str]:
     help="How paths are put together: the smallest set that covers enough cases, or as the model says.",
 )
 @with_options([one for one in MODEL_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
-@click.option("--record", metavar="FILE", help="Write all answers of models to this file.")
+@click.option("--record", metavar="FILE", help="Write the answers that models give now to this file.")
 @click.option("--replay", metavar="FILE", shell_complete=words.files, help="Answer from this file only.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context

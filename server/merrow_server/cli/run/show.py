@@ -90,12 +90,14 @@ def command(
         if evaluation is not None:
             from merrow_server.cli.texts.shown_evaluation import show_evaluation
 
+            _refuse_of_runs(node, revision, f"{evaluation} is an evaluation")
             show_evaluation(user, evaluation, item, output, file)
             return
         search = search_meant(user, run)
         if search is not None:
             from merrow_server.cli.texts.shown_search import show_search
 
+            _refuse_of_runs(node, revision, f"{search} is a search")
             if item is not None:
                 raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
             show_search(user, search, output, file)
@@ -104,6 +106,7 @@ def command(
         if extraction is not None:
             from merrow_server.cli.sessions.extraction import show_extraction
 
+            _refuse_of_runs(node, revision, f"{extraction} is an extraction")
             if item is not None or output not in ("text", "json"):
                 raise InputError("An extraction is shown as a whole, as text or json; its page is beside its library.")
             show_extraction(user, extraction, output)
@@ -114,6 +117,8 @@ def command(
             raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
         identity = run_meant(store, run)
         if revision is not None:
+            if node is not None:
+                raise InputError("--revision shows the whole workflow; leave out --node.")
             _snapshot(store, identity, revision, as_json=output == "json")
             return
         report = run_report(store, identity, node)
@@ -131,6 +136,13 @@ def command(
         echo(line)
     for sentence in report["damaged"]:
         complain(sentence)
+
+
+def _refuse_of_runs(node: str | None, revision: int | None, what: str) -> None:
+    """Raise `InputError` for an option of runs where something else is shown."""
+    for option, value in (("node", node), ("revision", revision)):
+        if value is not None:
+            raise InputError(f"--{option} goes with a run; {what}.")
 
 
 def _snapshot(store: Store, run: str, number: int, *, as_json: bool) -> None:

@@ -18,7 +18,7 @@ from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.output import complain
 from merrow_server.cli.status_line import status_line
 from merrow_server.errors import InputError
-from merrow_server.files import Source, Target, create, read, write_stdout
+from merrow_server.files import Source, Target, create, created, read, write_stdout
 from merrow_server.output_files import check_folder
 from merrow_server.plan_files import task_of
 from merrow_server.plans.preparing import Asked, Outcome, Prepared, prepare
@@ -136,9 +136,8 @@ def _written(outcome: Outcome, output: Path | None, folder: Path | None) -> list
     except OSError as problem:
         raise InputError(f"{folder} can't be made: {problem.strerror}.") from None
     files = [folder / f"{number}.mmd" for number in range(1, len(outcome.plans) + 1)]
-    for file, one in zip(files, outcome.plans, strict=True):
-        create(file, one.candidate.text)
-    return [str(file) for file in files]
+    with created((file, one.candidate.text) for file, one in zip(files, outcome.plans, strict=True)) as made:
+        return [str(file) for file in made]
 
 
 def _print_forecast(prepared: Prepared, *, as_json: bool) -> None:

@@ -68,7 +68,7 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
     try:
         page = write_report(found)
     except UsageFailure as problem:
-        complain(str(problem))
+        complain(f"{problem} Write the report elsewhere with: merrow show {record.id} --format html -o FILE")
     else:
         if not as_json:
             echo(f"Its report: {visible(workflow_text(str(page)))}", err=True)

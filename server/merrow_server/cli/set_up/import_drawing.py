@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -18,7 +18,7 @@ from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options.common import diagram_argument
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
-from merrow_server.files import Source, create, write_stdout
+from merrow_server.files import Source, created, write_stdout
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.plan_files import is_plan_file, open_plans
 from merrow_server.rendering.snippet import visible
@@ -53,6 +53,7 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
     chooses. The exit code
     is 1 when the workflow has errors that you need to fix; it is written anyway.
     """
+    called: Mapping[str, str] = {}
     if file.endswith(".py"):
         from merrow_server.importing import imported
 
@@ -60,10 +61,7 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
         _tell(found.notes)
         if found.called and output is None:
             raise InputError(f"{file} calls other workflows, which get files of their own: name the file with -o.")
-        text = found.text
-        for name, called in found.called.items():
-            create(Path(output or "").with_name(name), called)
-            echo(f"{Path(output or '').with_name(name)} is written.")
+        text, called = found.text, found.called
     elif is_plan_file(file):
         text = _planned(file)
     else:
@@ -73,8 +71,10 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
     if output is None:
         write_stdout(Source(text))
     else:
-        create(Path(output), text)
-        echo(f"{output} is written.")
+        files = {Path(output).with_name(name): of_it for name, of_it in called.items()} | {Path(output): text}
+        with created(files.items()) as made:
+            for path in made:
+                echo(f"{path} is written.")
     beside = None if output is None else Surroundings().provider(Path(output).absolute().parent)
     analysis = analyse(text, provider=beside)
     if analysis.errors:

@@ -273,7 +273,10 @@ def _end_text(ended: dict[str, Any]) -> str:
 def _plan_text(plan: dict[str, Any]) -> str:
     calls, cost = plan["calls"], plan["cost_usd"]
     most = "unknown" if cost["most"] is None else f"${cost['most']:.4f}"
-    return (
-        f"A run asks {plan['endpoint']} {calls['least']:.0f} to {calls['most']:.0f} times; it costs ${cost['least']:.4f} to"
-        f" {most}. No call was made."
+    # It isn't known where the workflow is planned while it runs.
+    times = (
+        f"{calls['least']:.0f} to {calls['most']:.0f} times"
+        if calls["most"] is not None
+        else "an unknown number of times"
     )
+    return f"A run asks {plan['endpoint']} {times}; it costs ${cost['least']:.4f} to {most}. No call was made."

@@ -57,8 +57,8 @@ def new_workflow(
 def other_workflow(diagram: OpenDiagram, finding: Diagnostic) -> Iterator[Fix]:
     """Have a Call name a file of nearly the same name."""
     node, path = _caller(diagram, finding)
-    place = None if path is None else _place(diagram, path)
-    if node is None or path is None or place is None or place.exists():
+    place = None if path is None else _free_place(diagram, path)
+    if node is None or path is None or place is None:
         return
     name = path.rpartition("/")[2]
     near = closest(name, _names(place.parent, diagram.document.path))
@@ -76,14 +76,15 @@ def _caller(diagram: OpenDiagram, finding: Diagnostic) -> tuple[TypedNode | None
     return None, None
 
 
-def _place(diagram: OpenDiagram, path: str) -> Path | None:
-    """Where a file lies that a workflow names; None outside the workspace."""
+def _free_place(diagram: OpenDiagram, path: str) -> Path | None:
+    """Where a file that a workflow names would lie; None outside the workspace, where one is there, and where none can be."""
     provider = diagram.document.context.provider
     if not isinstance(provider, Locator):
         return None
     try:
-        return provider.location(path) if provider.is_inside(path) else None
-    except (ResourceError, ValueError):
+        place = provider.location(path) if provider.is_inside(path) else None
+        return None if place is None or place.exists() else place
+    except (ResourceError, ValueError, OSError):  # The system takes no name that is too long.
         return None
 
 
@@ -97,8 +98,8 @@ def _names(folder: Path, own: Path | None) -> Sequence[str]:
 
 def _created(supports: Supports, diagram: OpenDiagram, path: str, text: str) -> types.WorkspaceEdit | None:
     """The change that creates a file which is not there yet; None where the client can't, or the file must not be."""
-    place = _place(diagram, path)
-    if not supports.document_changes or _CREATE not in supports.resource_operations or place is None or place.exists():
+    place = _free_place(diagram, path)
+    if not supports.document_changes or _CREATE not in supports.resource_operations or place is None:
         return None
     uri = place.as_uri()
     begin = types.Position(0, 0)
