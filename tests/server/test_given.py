@@ -297,6 +297,10 @@ NOT_RUN = "The journal has no run of one.mmd; make one with: merrow run one.mmd"
         ),
         (["run", "one.mmd", "--set", "=1"], "--set '=1' lacks its value; write --set NAME=VALUE or --set NAME=@file."),
         (["run", "one.mmd", "--input", "x=1", "--input", "x =2"], "--input x is given twice."),
+        (
+            ["run", "one.mmd", "--input", "x=@-", "--input", "y=@-"],
+            "--input x and --input y can't both come from standard input; write --input y=@file.",
+        ),
         (["run", "one.mmd", "--record", "a", "--replay", "a"], "--record and --replay can't name the same file."),
         (["show", "-o", "page.html"], "-o writes a page; add --format html."),
         *(
