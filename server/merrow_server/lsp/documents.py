@@ -31,6 +31,9 @@ from merrow_analysis.text import (
 from merrow_server.lsp.published import PublishedFindings
 from merrow_server.positions import Encoding, character_at, position_at
 
+_LONGEST_NAME = 255
+"""Bytes of the name of a file or a folder, of which no system in use takes more."""
+
 if TYPE_CHECKING:
     from merrow_analysis.check import Analyser, Analysis
     from merrow_analysis.definitions.configuration import Config
@@ -394,9 +397,15 @@ def kind_of(uri: str, language_id: str = "") -> Kind:
     return "markdown" if name.endswith(MARKDOWN_SUFFIXES) else "other"
 
 
+def _is_too_long(name: str) -> bool:
+    return len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME
+
+
 def path_of(uri: str) -> Path | None:
     """The path of a ``file:`` URI; None for any other, such as an untitled document's, and for one that no file can have."""
     if not uri.startswith("file:"):
         return None
     path = to_fs_path(uri)
-    return None if not path or "\0" in path else Path(path)
+    if not path or "\0" in path or any(map(_is_too_long, Path(path).parts)):
+        return None
+    return Path(path)

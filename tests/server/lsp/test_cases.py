@@ -269,3 +269,12 @@ async def test_a_run_is_saved_as_a_case(tmp_path: Path) -> None:
         assert (tmp_path / "other.cases.yaml").as_uri() == elsewhere["uri"]
         with pytest.raises(JsonRpcException, match="There is no run"):
             await editor.execute("merrow.saveAsCase", run="zzz")
+
+
+async def test_a_file_whose_name_no_system_takes_has_no_cases(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
+        uri = (tmp_path / f"{'x' * 300}.mmd").as_uri()
+        for wanted in (uri, uri.replace(".mmd", ".cases.yaml")):
+            with pytest.raises(JsonRpcException, match="There is no cases file here"):
+                await editor.execute("merrow.test", uri=wanted)
+            assert (await editor.execute("merrow.cases", uri=wanted))["cases"] == []

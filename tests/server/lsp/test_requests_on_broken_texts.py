@@ -68,7 +68,7 @@ def _odd(uri: str) -> list[Any]:
     place = {"start": {"line": -1, "character": 2**40}, "end": {"line": 0, "character": 0}}
     return [
         *(uri, f"{uri}x", "", "\0", "x" * 5000, None, 5, -1, 1.5, True, [], {}, [uri], there),
-        *({"uri": other} for other in (5, None, "", "file:///\0", "http://x", f"{uri}/../x")),
+        *({"uri": other} for other in (5, None, "", "file:///\0", "http://x", f"{uri}/../x", f"{uri}{'x' * 300}")),
         *(there | {"version": version} for version in (0, "1", None)),
         *(there | {"diagram": number} for number in (0, 99, -1, "1", None, 10**30)),
         *(there | {"range": it} for it in (place, {}, 7)),
