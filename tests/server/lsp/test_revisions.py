@@ -192,7 +192,7 @@ async def test_a_revision_of_a_model_that_asks_waits_for_the_user(tmp_path: Path
         (waits,) = editor.named("revision_waiting")
         assert (waits["reason"], waits["diff"]["changed"]) == ("So it ends.", ["C"])
         if shows_runs:
-            with pytest.raises(JsonRpcException, match="No revision 7 of this run waits"):
+            with pytest.raises(JsonRpcException, match="Revision 7 of this run is not waiting for a decision"):
                 await editor.execute("merrow.decideRevision", run=waits["run"], revision=7, apply=True)
             await editor.execute("merrow.decideRevision", run=waits["run"], revision=1, apply=True)
         assert (await ended)["outputs"] == {"RETURN": "third!"}
