@@ -83,3 +83,34 @@ def test_a_message_names_what_is_wrong_and_what_would_do(
 ) -> None:
     found = [one.message for one in diagnose(workflow(*lines, "V --> RETURN")) if one.code == code]
     assert sorted(re.findall(r"`([^`]+)`", message) for message in found) == named, found
+
+
+def test_edges_of_two_types_are_each_told_their_own_ports() -> None:
+    """Edges of the same type are placed alike, one after another; those of another type are not."""
+    operators = (
+        "  operators:\n    Join:\n      inputs: {a: Text, b: Text, c: Code, d: Code}\n      outputs: {all: Text}\n"
+    )
+    text = f"""---
+workflow:
+{operators}---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Answer]):::Interface
+    T1@{{ op: Custom, prompt: one }}
+    T2@{{ op: Custom, prompt: two }}
+    G1@{{ op: CustomCodeGenerate }}
+    G2@{{ op: CustomCodeGenerate }}
+    J@{{ op: Join }}
+    PROBLEM -->|input| T1 & T2
+    PROBLEM -->|problem| G1 & G2
+    T1 --> J
+    T2 --> J
+    G1 --> J
+    G2 --> J
+    J --> RETURN
+    classDef Interface fill:#eee
+"""
+    found = {
+        one.message.split()[1]: re.findall(r"`(\w)`", one.message) for one in diagnose(text) if "fits" in one.message
+    }
+    assert found == {"T1": ["a", "b"], "T2": ["a", "b"], "G1": ["c", "d"], "G2": ["c", "d"]}

@@ -23,7 +23,7 @@ def plain_value(value: object, node: TypedNode, key: str) -> Value:
 
 
 def fallback_case_of(node: TypedNode) -> int | None:
-    """The case of a Decision that failed, by ``default:``, its label or a value that it takes; None where that is no case."""
+    """The number of the case that a failed Decision takes: ``default:`` names it by a label or a value. None if it names none."""
     said, cases = node.resolution.parameters.get("default"), node.cases
     if said is None or cases is None:
         return None

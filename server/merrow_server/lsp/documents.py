@@ -6,6 +6,7 @@ found again after a change and matched with the old ones; only those whose text 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +33,7 @@ from merrow_server.lsp.published import PublishedFindings
 from merrow_server.positions import Encoding, character_at, position_at
 
 _LONGEST_NAME = 255
-"""Bytes of the name of a file or a folder, of which no system in use takes more."""
+"""How long the name of a file or a folder may be: in bytes, on Windows in units of UTF-16."""
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analyser, Analysis
@@ -398,7 +399,12 @@ def kind_of(uri: str, language_id: str = "") -> Kind:
 
 
 def _is_too_long(name: str) -> bool:
-    return len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME
+    units = (
+        len(name.encode("utf-16-le", "surrogatepass")) // 2
+        if os.name == "nt"
+        else len(name.encode("utf-8", "surrogatepass"))
+    )
+    return units > _LONGEST_NAME
 
 
 def path_of(uri: str) -> Path | None:

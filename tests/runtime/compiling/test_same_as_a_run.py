@@ -239,7 +239,7 @@ flowchart TD
 
 
 def test_what_a_decision_lets_out_of_a_map_is_a_list_there(tmp_path: Path) -> None:
-    """Its items are candidates each; the type of the list is told only for this edge."""
+    """Each of its items is a candidate. Only at this edge does the program have to say the type of the list."""
     workflow = check_workflow(CHOSEN_IN_A_MAP, name="all.mmd")
     program = compile_workflow(workflow).text
     ended = [check_same(workflow, program, tmp_path, seed, 0.0) for seed in range(5)]

@@ -66,7 +66,7 @@ async def test_after_three_repairs_the_best_code_goes_on_as_failed() -> None:
 
 
 async def test_a_program_whose_tests_never_ended_is_worse_than_one_that_fails_some() -> None:
-    """What ran out of time or memory has no failed test; the model and the reader are told how it ended."""
+    """A program that runs out of time or memory has no failed test; the model and the reader learn how it ended."""
     results = [failed(*TESTS), TestResult(False, (), "timeout"), failed(TESTS[0]), TestResult(False, (), "memory")]
     answers = {f"reflect {n}": [f"```python\n{code}\n```"] for n, code in enumerate((WORSE, GOOD, WORSE), 1)}
     tools = ScriptedTools(answers, tests=results)
