@@ -10,6 +10,7 @@ from pathlib import Path
 from merrow_optimizer.planning.reading import Bounds, Reading, read_plans
 from merrow_server.errors import InputError
 from merrow_server.files import Target, read
+from merrow_server.rendering.counts import counted
 
 _ENDING = ".json"
 _NUMBERED = re.compile(r"(.*\.json)#(\d+)", re.IGNORECASE | re.DOTALL)
@@ -46,7 +47,7 @@ def open_plans(file: str) -> PlanFile:
 
 
 def _count(plans: int) -> str:
-    return "1 task graph" if plans == 1 else f"{plans} task graphs"
+    return counted(plans, "task graph")
 
 
 def task_of(text: str) -> str:

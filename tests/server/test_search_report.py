@@ -264,11 +264,16 @@ def test_of_many_candidates_the_best_are_listed_and_a_long_text_is_cut_short(
     lines = list(report_lines(replace(found, candidates=many), whole=True))
     assert [line.split()[0] for line in lines[1:41]] == [str(number) for number in range(42, 2, -1)]
     assert lines[41] == f"and 3 more, all with: merrow show {found.id} --format json"
-    for length, more in ((40_000, ""), (40_001, "\n... and 1 more characters, see its file")):
+    cut = "\n... and {}, see its file"
+    for length, more in (
+        (40_000, ""),
+        (40_001, cut.format("1 more character")),
+        (41_234, cut.format("1,234 more characters")),
+    ):
         text = start.text + "%" * (length - len(start.text))
         page = Page(as_html(replace(found, candidates=[replace(start, text=text)]))).words
         assert page.count("%" * (40_000 - len(start.text)) + more) == 1
-        assert ("more characters" in page) is bool(more)
+        assert ("more character" in page) is bool(more)
 
 
 def test_a_candidate_that_can_not_be_read_any_more_hides_no_other(

@@ -16,6 +16,7 @@ from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, outp
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.labels import Label
 from merrow_runtime.store.optimizations import OptimizationRecord
+from merrow_server.rendering.counts import counted
 
 _GOOD = 0.5
 """The score from which a metric is taken to call an answer good."""
@@ -172,5 +173,5 @@ def score_text(report: Mapping[str, Any]) -> str:
     if report["score"] is None:
         return "no score"
     lower, upper = report["interval"]
-    items = "1 item" if report["counted"] == 1 else f"{report['counted']:,} items"
+    items = counted(report["counted"], "item")
     return f"{report['score']:.3f} [{lower:.3f}, {upper:.3f}] on {items}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_optimizer.evaluation.statistics.paired import p_text
 from merrow_server.evaluations.masking import masking_text
 from merrow_server.evaluations.report import score_text
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text
 from merrow_server.times import duration
@@ -105,7 +106,7 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
     if "people" in report:
         yield people_text(report["people"])
     usage = report["usage"]
-    calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']:,} calls"
+    calls = counted(usage["calls"], "call")
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}"
 
@@ -113,7 +114,7 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
 def people_text(people: Mapping[str, Any]) -> str:
     """How far people agree with the metric, in a sentence."""
     lower, upper = people["interval"]
-    answers = "1 answer" if people["items"] == 1 else f"{people['items']:,} answers"
+    answers = counted(people["items"], "answer")
     said = f"People agree with it on {people['share']:.3f} [{lower:.3f}, {upper:.3f}] of {answers} that they rated"
     if people["kappa"] is None:
         return f"{said}; Cohen's kappa needs both verdicts."

@@ -8,6 +8,7 @@ from typing import Any
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_server.evaluations.report import score_text
 from merrow_server.evaluations.tables import report_lines, summary_lines
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.reports.run_report import workflow_text
 from merrow_server.times import ago
@@ -59,7 +60,7 @@ def cost_sentence(forecast: Mapping[str, Any]) -> str:
     """What an evaluation may cost, to agree to it."""
     cost = forecast["cost_usd"]["most"]
     money = "for a price that is not known" if cost is None else f"for at most about ${cost:.4f}" if cost else "for $0"
-    items = "1 item" if forecast["items"] == 1 else f"{forecast['items']:,} items"
+    items = counted(forecast["items"], "item")
     times = "" if forecast["repeats"] == 1 else f", each {forecast['repeats']} times"
     least, most = forecast["calls"]["least"], forecast["calls"]["most"]
     calls = f"{least:,.0f}" if least == most else f"{least:,.0f} to {'unknown' if most is None else f'{most:,.0f}'}"

@@ -8,6 +8,7 @@ from typing import Any
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_runtime.running.forecast_figures import Bounds
 from merrow_server.evaluations.tables import Style, bare
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text
 
@@ -16,7 +17,7 @@ def plan_lines(plan: ExtractionPlan, dataset: str, part: str) -> Iterator[str]:
     """What an extraction sees and may use, by stage: before the first call."""
     total = len(plan.split.all)
     yield (
-        f"{_many(total, 'case')} of {visible(dataset)} (part {visible(part)}): {len(plan.split.extracted):,} to extract from,"
+        f"{counted(total, 'case')} of {visible(dataset)} (part {visible(part)}): {len(plan.split.extracted):,} to extract from,"
         f" {len(plan.split.probe):,} to probe the set with. {visible(plan.generator)} names operators, {visible(plan.base.model)}"
         " carries them out."
     )
@@ -40,10 +41,6 @@ def _money(bounds: Bounds) -> str:
     if bounds.most is None:
         return "price unknown"
     return "$0" if bounds.most == 0 else f"${bounds.least:.4f} to ${bounds.most:.4f}"
-
-
-def _many(count: int, word: str) -> str:
-    return f"1 {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str]:
@@ -71,7 +68,7 @@ def report_sentences(report: Mapping[str, Any]) -> Iterator[str]:
             yield f"No case {'that operators were drawn from' if extracted else 'of the probe'} has steps to rewrite."
             continue
         low, high = said["interval"]
-        cases = _many(said["cases"], "case" if extracted else "probe case")
+        cases = counted(said["cases"], "case" if extracted else "probe case")
         yield (
             f"The set covers {said['covered']:,} of the {cases}{' that it was drawn from' if extracted else ''}:"
             f" {said['share']:.3f} (95 % interval {low:.3f} to {high:.3f})."
@@ -81,30 +78,30 @@ def report_sentences(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"The choice among {len(report['pool']):,} candidates is greedy: a smaller set may do."
     yield f"Operators: {' -> '.join(_counted(one) for one in report['chain'])}."
     if report["placed_by_model"]:
-        yield f"The model placed {_many(report['placed_by_model'], 'step')} that fitted several groups."
+        yield f"The model placed {counted(report['placed_by_model'], 'step')} that fitted several groups."
     scores = report["scores"]
     if scores["with_set"] is not None:
         yield (
-            f"Score of the {_many(scores['whole'], 'case')} that the set rewrites: {scores['with_set']:.3f}, with their own steps"
-            f" {scores['own_of_whole']:.3f}."
+            f"Score of the {counted(scores['whole'], 'case')} that the set rewrites: {scores['with_set']:.3f}, with their own"
+            f" steps {scores['own_of_whole']:.3f}."
         )
     yield _compression(report["compression"])
     for stage, said in report["answers"].items():
         yield (
-            f"Stage {stage}: {_many(said['questions'], 'question')}, {_many(said['valid_first'], 'answer')} valid at first,"
+            f"Stage {stage}: {counted(said['questions'], 'question')}, {counted(said['valid_first'], 'answer')} valid at first,"
             f" {said['valid_after_repair']:,} when sent back, {said['never_valid']:,} never."
         )
     if report["leaks_refused"]:
-        yield f"{_many(report['leaks_refused'], 'answer')} had something of a case in a prompt and went back."
+        yield f"{counted(report['leaks_refused'], 'answer')} had something of a case in a prompt and went back."
     unusable = len(report["cases"]["unusable"])
     if unusable:
-        yield f"{_many(unusable, 'case')} had no steps that could be used."
+        yield f"{counted(unusable, 'case')} had no steps that could be used."
     for note in report["notes"]:
         yield visible(note)
     cost = report["cost"]
     yield (
-        f"{_many(cost['generator']['calls'], 'answer')} of the model that names operators ({cost_text(cost['generator'])}),"
-        f" {_many(cost['runs_of_cases'], 'run')} of cases."
+        f"{counted(cost['generator']['calls'], 'answer')} of the model that names operators ({cost_text(cost['generator'])}),"
+        f" {counted(cost['runs_of_cases'], 'run')} of cases."
     )
 
 

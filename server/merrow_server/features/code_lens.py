@@ -19,6 +19,7 @@ from merrow_server.lsp.findings.cases import cases_beside
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.run_results import OFFLINE_NAME
+from merrow_server.rendering.counts import counted
 
 SHOW_METRICS = "merrow.showMetrics"
 RUN_TITLE, DRY_RUN_TITLE = "▶ Run", "Dry run"
@@ -54,7 +55,7 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
                 found.append(types.CodeLens(diagram.to_lsp(place), _better(better)))
             suggested = server.suggestions.last(diagram)
             if suggested is not None:
-                title = "1 suggestion" if suggested.count == 1 else f"{suggested.count} suggestions"
+                title = counted(suggested.count, "suggestion")
                 command = types.Command(title, SUGGEST_COMMAND, arguments=[suggested.asked])
                 found.append(types.CodeLens(diagram.to_lsp(place), command))
             last = server.runs.results.of(diagram)
@@ -91,7 +92,7 @@ def _of_cases(server: MerrowServer, diagram: OpenDiagram, place: types.Range) ->
     count = len(read_cases(file.text).cases)
     if not count:
         return []
-    title = "▶ Run 1 case" if count == 1 else f"▶ Run {count} cases"
+    title = f"▶ Run {counted(count, 'case')}"
     return [types.CodeLens(place, types.Command(title, TEST, arguments=[{"uri": file.uri}]))]
 
 

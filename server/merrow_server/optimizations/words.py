@@ -15,6 +15,7 @@ from merrow_optimizer.optimization.rounds import CROWN
 from merrow_optimizer.search.candidates import START
 from merrow_server.evaluations.tables import Style, bare
 from merrow_server.files import MARKDOWN_SUFFIXES
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import duration
@@ -48,7 +49,7 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
         models = plan.proposing.models
         yield (
             f"{visible(models.optimizer)} proposes candidates, {EVERY} draws apart, which {visible(models.judge or '')} judges;"
-            f" {_many(len(split.shown), 'item')} may be shown to it and score nobody."
+            f" {counted(len(split.shown), 'item')} may be shown to it and score nobody."
         )
     found = affords(plan)
     if found is None:
@@ -91,7 +92,7 @@ def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> It
     usage = found.usage
     tokens = usage.prompt_tokens + usage.completion_tokens
     yield (
-        f"{_many(len(found.candidates), 'candidate')}, {_many(found.answers, 'answer')}, {_many(usage.calls, 'call')},"
+        f"{counted(len(found.candidates), 'candidate')}, {counted(found.answers, 'answer')}, {counted(usage.calls, 'call')},"
         f" {tokens:,} tokens, {cost_text(usage.to_json())}, {duration(record.seconds)}"
     )
     yield from _proposal_lines(found)
@@ -135,8 +136,8 @@ def _proposal_lines(found: SearchRecord) -> Iterator[str]:
     proposals = found.proposals
     if proposals is None:
         return
-    said = f"A model was asked for candidates {_many(proposals.questions, 'time')}"
-    said += f", {_many(proposals.failed, 'time')} without a usable one." if proposals.failed else "."
+    said = f"A model was asked for candidates {counted(proposals.questions, 'time')}"
+    said += f", {counted(proposals.failed, 'time')} without a usable one." if proposals.failed else "."
     for form, name in (("moves", "as moves"), ("graph", "as whole workflows")):
         tally = proposals.tallies[form]
         if tally.proposed:
@@ -154,7 +155,7 @@ def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:
     before = "" if start.told is None else f", the start {start.told:.3f}"
     yield (
         f"{style('Best', bold=True)}: round {crown.number}, estimated {crown.told or 0:.3f} on"
-        f" {_many(len(crown.scores), 'answer')}{before}; expect about .06 less on other items: it was chosen for this score."
+        f" {counted(len(crown.scores), 'answer')}{before}; expect about .06 less on other items: it was chosen for this score."
     )
     for one in line[1:]:
         told = "" if one.told is None else f" ({one.told:.3f})"
@@ -182,7 +183,7 @@ def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
     """What the held-out items say, in a sentence or two."""
     lower, upper = result.interval
     said = (
-        f"{style('Held out', bold=True)}: best {result.crown:.3f}, start {result.start:.3f} on {_many(result.items, 'item')}:"
+        f"{style('Held out', bold=True)}: best {result.crown:.3f}, start {result.start:.3f} on {counted(result.items, 'item')}:"
         f" {result.difference:+.3f} [{lower:+.3f}, {upper:+.3f}]"
     )
     if result.p is None:
@@ -197,7 +198,7 @@ def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
         else:
             said += " So few items show no difference with probability .8, however large it is."
     if result.left_out:
-        said += f" {_many(result.left_out, 'item')} could not be scored for both."
+        said += f" {counted(result.left_out, 'item')} could not be scored for both."
     return said
 
 
@@ -233,15 +234,11 @@ def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
 
 
 def _cost(one: RecordedCandidate) -> str:
-    return _many(one.calls, "call") if one.cost is None else _dollars(one.cost)
+    return counted(one.calls, "call") if one.cost is None else _dollars(one.cost)
 
 
 def _dollars(cost: float) -> str:
     return f"about ${cost:.4f}" if cost else "$0"
-
-
-def _many(count: int, word: str) -> str:
-    return f"1 {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def _short(text: str) -> str:

@@ -10,6 +10,7 @@ from merrow_optimizer.planning.coverage import Coverage
 from merrow_optimizer.planning.ranking import RankingRule
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_server.plans.preparing import Prepared
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 
 _MOST_NAMED = 8
@@ -19,7 +20,7 @@ def cost_sentence(prepared: Prepared) -> str:
     """What planning may cost, said before the first call."""
     forecast, model, judge = prepared.forecast, visible(prepared.wanted.model), visible(prepared.judge_model)
     least, most = forecast.calls
-    calls = f"{most} {'call' if most == 1 else 'calls'}" if least == most else f"{least} to {most} calls"
+    calls = counted(most, "call") if least == most else f"{least} to {most} calls"
     who = model if judge == model or not prepared.is_judged else f"{model} and, to judge, {judge}"
     if prepared.asked.given is not None:
         who = judge
@@ -52,9 +53,9 @@ def plan_lines(plans: Sequence[Ranked], coverage: Coverage | None, rule: Ranking
 
 def title_of(one: Ranked) -> str:
     """``plan 2: 5 tasks in 3 steps``."""
-    count, depth = len(one.graph.tasks), one.measures.depth
-    tasks = "1 task" if count == 1 else f"{count} tasks"
-    return f"plan {one.candidate.number}: {tasks} in {'1 step' if depth == 1 else f'{depth} steps'}"
+    depth = one.measures.depth
+    assert depth is not None  # noqa: S101 (what is ranked has no cycle)
+    return f"plan {one.candidate.number}: {counted(len(one.graph.tasks), 'task')} in {counted(depth, 'step')}"
 
 
 def figures_text(one: Ranked, rule: RankingRule) -> str:

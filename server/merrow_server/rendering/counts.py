@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def counted(number: int, noun: str) -> str:
-    """``3 errors``, ``1 error``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """``1 error``, ``3 errors``, ``12,000 errors``."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"

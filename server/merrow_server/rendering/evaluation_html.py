@@ -13,6 +13,7 @@ from typing import Any
 
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.report import score_text
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
 from merrow_server.rendering.snippet import plain
 from merrow_server.reports.run_report import cost_text, workflow_text
@@ -127,7 +128,7 @@ def _folded(text: str, most: int = _LONGEST) -> str:
     text = plain(text)
     left = len(text) - most
     if left > 0:
-        text = f"{text[:most]}\n... and {left:,} more characters, see merrow show"
+        text = f"{text[:most]}\n... and {counted(left, 'more character')}, see merrow show"
     if len(text) <= _FOLDED and "\n" not in text:
         return escape(text, quote=False)
     first = text.partition("\n")[0][:80]

@@ -15,6 +15,7 @@ from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import RunFailure
 from merrow_server.optimizations.report import analyses_of
 from merrow_server.optimizations.words import held_out_text, report_lines
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.snippet import plain
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
@@ -255,7 +256,7 @@ def _round(found: SearchRecord, one: RecordedCandidate, known: Mapping[int, Anal
         yield f"<details{' open' if one.number == found.crown else ''}><summary>Diagram</summary>{drawn}</details>"
     text = plain(one.text)
     if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}\n... and {len(text) - _LONGEST:,} more characters, see its file"
+        text = f"{text[:_LONGEST]}\n... and {counted(len(text) - _LONGEST, 'more character')}, see its file"
     yield f"<details><summary>Text with prompts</summary><pre>{escape(text, quote=False)}</pre></details></article>"
 
 

@@ -37,7 +37,7 @@ def _finding(file: FileReport, diagnostic: Diagnostic) -> Iterator[str]:
         yield from _snippet(other, related.range, gutter, "blue")
     more = len(diagnostic.related) - len(shown)
     if more:
-        yield " " * gutter + style(f" ... and {more} more {'place' if more == 1 else 'places'}", fg=_DIM)
+        yield " " * gutter + style(f" ... and {counted(more, 'more place')}", fg=_DIM)
     for fix in diagnostic.fixes:
         yield " " * gutter + style(" = ", fg="blue", bold=True) + _help(fix)
 

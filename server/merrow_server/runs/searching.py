@@ -30,6 +30,7 @@ from merrow_server.optimizations.preparing import (
 )
 from merrow_server.optimizations.report import search_object
 from merrow_server.optimizations.words import plan_lines, report_lines
+from merrow_server.rendering.counts import counted
 from merrow_server.runs.journalled import Check, Journalled
 from merrow_server.runs.orders import SearchOrder, WorkflowText
 from merrow_server.runs.places import place_of
@@ -222,7 +223,7 @@ class _Telling:
         if self._score is not None:
             name = "the start" if self._crown == START else f"round {self._crown}"
             best = f"best so far: {name}, estimated {self._score:.3f}"
-        many = "1 candidate" if self._candidates == 1 else f"{self._candidates:,} candidates"
+        many = counted(self._candidates, "candidate")
         self._told(
             {
                 "search": self._search,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_runtime.provenance import named
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.reports.run_report import cost_text
 
@@ -28,7 +29,7 @@ def cost_sentence(forecast: Mapping[str, Any], optimizer: str, judge: str | None
 def usage_sentence(usage: Mapping[str, Any]) -> str:
     """What a session used, as a sentence: ``3 calls, $0.0012.``."""
     calls = usage["calls"]
-    return f"{calls} {'call' if calls == 1 else 'calls'}, {cost_text(usage)}."
+    return f"{counted(calls, 'call')}, {cost_text(usage)}."
 
 
 def run_text(run: Mapping[str, Any] | None) -> str:

@@ -14,6 +14,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.deleting import take_out
 from merrow_server.cli.texts.listing import print_rows
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 from merrow_server.reports.run_report import cost_text, workflow_text
@@ -79,7 +80,7 @@ def _print(found: list[dict[str, Any]]) -> None:
             one["search"],
             one["status"],
             ago(one["started"]),
-            f"{one['candidates']:,} candidate{'' if one['candidates'] == 1 else 's'}",
+            counted(one["candidates"], "candidate"),
             _best(one),
             cost_text(one["usage"]),
             visible(workflow_text(one["dataset"])) + f" ({one['part']})",

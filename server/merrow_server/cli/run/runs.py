@@ -15,6 +15,7 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.deleting import take_out
 from merrow_server.cli.texts.listing import print_rows
 from merrow_server.errors import InputError
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 from merrow_server.reports.run_report import cost_text, run_object, workflow_text
@@ -123,7 +124,7 @@ def _print(found: list[dict[str, Any]]) -> None:
             run["status"],
             ago(run["started"]),
             "" if run["seconds"] is None else duration(run["seconds"]),
-            "1 call" if run["usage"]["calls"] == 1 else f"{run['usage']['calls']} calls",
+            counted(run["usage"]["calls"], "call"),
             cost_text(run["usage"]),
             visible(run["answered_by"]),
             visible(workflow_text(run["workflow"])),

@@ -17,6 +17,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import run_meant
 from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import attempt_text, cost_text, revision_object, run_report, workflow_text
@@ -164,7 +165,7 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
     usage = report["usage"]
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     took = "" if report["seconds"] is None else f", {duration(report['seconds'])}"
-    calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']} calls"
+    calls = counted(usage["calls"], "call")
     by = f", answered by {visible(report['answered_by'])}" if report["answered_by"] else ""
     yield f"{calls}, {tokens} tokens, {cost_text(usage)}{took}{by}"
     if any(source["endpoint"] == OFFLINE_ORIGIN for source in report["sources"]):

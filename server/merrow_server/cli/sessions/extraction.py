@@ -25,6 +25,7 @@ from merrow_server.extractions.files import check_place, write_files
 from merrow_server.extractions.preparing import ExtractionAsked, PreparedExtraction, prepare_extraction
 from merrow_server.extractions.report import extraction_object
 from merrow_server.extractions.words import plan_lines, report_lines
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.reports.run_report import cost_text, workflow_text
@@ -127,7 +128,7 @@ def _operators(report: dict[str, object] | None) -> str:
     operators = None if report is None else report.get("operators")
     if not isinstance(operators, list):
         return "no operators"
-    return "1 operator" if len(operators) == 1 else f"{len(operators):,} operators"
+    return counted(len(operators), "operator")
 
 
 def show_extraction(user: Store, extraction: str, output: str) -> None:

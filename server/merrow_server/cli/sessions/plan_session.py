@@ -24,6 +24,7 @@ from merrow_server.plan_files import task_of
 from merrow_server.plans.preparing import Asked, Outcome, Prepared, prepare
 from merrow_server.plans.report import report
 from merrow_server.plans.words import cost_sentence, plan_lines, refused_lines
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text
@@ -118,7 +119,7 @@ def _used(outcome: Outcome) -> str:
     if not calls:
         return "No call was made." if not known else "All answers were known already; no call was made."
     already = f" ({known} known already)" if known else ""
-    said = "1 call" if calls == 1 else f"{calls} calls"
+    said = counted(calls, "call")
     return f"{said}{already}, {outcome.used.tokens:,} tokens, {cost_text(outcome.used.to_json())}"
 
 

@@ -22,6 +22,7 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.agreeing import decide
 from merrow_server.cli.sessions.run_display import display_for
 from merrow_server.cli.sessions.signals import ending_signals
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text
@@ -167,7 +168,7 @@ def _write_outputs(result: RunResult, folder: Path, *, as_json: bool) -> None:
 def _print_end(result: RunResult, *, kept: bool) -> None:
     usage = result.usage
     tokens = f"{usage.tokens:,} tokens"
-    calls = "1 call" if usage.calls == 1 else f"{usage.calls} calls"
+    calls = counted(usage.calls, "call")
     if not usage.calls and any(source.endpoint not in (REPLAY_ORIGIN, PERSON_ORIGIN) for source in result.sources):
         calls += " (earlier answers were used)"
     by = visible(answered_by(result.sources))

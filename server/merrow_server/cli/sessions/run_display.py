@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from merrow_runtime.events import LAST
 from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.usage import NOTHING, Usage
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.reports.run_report import attempt_text, cost_text, judged_text
@@ -371,6 +372,6 @@ class LiveTable:
             )
         for name, said in list(self._frames.items())[-_FRAMES:]:
             table.add_row(f"[bold]{escape(visible(name))}[/]", escape(said), "", "", "")
-        calls = "1 call" if self._usage.calls == 1 else f"{self._usage.calls:,} calls"
+        calls = counted(self._usage.calls, "call")
         spent = f"{calls}, {self._usage.tokens:,} tokens, {cost_text(self._usage.to_json())}"
         return Group(table, f"[dim]{spent}[/]")

@@ -9,6 +9,7 @@ from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, co
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import as_text
 from merrow_server.cases.reports import line_of
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import style
 from merrow_server.reports.run_report import cost_text
@@ -64,7 +65,7 @@ def summary_lines(results: Sequence[tuple[Suite, CaseResult]], seconds: float, *
     each = ", ".join(style(f"{number} {status}", fg=_COLOUR[CaseStatus(status)]) for status, number in found.items())
     used = sum((result.usage for _, result in results), NOTHING)
     cost = f", {cost_text(used.to_json())}" if used.calls else ""
-    total = "1 case" if len(results) == 1 else f"{len(results)} cases"
+    total = counted(len(results), "case")
     yield ""
     yield f"{total}: {each}, in {duration(seconds)}{cost}"
     if allow_stale and found.get(CaseStatus.STALE.value):
@@ -89,7 +90,7 @@ def _block(name: str, text: str) -> Iterator[str]:
     shown = lines[:_MOST_LINES]
     more = len(lines) - _MOST_LINES
     if more > 0:
-        shown.append(f"… ({more} more {'line' if more == 1 else 'lines'})")
+        shown.append(f"… ({counted(more, 'more line')})")
     for number, line in enumerate(shown):
         head = f"{name:<8}" if number == 0 else " " * 8
         cut = line if len(line) <= _MOST_WIDTH else f"{line[: _MOST_WIDTH - 1]}…"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from merrow_server.cli.texts.forecast import bounds_text
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
     """What an evaluation may use, in a sentence."""
     times = "once" if forecast.repeats == 1 else f"{forecast.repeats} times"
-    items = "1 item" if forecast.items == 1 else f"{forecast.items:,} items"
+    items = counted(forecast.items, "item")
     cost = forecast.cost_usd
     money = "cost unknown" if cost.most is None else "$0" if cost.most == 0 else f"at most about ${cost.most:.4f}"
     tokens = "unknown" if forecast.tokens.most is None else f"{forecast.tokens.most:,.0f}"

@@ -34,6 +34,7 @@ from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.runs import RESUME, RUN_FROM, Place, refused
 from merrow_server.lsp.work.workflow_texts import text_of
+from merrow_server.rendering.counts import counted
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import Order
@@ -258,7 +259,7 @@ def _end_text(ended: dict[str, Any]) -> str:
     from merrow_server.reports.run_report import cost_text
 
     usage = ended["usage"]
-    calls = "1 call" if usage["calls"] == 1 else f"{usage['calls']} calls"
+    calls = counted(usage["calls"], "call")
     by = answered_by((one["endpoint"], one["model"]) for one in ended["sources"])
     figures = f"{calls}, {cost_text(usage)}, {ended['seconds']:.1f} s" + (f", answered by {by}" if by else "")
     if ended.get("finished_before"):
