@@ -112,22 +112,30 @@ def completed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("listed", "begun"),
+    ("listed", "damage"),
     [
-        ("evaluations", ("evaluate", "flow.mmd", *OWN, "--limit", "1")),
-        ("optimizations", ("optimize", "flow.mmd", *OWN, "--small", "--budget-evaluations", "30")),
+        ("evaluations", "UPDATE evaluations SET plan = '{' WHERE id = ?"),
+        ("optimizations", "UPDATE optimizations SET plan = '{' WHERE id = ?"),
+        ("optimizations", "UPDATE optimizations SET held_out = '[]' WHERE id = ?"),
+        ("optimizations", "UPDATE candidates SET parents = '{' WHERE optimization = {number}"),
+        ("optimizations", "UPDATE candidates SET parents = '[null]' WHERE optimization = {number}"),
+        ("optimizations", "UPDATE draws SET places = '[1]' WHERE optimization = {number}"),
+        ("optimizations", "UPDATE draws SET outcome = '[[]]' WHERE optimization = {number}"),
+        ("optimizations", "INSERT INTO proposals (optimization, draw, said) VALUES ({number}, 1, 'null')"),
     ],
 )
 def test_a_damaged_one_hides_no_other_and_can_be_deleted(
-    server: OpenAIServer, capsys: pytest.CaptureFixture[str], listed: str, begun: tuple[str, ...]
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], listed: str, damage: str
 ) -> None:
     word = {"evaluations": "evaluation", "optimizations": "search"}[listed]
+    begun = ("--limit", "1") if word == "evaluation" else ("--small", "--budget-evaluations", "30")
     for _ in range(2):
-        done = in_process(capsys, *begun)
+        done = in_process(capsys, "evaluate" if word == "evaluation" else "optimize", "flow.mmd", *OWN, *begun)
         assert done.code in (0, 1), done.err
     hurt, whole = (one[word] for one in in_process(capsys, listed, "--format", "json").json)
+    sql = damage.replace("{number}", "(SELECT number FROM optimizations WHERE id = ?)")
     with closing(sqlite3.connect(Path("state") / "runs.sqlite")) as database, database:
-        database.execute(f"UPDATE {listed} SET plan = '{{' WHERE id = ?", (hurt,))  # noqa: S608
+        assert database.execute(sql, (hurt,)).rowcount
     shown = in_process(capsys, listed, "--format", "json")
     assert (shown.code, [one[word] for one in shown.json]) == (0, [whole])
     assert f"The record of {word} {hurt} is damaged in the journal; " in shown.err

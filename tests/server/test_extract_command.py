@@ -6,8 +6,10 @@ import html
 import json
 import os
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +115,25 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     Path("math_validate.jsonl").write_text("\n".join(reversed(lines)), encoding="utf-8")
     assert extract("--replay", "answers.jsonl", out="other").code == 0
     assert written("other") == written("replayed")
+
+
+def test_a_damaged_extraction_hides_no_other_and_can_be_deleted(server: OpenAIServer) -> None:
+    for out in ("one", "other"):
+        assert extract(out=out).code == 0
+    whole, hurt = (one["extraction"] for one in merrow("runs", "--kind", "extraction", "--format", "json").json)
+    with closing(sqlite3.connect(Path("state") / "runs.sqlite")) as database, database:
+        sql = "UPDATE extracted SET said = '[]' WHERE extraction = (SELECT number FROM extractions WHERE id = ?)"
+        assert database.execute(sql, (hurt,)).rowcount > 0
+    sentence = (
+        f"merrow: The record of extraction {hurt} is damaged in the journal; begin another extraction."
+        f" To remove it, use: merrow runs --kind extraction --delete {hurt}\n"
+    )
+    shown = merrow("runs", "--kind", "extraction", "--format", "json")
+    assert (shown.code, [one["extraction"] for one in shown.json], shown.err) == (0, [whole], sentence)
+    for command in ("show", "resume"):
+        assert (merrow(command, hurt).code != 0, merrow(command, hurt).err) == (True, sentence)
+    assert merrow("runs", "--kind", "extraction", "--delete", hurt).code == 0
+    assert merrow("runs", "--kind", "extraction", "--format", "json").err == ""
 
 
 def test_what_a_budget_does_not_cover_is_refused_before_the_first_call(server: OpenAIServer) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from merrow_runtime.errors import StoreFailure
 from merrow_runtime.records import record
 from merrow_runtime.store import rows
 from merrow_runtime.store.listed import Listed, ListedStatus
@@ -62,7 +60,5 @@ class Extractions(Listed[ExtractionRecord]):
         """All that it came by, by keys; those that begin so where given."""
         sql = f"SELECT key, said FROM extracted WHERE extraction = {_NUMBER} ORDER BY key"  # noqa: S608
         found = self._rows(sql, (extraction,))
-        try:
-            return {key: json.loads(said) for key, said in found if key.startswith(beginning)}
-        except (ValueError, RecursionError):
-            raise StoreFailure(f"Extraction {extraction} is damaged in the journal; {self.damaged}.") from None
+        with self._reading(extraction):
+            return {key: rows.object_of(said) for key, said in found if key.startswith(beginning)}

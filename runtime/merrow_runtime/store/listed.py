@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
@@ -23,6 +24,8 @@ class Planned(Protocol):
 
 
 R = TypeVar("R", bound=Planned)
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 class Listed(Generic[R]):
@@ -104,13 +107,7 @@ class Listed(Generic[R]):
         """
         where, values = ("", ()) if workflow is None else (f"WHERE {self.file} = ?", (workflow,))
         sql = f"SELECT {self.columns} FROM {self.table} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
-        found: list[R] = []
-        for row in self._rows(sql, (*values, limit)):
-            try:
-                found.append(self._record(row))
-            except StoreFailure as damaged:
-                report(str(damaged))
-        return found
+        return readable(self._rows(sql, (*values, limit)), self._record, report)
 
     def delete(self, identity: str) -> None:
         """Take one with all that it has out of the store. Answers of models stay in the cache."""
@@ -139,14 +136,21 @@ class Listed(Generic[R]):
 
     def _fields(self, row: Sequence[Any]) -> dict[str, Any]:
         """A row by the names of its columns, with its plan read. Raises `StoreFailure`."""
-        try:
+        with self._reading(row[0]):
             plan = rows.object_of(row[-1])
+        return {**dict(zip(self.columns.split(", ")[:-1], row, strict=False)), "plan": plan}
+
+    @contextmanager
+    def _reading(self, identity: str) -> Iterator[None]:
+        """Something that is kept of this one is read; raises `StoreFailure` where that is damaged."""
+        try:
+            with rows.reading():
+                yield
         except rows.Damaged:
             raise StoreFailure(
-                f"The record of {self.word} {row[0]} is damaged in the journal; {self.damaged}."
-                f" To remove it, use: {self._command} --delete {row[0]}"
+                f"The record of {self.word} {identity} is damaged in the journal; {self.damaged}."
+                f" To remove it, use: {self._command} --delete {identity}"
             ) from None
-        return {**dict(zip(self.columns.split(", ")[:-1], row, strict=False)), "plan": plan}
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
         self._writer.flush()
@@ -154,6 +158,19 @@ class Listed(Generic[R]):
             return self._cursor.execute(sql, values).fetchall()
         except sqlite3.Error as problem:
             raise explained(problem) from problem
+
+
+def readable(records: Iterable[S], read: Callable[[S], T], report: Report = ignored) -> list[T]:
+    """What is read of each record, in their order. One whose parts are damaged is left out, and ``report`` called with a sentence
+    about it.
+    """
+    found: list[T] = []
+    for one in records:
+        try:
+            found.append(read(one))
+        except StoreFailure as damaged:
+            report(str(damaged))
+    return found
 
 
 def read_by(database: sqlite3.Connection, dataset: str, part: str, reader: str, semantic: str) -> None:

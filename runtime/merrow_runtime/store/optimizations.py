@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from merrow_runtime.errors import StoreFailure
 from merrow_runtime.records import record
 from merrow_runtime.store import rows
 from merrow_runtime.store.evaluations import SCORE_COLUMNS, ScoreRecord, score_of, score_values
@@ -119,7 +118,9 @@ class Optimizations(Listed[OptimizationRecord]):
     def _record(self, row: Sequence[Any]) -> OptimizationRecord:
         fields = self._fields(row)
         held_out = fields["held_out"]
-        return OptimizationRecord(**{**fields, "held_out": None if held_out is None else _plain(held_out)})
+        return OptimizationRecord(
+            **{**fields, "held_out": None if held_out is None else self._said(fields["id"], held_out)}
+        )
 
     def begin(self, search: OptimizationRecord, part: str, semantic: str) -> None:
         """Put a new search into the store, which reads this ``part`` of the data with a workflow of this semantic hash."""
@@ -152,7 +153,7 @@ class Optimizations(Listed[OptimizationRecord]):
     def proposals(self, search: str) -> dict[int, Mapping[str, Any]]:
         """What a model proposed, by the number of the draw before which it did, in their order."""
         sql = f"SELECT draw, said FROM proposals WHERE optimization = {_NUMBER} ORDER BY draw"  # noqa: S608
-        return {draw: _plain(said) for draw, said in self._rows(sql, (search,))}
+        return {draw: self._said(search, said) for draw, said in self._rows(sql, (search,))}
 
     def outcome(self, search: str, draw: int, scores: Sequence[float | None]) -> None:
         """Keep the outcome of a draw, before it counts."""
@@ -189,7 +190,8 @@ class Optimizations(Listed[OptimizationRecord]):
     def candidates(self, search: str) -> list[CandidateRecord]:
         """The candidates of a search, by number."""
         sql = f"SELECT {_CANDIDATE_COLUMNS} FROM candidates WHERE optimization = {_NUMBER} ORDER BY candidate"  # noqa: S608
-        return [_candidate(row) for row in self._rows(sql, (search,))]
+        with self._reading(search):
+            return [_candidate(row) for row in self._rows(sql, (search,))]
 
     def draws(self, search: str) -> list[DrawRecord]:
         """The draws of a search, in order."""
@@ -197,13 +199,18 @@ class Optimizations(Listed[OptimizationRecord]):
             f"SELECT draw, candidate, places, outcome, crown, told FROM draws WHERE optimization = {_NUMBER}"  # noqa: S608
             " ORDER BY draw"
         )
-        return [_draw(row) for row in self._rows(sql, (search,))]
+        with self._reading(search):
+            return [_draw(row) for row in self._rows(sql, (search,))]
 
     def trials(self, search: str, *, outputs: bool = False) -> list[TrialRecord]:
         """The answers of a search, in the order they came, with the answers themselves where asked for."""
         columns = SCORE_COLUMNS + (", output" if outputs else "")
         sql = f"SELECT candidate, draw, {columns} FROM trials WHERE optimization = {_NUMBER} ORDER BY number"  # noqa: S608
         return [TrialRecord(row[0], row[1], score_of(row[2:])) for row in self._rows(sql, (search,))]
+
+    def _said(self, search: str, text: str) -> Mapping[str, Any]:
+        with self._reading(search):
+            return rows.object_of(text)
 
 
 def _candidate_values(one: CandidateRecord) -> tuple[Any, ...]:
@@ -224,18 +231,14 @@ def _candidate_values(one: CandidateRecord) -> tuple[Any, ...]:
 
 def _candidate(row: Sequence[Any]) -> CandidateRecord:
     number, parents, operator, title, key, calls, nodes, cost, told, text = row
-    return CandidateRecord(number, tuple(_plain(parents)), operator, title, key, calls, nodes, cost, text, told)
+    before = tuple(int(one) for one in json.loads(parents))
+    return CandidateRecord(number, before, operator, title, key, calls, nodes, cost, text, told)
 
 
 def _draw(row: Sequence[Any]) -> DrawRecord:
     number, candidate, places, outcome, crown, told = row
-    asked = tuple((item, repeat) for item, repeat in _plain(places))
-    scores = None if outcome is None else tuple(_plain(outcome))
+    asked = tuple((int(item), int(repeat)) for item, repeat in json.loads(places))
+    scores = None
+    if outcome is not None:
+        scores = tuple(None if score is None else float(score) for score in json.loads(outcome))
     return DrawRecord(number, candidate, asked, scores, crown, told)
-
-
-def _plain(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise StoreFailure("The record of a search is damaged in the journal; begin another search.") from None

@@ -76,7 +76,7 @@ def run_of(row: Sequence[Any]) -> RunRecord:
     """The inverse of `run_values` and `workflow_text`. Raises `Damaged`."""
     *told, failure, snapshot, outputs, shared = row
     identity, workflow, status, started, ended, seconds, usage, sources, error, parent = told
-    with _reading():
+    with reading():
         kept = _object(snapshot)
         if seconds is None:  # before version 3: from its beginning to its end
             seconds = 0.0 if ended is None else max(0.0, ended - started)
@@ -126,7 +126,7 @@ def call_of(row: Sequence[Any]) -> CallRecord:
     """A row of `CALL_COLUMNS`. Raises `Damaged`."""
     node, sample, step, attempt, path, redo, request_hash, kind, usage, usable, origin, endpoint, model, *rest = row
     started, seconds, request, result = rest
-    with _reading():
+    with reading():
         _object(request)
         _object(result)
         return CallRecord(
@@ -190,7 +190,7 @@ def told_of(several: str, by_revision: Mapping[int, Mapping[str, Any]]) -> list[
     and for the numbers of revisions theirs. Of nodes with an operator that were
     written before version 3 the source is one that is not known. Raises `Damaged`.
     """
-    with _reading():
+    with reading():
         return [_frame(values) if values[0] is None else _node(values, by_revision) for values in json.loads(several)]
 
 
@@ -282,7 +282,7 @@ def definitions_of(text: str) -> dict[str, Any]:
 
 def object_of(text: str) -> dict[str, Any]:
     """A column that holds a JSON object. Raises `Damaged`."""
-    with _reading():
+    with reading():
         return _object(text)
 
 
@@ -317,7 +317,7 @@ def usage_text(usage: Usage) -> str:
 
 def usage_of(text: str) -> Usage:
     """The inverse of `usage_text`. Raises `Damaged`."""
-    with _reading():
+    with reading():
         prompt, completion, calls, cost, estimated = json.loads(text)
         return Usage(int(prompt), int(completion), int(calls), None if cost is None else float(cost), bool(estimated))
 
@@ -343,7 +343,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def reading() -> Iterator[None]:
     """Whatever is wrong with a row that does not read back is one thing: it is damaged."""
     try:
         yield

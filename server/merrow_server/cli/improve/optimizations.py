@@ -62,10 +62,12 @@ def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: f
 def list_searches(user: Store, limit: int, workflow: str | None, output: str) -> None:
     """Print the newest searches, of one workflow file where given."""
     from merrow_optimizer.optimization.record import load
+    from merrow_runtime.store.listed import readable
     from merrow_server.optimizations.report import search_object
 
     name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
-    found = [search_object(load(user, record.id)) for record in user.optimizations.newest(limit, name, complain)]
+    records = user.optimizations.newest(limit, name, complain)
+    found = readable(records, lambda record: search_object(load(user, record.id)), complain)
     if output == "json":
         emit(json.dumps(found, indent=2))
     elif not found:

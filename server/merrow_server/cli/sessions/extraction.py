@@ -15,6 +15,7 @@ from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
+from merrow_runtime.store.listed import readable
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
@@ -103,7 +104,8 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
 
 def list_extractions(user: Store, limit: int, cases: str | None, output: str) -> None:
     """Print the newest extractions, of one file of cases where given by its whole path."""
-    found = [extraction_object(user, record) for record in user.extractions.newest(limit, cases, complain)]
+    records = user.extractions.newest(limit, cases, complain)
+    found = readable(records, lambda record: extraction_object(user, record), complain)
     if output == "json":
         emit(json.dumps(found, indent=2))
         return
