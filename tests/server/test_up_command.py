@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.patience import PATIENCE
-from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import merrow, write
 
 FLOW = """\
@@ -130,6 +130,7 @@ def model() -> Iterator[OpenAIServer]:
 @pytest.fixture(autouse=True)
 def _flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / ".state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
     write("flow.mmd", FLOW)
 
 
@@ -253,6 +254,40 @@ def test_it_keeps_within_its_limits(model: OpenAIServer) -> None:
         assert spent.status_code == 402
         assert "it may spend $0" in spent.json()["error"]
         assert len(model.requests) == count
+
+
+def test_what_its_runs_have_cost_counts_each_call_once(model: OpenAIServer) -> None:
+    """A cent a call, two calls a run: also the calls of a run that failed, and of its continuation only what is new."""
+    write("config/config.toml", f'[prices."{model.origin}"."*"]\ninput = 1000\noutput = 1000\n')
+    works = False
+
+    def priced(request: Received) -> Step:
+        if "again" in request.prompt and not works:
+            return Status(400)
+        return Reply(f"It is {len(model.requests)}", usage={"prompt_tokens": 7, "completion_tokens": 3})
+
+    model.answer = priced
+    with up("--base-url", model.base_url, "--total-usd", "0.04") as service:
+        first = service.post({"PROBLEM": "1"}, Idempotency_Key="first").json()
+        assert first["status"] == "failed"
+        works = True
+        for key in ("first", "first", "second"):
+            assert service.post({"PROBLEM": "1" if key == "first" else "2"}, Idempotency_Key=key).status_code == 200
+        refused = service.post({"PROBLEM": "3"})
+        assert refused.status_code == 402
+        assert "The runs of this service have cost $0.0400, and it may spend $0.04: " in refused.json()["error"]
+        # What is finished is told all the same.
+        assert service.post({"PROBLEM": "2"}, Idempotency_Key="second").status_code == 200
+    calls = len(model.requests)
+    write("config/config.toml", "")
+    with up("--base-url", model.base_url, "--total-usd", "0.01") as service:
+        for text in ("4", "5"):
+            assert service.post({"PROBLEM": text}).json()["status"] == "finished", (
+                "where no price is known, nothing counts"
+            )
+        assert service.end() == 0
+        assert "Traceback" not in service.told
+    assert len(model.requests) == calls + 4
 
 
 ANY_JSON = st.recursive(

@@ -133,9 +133,10 @@ class ServedRuns:
         """Count what a run has cost, at its end; ``before`` is what an earlier part of it did."""
         try:
             result = await run.result()
-            self._spent += max(0.0, (result.usage.cost_usd or 0.0) - before)
         except Exception:  # noqa: BLE001, S110 (whoever waits for the result is told)
             pass
+        else:
+            self._spent += max(0.0, (result.usage.cost_usd or 0.0) - before)
         finally:
             del self._going[run.id]
             self._ended[run.id] = run
