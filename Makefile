@@ -158,7 +158,7 @@ audit: $(DEV)
 
 # How many deliberate defects the tests notice.
 mutants: $(DEV) $(NPM)
-	@$(BIN)/python scripts/mutants.py runtime server --count 40 --seed $$(date +%j) --jobs 1
+	@$(BIN)/python scripts/mutants.py runtime server --fresh --count 200 --seed $$(date +%j) --jobs $(WORKERS)
 
 # ---- Packages and versions --------------------------------------------------------------------------------------
 

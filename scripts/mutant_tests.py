@@ -1,49 +1,28 @@
-"""Which tests to run for a broken module: those that name it, and the wider tests of its package."""
+"""Which tests to run for a break: those that ran the broken line, and those that name the broken module."""
 
 from __future__ import annotations
 
 import ast
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
-ROOT = Path(__file__).resolve().parents[1]
+from ran_by import ROOT, RanBy, Test
+
+if TYPE_CHECKING:
+    from mutant_spots import Spot
+
 _PACKAGES = ("analysis", "runtime", "optimizer", "server")
 _OTHER_WORDS = {"test", "command", "client", "rules", "commands"}
-# Modules whose tests have another folder than their own: the folder of the sources, the folder of the tests.
-_FOLDERS = {
-    "server/merrow_server/features": "tests/server/lsp",
-    "server/merrow_server/features/commands": "tests/server/lsp",
-    "server/merrow_server/lsp": "tests/server/lsp",
-    "server/merrow_server/runs": "tests/server/lsp",
-    "server/merrow_server/cli": "tests/server",
-    "server/merrow_server/rendering": "tests/server",
-    "runtime/merrow_runtime": "tests/runtime/engine",
-    "optimizer/merrow_optimizer/mutations": "tests/optimizer",
-}
-# Tests of other folders, and whose modules they go through as well: plain flowcharts from the text to the end of a run,
-# the mutations, which are written as edits, and the command line. The first ones are quick and notice most.
-_ALSO = {
-    "tests/plain": ("analysis", "runtime"),
-    "tests/optimizer": ("analysis/merrow_analysis/edits",),
-    "tests/server": ("runtime", "analysis/merrow_analysis/rules"),
-}
-# What looks at one part only, or takes minutes, runs for that part alone.
-_APART = {
-    "tests/server/lsp": ("server/merrow_server/features", "server/merrow_server/lsp", "server/merrow_server/runs"),
-    "tests/runtime/sandbox": ("runtime/merrow_runtime/sandbox",),
-    "tests/runtime/test_datasets.py": ("runtime/merrow_runtime/operators",),
-    "tests/runtime/test_third_party_server.py": ("runtime/merrow_runtime/models",),
-    "tests/analysis/test_survival.py": ("analysis/merrow_analysis/syntax",),
-    "tests/analysis/test_yaml_text.py": ("analysis/merrow_analysis/definitions",),
-    "tests/analysis/test_markdown.py": ("analysis/merrow_analysis/markdown",),
-    "tests/analysis/test_differential.py": ("analysis/merrow_analysis/syntax",),
-}
+_LEAST = 0.02
+"""Seconds that a test takes at least, with what goes on around it."""
 
 
 class Selection:
-    """The test files of the repository, and which of them go with a source file."""
+    """The test files of the repository, and which tests go with a break."""
 
-    def __init__(self) -> None:
+    def __init__(self, ran_by: RanBy | None = None) -> None:
+        self._ran_by = ran_by
         self._tests = {
             file.relative_to(ROOT).as_posix(): _imports(file)
             for package in (*_PACKAGES, "plain")
@@ -51,9 +30,26 @@ class Selection:
             if "node_modules" not in file.parts
         }
 
+    def tests(self, spot: Spot, text: str, seconds: float) -> list[str]:
+        """The tests of a break of a file with this ``text``, those that are likely to notice it first.
+
+        Tests that ran the line, in files that name the module first, one case of each before others, quick ones before long ones,
+        as many as take so many ``seconds`` together; with them the files that name the module and are new since it is known who
+        runs what. Where nobody is known to have run it, as in a process of the sandbox: the files that name the module.
+        """
+        naming = self.naming(spot.path)
+        if self._ran_by is None:
+            return naming
+        inside = any(first < spot.line <= last for first, last in _functions(text))
+        # What is outside functions runs when it is imported, which whatever test came first did.
+        ran = self._ran_by.tests(spot.path, _statement(text, spot.line) if inside else None)
+        chosen = _fitting(_likely_first(ran, frozenset(naming)), seconds)
+        changed = [file for file in naming if file in self._ran_by.changed]
+        return [*changed, *(test for test in chosen if test.partition("::")[0] not in changed)] or naming
+
     def naming(self, path: str) -> list[str]:
-        """Tests that import the module or are called like it; where none does, those that are called like its folder, or
-        else are in it. Smallest first.
+        """Test files that import the module or are called like it; where none does, those that are called like its folder.
+        Smallest first.
         """
         module, words = _module(path), _words(PurePosixPath(path).stem)
         found = [
@@ -61,40 +57,51 @@ class Selection:
         ]
         if not found and (words := _words(PurePosixPath(path).parent.name)):
             found = [test for test in self._tests if words <= _words(test)]
-        found = [test for test in found if not self._is_apart(test, path)]
-        return self._in_order(found or self._beside(path))
+        return sorted(found, key=lambda test: (ROOT / test).stat().st_size)
 
-    def wider(self, path: str) -> list[str]:
-        """The other tests of the module's package, and those that go through it as well; those with a word of its name first."""
-        near, package = [test for test in self._beside(path) if not self._is_apart(test, path)], path.split("/")[0]
-        done, words = set(self.naming(path)), _words(PurePosixPath(path).stem)
-        far = [
-            test
-            for test in self._tests
-            if test.startswith(f"tests/{package}/") and test not in near and not self._is_apart(test, path)
-        ]
-        for folder, sources in _ALSO.items():
-            if path.startswith(sources):
-                far += [test for test in self._tests if PurePosixPath(test).parent == PurePosixPath(folder)]
-        tests = [test for test in (*self._in_order(near), *self._in_order(far)) if test not in done]
-        return sorted(tests, key=lambda test: (not words & _words(test), not test.startswith("tests/plain/")))
 
-    def _beside(self, path: str) -> list[str]:
-        """The tests in the folder that belongs to the module's."""
-        folder = PurePosixPath(path).parent
-        parts = folder.parts
-        own = PurePosixPath(_FOLDERS.get(folder.as_posix(), "/".join(("tests", parts[0], *parts[2:]))))
-        while not (ROOT / own).is_dir():
-            own = own.parent
-        return [test for test in self._tests if PurePosixPath(test).parent == own]
+def _likely_first(tests: list[Test], naming: frozenset[str]) -> list[Test]:
+    """One case of each test before a second one; in files that name the module before others; quick before long."""
+    nth: dict[str, int] = {}
+    places: dict[str, int] = {}
+    for test in tests:
+        places[test.id] = nth[test.function] = nth.get(test.function, -1) + 1
+    return sorted(tests, key=lambda test: (places[test.id], test.file not in naming, test.seconds))
 
-    @staticmethod
-    def _is_apart(test: str, path: str) -> bool:
-        return any(test.startswith(prefix) and not path.startswith(own) for prefix, own in _APART.items())
 
-    @staticmethod
-    def _in_order(tests: list[str]) -> list[str]:
-        return sorted(tests, key=lambda test: (ROOT / test).stat().st_size)
+def _fitting(tests: list[Test], seconds: float) -> list[str]:
+    """As many as fit, one at least; those of a file together, so that what they share is set up once."""
+    by_file: dict[str, list[str]] = {}
+    for number, test in enumerate(tests):
+        seconds -= max(test.seconds, _LEAST)
+        if seconds < 0 and number:
+            break
+        by_file.setdefault(test.file, []).append(test.id)
+    return [test for several in by_file.values() for test in several]
+
+
+@cache
+def _functions(text: str) -> list[tuple[int, int]]:
+    """The lines of each function: that before its body, which are not of it, and its last."""
+    return [
+        (node.body[0].lineno - 1, node.end_lineno or node.lineno)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+@cache
+def _statement(text: str, line: int) -> range:
+    """The lines of the statement around a line; of one that has a body, those before it."""
+    best = range(line, line + 1)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+            body = getattr(node, "body", None)
+            first = getattr(node, "lineno", None) or (body[0].lineno - 1 if body else line)
+            last = max(first, body[0].lineno - 1) if body else (getattr(node, "end_lineno", None) or first)
+            if first <= line <= last and (len(best) == 1 or first >= best.start):
+                best = range(first, last + 1)
+    return best
 
 
 def _module(path: str) -> str:

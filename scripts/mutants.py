@@ -4,10 +4,10 @@
     python scripts/mutants.py runtime server --count 200 --portion 2/5
     python scripts/mutants.py runtime --except runtime/merrow_runtime/store
 
-Each break is made in a copy of the repository, never in the checkout. First the tests that name the broken module run
-(by what they import, and by their names), then, if none of them fails, the wider tests of its package and those of other
-folders that go through it. A break that hangs the tests counts as noticed. Breaks that change nothing a test could see
-are listed, each with its reason, in ``equivalent_mutants.toml``; they are neither drawn nor scored.
+Each break is made in a copy of the repository, never in the checkout. The tests that ran the broken line run, those in files that
+name the module first; which they are, ``ran_by.py`` finds out, once, by running all tests. A break that hangs the tests
+counts as noticed. Breaks that change nothing a test could see are listed, each with its reason, in ``equivalent_mutants.toml``;
+they are neither drawn nor scored.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -31,7 +32,8 @@ from queue import SimpleQueue
 
 import click
 from mutant_spots import Spot, compiles, spots
-from mutant_tests import ROOT, Selection
+from mutant_tests import Selection
+from ran_by import KEPT, ROOT, RanBy, find_out
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 _ANALYSIS, _RUNTIME, _OPTIMIZER, _SERVER = (
@@ -66,11 +68,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one break: ``noticed`` by the tests (stage 1 or 2) or not; ``by`` is the first test that failed."""
+    """What became of one break: ``noticed`` by the tests or not; ``by`` is the first test that failed, ``tests`` how many, or
+    files of them, were to run.
+    """
 
     spot: Spot
     noticed: bool
-    stage: int
+    tests: int
     by: str
     seconds: float
 
@@ -82,6 +86,7 @@ class Worker:
     folder: Path
     limit: float
     unreliable: set[str] = field(default_factory=set)
+    _missing: set[str] = field(default_factory=set)
     _passing: set[tuple[str, ...]] = field(default_factory=set)
 
     @property
@@ -124,22 +129,19 @@ class Worker:
         command.write_text(f"#!{self.python}\n{script}", "utf-8")
         command.chmod(0o755)
 
-    def attempt(self, spot: Spot, selection: Selection, stages: int) -> Outcome:
+    def attempt(self, spot: Spot, selection: Selection, seconds: float) -> Outcome:
         """Break the copy at one spot, run the tests, and undo the break."""
         file = self.repository / spot.path
         text = file.read_text("utf-8")
         begun = time.monotonic()
         broken = spot.apply(text)
-        wanted = (selection.naming(spot.path), selection.wider(spot.path))[:stages]
-        for stage, tests in enumerate(wanted, 1):
-            file.write_text(broken, "utf-8")
-            try:
-                by = self._first_failure(tests, file, text, broken)
-            finally:
-                file.write_text(text, "utf-8")
-            if by is not None:
-                return Outcome(spot, True, stage, by, time.monotonic() - begun)
-        return Outcome(spot, False, stages, "", time.monotonic() - begun)
+        tests = selection.tests(spot, text, seconds)
+        file.write_text(broken, "utf-8")
+        try:
+            by = self._first_failure(tests, file, text, broken)
+        finally:
+            file.write_text(text, "utf-8")
+        return Outcome(spot, by is not None, len(tests), by or "", time.monotonic() - begun)
 
     def _first_failure(self, tests: list[str], file: Path, text: str, broken: str) -> str | None:
         """The first test that fails with the break and not without it."""
@@ -158,8 +160,12 @@ class Worker:
                 return by
             if unbroken == _TOO_SLOW:
                 self.limit *= 2
-            else:
+            elif unbroken.startswith("tests/"):
                 self.unreliable.add(unbroken)
+            elif (missing := self._missing) <= set(tests) and missing:
+                tests = [test for test in tests if test not in missing]  # cases that have other names since
+            else:
+                raise click.ClickException(f"The tests of {file.name} can't run without a break either: {unbroken}.")
         return None
 
     def _run(self, tests: list[str]) -> str | None:
@@ -192,6 +198,7 @@ class Worker:
                 _end(process)
         if process.returncode in (0, 5):
             return None
+        self._missing = {f"tests/{name}" for name in _NOT_FOUND.findall(output)}
         failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         return failed[0].split(" ", 1)[1].split(" - ")[0] if failed else f"(ended with {process.returncode})"
 
@@ -205,6 +212,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 _TOO_SLOW = "(too slow)"
+_NOT_FOUND = re.compile(r"^ERROR: not found: .*?/tests/(.*)$", re.MULTILINE)
 _MEMORY = 4 * 2**30
 """Bytes that a test run may take: a break may fill the memory before its time is up."""
 _SOURCES = ("analysis", "runtime", "optimizer", "server")
@@ -239,9 +247,9 @@ def draw(files: Iterable[Path], count: int, seed: int, wanted: Callable[[Spot], 
     return drawn
 
 
-def try_all(drawn: list[Spot], jobs: int, limit: float, stages: int) -> Iterator[Outcome]:
+def try_all(drawn: list[Spot], jobs: int, limit: float, seconds: float, ran_by: RanBy) -> Iterator[Outcome]:
     """What becomes of each break, as soon as it is known."""
-    selection = Selection()
+    selection = Selection(ran_by)
     with tempfile.TemporaryDirectory(prefix="mutants-", ignore_cleanup_errors=True) as folder:
         free: SimpleQueue[Worker] = SimpleQueue()
         workers = [Worker(Path(folder) / str(number), limit) for number in range(jobs)]
@@ -252,7 +260,7 @@ def try_all(drawn: list[Spot], jobs: int, limit: float, stages: int) -> Iterator
         def attempt(spot: Spot) -> Outcome:
             worker = free.get()
             try:
-                return worker.attempt(spot, selection, stages)
+                return worker.attempt(spot, selection, seconds)
             finally:
                 free.put(worker)
 
@@ -272,7 +280,8 @@ def try_all(drawn: list[Spot], jobs: int, limit: float, stages: int) -> Iterator
 )
 @click.option("--jobs", default=1, show_default=True, help="How many copies to work in at once.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds that one run of the tests may take.")
-@click.option("--stages", default=2, show_default=True, help="1: run only the tests that name the broken module.")
+@click.option("--seconds", default=100.0, show_default=True, help="Seconds of tests for each break.")
+@click.option("--fresh", is_flag=True, help="Run all tests first, to know anew which of them run which line.")
 @click.option("--least", default=0, show_default=True, help="Fail if fewer than this percentage are noticed.")
 @click.option("--only", help="Try the breaks of one line, such as runtime/merrow_runtime/usage.py:36.")
 @click.option(
@@ -288,7 +297,8 @@ def main(
     portion: str,
     jobs: int,
     limit: float,
-    stages: int,
+    seconds: float,
+    fresh: bool,
     least: int,
     only: str | None,
     again: Path | None,
@@ -315,14 +325,17 @@ def main(
     if listing:
         click.echo("\n".join(map(str, drawn)))
         return
+    if fresh or not KEPT.is_dir():
+        click.echo("All tests run once, so that it is known which of them run which line.")
+        find_out()
     survivors = []
-    for number, outcome in enumerate(try_all(drawn, jobs, limit, stages), 1):
+    for number, outcome in enumerate(try_all(drawn, jobs, limit, seconds, RanBy()), 1):
         verdict = f"noticed by {outcome.by}" if outcome.noticed else "SURVIVED"
         click.echo(f"{number}/{len(drawn)} {outcome.seconds:4.0f} s {outcome.spot}: {verdict}")
         if not outcome.noticed:
             survivors.append(outcome.spot)
         if out is not None:
-            row = {**asdict(outcome.spot), "noticed": outcome.noticed, "stage": outcome.stage, "by": outcome.by}
+            row = {**asdict(outcome.spot), "noticed": outcome.noticed, "tests": outcome.tests, "by": outcome.by}
             with out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
     noticed = len(drawn) - len(survivors)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from ran_by import RanBy
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 
@@ -103,27 +108,124 @@ def test_every_break_of_the_sources_is_python() -> None:
         ("analysis/merrow_analysis/edits/node_writing.py", "tests/analysis/test_edits.py"),
     ],
 )
-def test_tests_that_name_a_module_run_first(source: str, test: str) -> None:
+def test_files_that_name_a_module_are_known(source: str, test: str) -> None:
     from mutant_tests import Selection
 
-    selection = Selection()
-    assert test in selection.naming(source)
-    assert not set(selection.naming(source)) & set(selection.wider(source))
+    assert test in Selection().naming(source)
 
 
-@pytest.mark.parametrize(
-    ("source", "test"),
-    [
-        ("analysis/merrow_analysis/graph/placing/ports.py", "tests/plain/test_asking.py"),
-        ("runtime/merrow_runtime/running/scheduler.py", "tests/plain/test_asking.py"),
-        ("runtime/merrow_runtime/running/scheduler.py", "tests/server/test_run_command.py"),
-        ("analysis/merrow_analysis/edits/node_writing.py", "tests/optimizer/test_mutation_writing.py"),
-    ],
-)
-def test_tests_of_other_folders_that_go_through_a_module_run_too(source: str, test: str) -> None:
+HOVER, STYLE = "tests/server/lsp/test_hover.py", "server/merrow_server/times.py"
+FIRST = f"{HOVER}::test_a"
+CODE = """\
+LIMIT = 5
+
+
+def f(x):
+    if (
+        x
+    ):
+        return 1
+    return 2
+"""
+
+
+def ran(folder: Path, code: str, tests: dict[str, tuple[float, list[int]]], changed: str = "") -> RanBy:
+    """What a run found out in which these tests took so many seconds and ran these lines of `CODE`; the file is ``code`` now.
+    One test file has ``changed`` since.
+    """
+    from coverage import CoverageData
+    from ran_by import RanBy
+
+    (folder / STYLE).parent.mkdir(parents=True)
+    (folder / STYLE).write_text(code, "utf-8")
+    data = CoverageData(str(folder / "lines"))
+    for test, (_, lines) in tests.items():
+        data.set_context(f"{test} (setup)|{test} (call)" if "[" in test else test)
+        data.add_lines({f"/then/{STYLE}": lines})
+    data.write()
+    files = {test.partition("::")[0]: "def test_a(): ...\ndef test_b(): ..." for test in tests}
+    for file, text in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_text("def test_b(): ..." if file == changed else text, "utf-8")
+    seconds = {test: one for test, (one, _) in tests.items() if one}
+    facts = {"root": "/then", "sources": {STYLE: CODE}, "tests": files, "seconds": seconds}
+    (folder / "facts.json").write_text(json.dumps(facts), "utf-8")
+    return RanBy(folder, folder)
+
+
+def chosen(ran_by: RanBy, code: str, line: int, seconds: float = 100.0) -> list[str]:
+    from mutant_spots import spots
     from mutant_tests import Selection
 
-    assert test in Selection().wider(source)
+    spot = next(one for one in spots(STYLE, code) if one.line == line)
+    return Selection(ran_by).tests(spot, code, seconds)
+
+
+def test_the_tests_that_ran_a_broken_line_run_the_likely_ones_first(tmp_path: Path) -> None:
+    tests = {
+        "tests/server/test_x.py::test_a[1]": (0.5, [5, 6]),
+        "tests/server/test_x.py::test_a[2]": (0.4, [6]),
+        "tests/server/test_x.py::test_b": (3.0, [6, 8]),
+        "tests/server/test_y.py::test_a": (0.1, [6]),
+        "tests/server/test_y.py::test_b": (0.0, [6]),  # it failed
+        FIRST: (9.0, [1, 9]),
+    }
+    known = ran(tmp_path, CODE, tests)
+    y, one, two, b = (
+        f"tests/server/test_{name}" for name in ("y.py::test_a", "x.py::test_a[1]", "x.py::test_a[2]", "x.py::test_b")
+    )
+    # A condition goes over several lines; what is under it is run by fewer.
+    assert chosen(known, CODE, 6) == [y, two, b, one]
+    assert chosen(known, CODE, 6, seconds=0.55) == [y, two]
+    assert chosen(known, CODE, 6, seconds=0.0) == [y]
+    assert chosen(known, CODE, 8) == [b]
+    assert chosen(known, CODE, 9) == [FIRST]
+    # Whoever came first imported it, so that all may look at it.
+    assert set(chosen(known, CODE, 1)) == {y, one, two, b, FIRST}
+
+
+def test_lines_are_known_again_where_others_are_added(tmp_path: Path) -> None:
+    code = CODE.replace("    return 2\n", "    if x is None:\n        return 3\n    return 2\n").replace(
+        "LIMIT", "MORE = 1\nLIMIT"
+    )
+    known = ran(tmp_path, code, {"tests/server/test_x.py::test_a": (0.1, [9])})
+    assert chosen(known, code, 12) == ["tests/server/test_x.py::test_a"]
+    # Nobody is known to run a new line; the files that name the module may.
+    assert "tests/server/test_x.py::test_a" not in chosen(known, code, 10)
+
+
+def test_a_test_file_that_changed_since_runs_as_a_whole_where_it_names_the_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mutant_tests import Selection
+
+    monkeypatch.setattr(Selection, "naming", lambda *_: [HOVER, "tests/server/test_y.py"])
+    other = "tests/server/test_x.py"
+    tests = {f"{file}::{name}": (0.1, [9]) for file in (HOVER, other) for name in ("test_a", "test_b")}
+    for folder, changed, found in (
+        ("one", "", [*tests]),
+        ("two", HOVER, [HOVER, f"{other}::test_a", f"{other}::test_b"]),
+        ("three", other, [FIRST, f"{HOVER}::test_b", f"{other}::test_b"]),
+    ):
+        assert chosen(ran(tmp_path / folder, CODE, tests, changed), CODE, 9) == found
+
+
+def test_what_a_test_starts_counts_as_run_by_it(tmp_path: Path) -> None:
+    from ran_by import RanBy, find_out
+
+    file = "tests/server/test_fmt_command.py"
+    piped, settings = (
+        f"{file}::{name}" for name in ("test_standard_input_goes_to_standard_output", "test_settings_of_the_layout")
+    )
+    assert find_out(tmp_path, tests=[piped, settings], workers=1) == 0
+    path = "server/merrow_server/cli/check/fmt.py"
+    lines = (SCRIPTS.parent / path).read_text("utf-8").splitlines()
+    to_output = next(number for number, line in enumerate(lines, 1) if "write_stdout(" in line)
+    known = RanBy(tmp_path)
+    assert [test.id for test in known.tests(path, [to_output])] == [piped]
+    assert {test.id for test in known.tests(path, None)} == {piped, settings}
+    assert all(test.seconds > 0 for test in known.tests(path, None))
+    assert known.changed == set()
 
 
 def test_equivalent_breaks_have_reasons_and_are_not_drawn() -> None:
