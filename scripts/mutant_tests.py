@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ _LEAST = 0.02
 class Selection:
     """The test files of the repository, and which tests go with a break."""
 
-    def __init__(self, ran_by: RanBy | None = None) -> None:
+    def __init__(self, ran_by: RanBy) -> None:
         self._ran_by = ran_by
         self._tests = {
             file.relative_to(ROOT).as_posix(): _imports(file)
@@ -35,29 +36,37 @@ class Selection:
 
         Tests that ran the line, in files that name the module first, one case of each before others, quick ones before long ones,
         as many as take so many ``seconds`` together; with them the files that name the module and are new since it is known who
-        runs what. Where nobody is known to have run it, as in a process of the sandbox: the files that name the module.
+        runs what. Where nobody is known to have run it, as in a process of the sandbox: the files that name the module, and those
+        of the folder that belongs to it.
         """
         naming = self.naming(spot.path)
-        if self._ran_by is None:
-            return naming
         inside = any(first < spot.line <= last for first, last in _functions(text))
         # What is outside functions runs when it is imported, which whatever test came first did.
         ran = self._ran_by.tests(spot.path, _statement(text, spot.line) if inside else None)
         chosen = _fitting(_likely_first(ran, frozenset(naming)), seconds)
         changed = [file for file in naming if file in self._ran_by.changed]
-        return [*changed, *(test for test in chosen if test.partition("::")[0] not in changed)] or naming
+        if not chosen:
+            return [*dict.fromkeys([*naming, *self._beside(spot.path)])]
+        return [*changed, *(test for test in chosen if test.partition("::")[0] not in changed)]
 
     def naming(self, path: str) -> list[str]:
-        """Test files that import the module or are called like it; where none does, those that are called like its folder.
-        Smallest first.
-        """
+        """Test files that import the module or are called like it, smallest first."""
         module, words = _module(path), _words(PurePosixPath(path).stem)
-        found = [
+        return _smallest_first(
             test for test, imported in self._tests.items() if module in imported or (words and words <= _words(test))
-        ]
-        if not found and (words := _words(PurePosixPath(path).parent.name)):
-            found = [test for test in self._tests if words <= _words(test)]
-        return sorted(found, key=lambda test: (ROOT / test).stat().st_size)
+        )
+
+    def _beside(self, path: str) -> list[str]:
+        """The test files of the folder that is called like the module's, or like the nearest one around that."""
+        package, _, *folders = PurePosixPath(path).parent.parts
+        own = PurePosixPath("tests", package, *folders)
+        while not (ROOT / own).is_dir():
+            own = own.parent
+        return _smallest_first(test for test in self._tests if PurePosixPath(test).parent == own)
+
+
+def _smallest_first(tests: Iterable[str]) -> list[str]:
+    return sorted(tests, key=lambda test: (ROOT / test).stat().st_size)
 
 
 def _likely_first(tests: list[Test], naming: frozenset[str]) -> list[Test]:

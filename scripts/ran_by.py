@@ -69,7 +69,8 @@ class RanBy:
 
     @property
     def _tests(self) -> Mapping[str, str]:
-        return self._facts["tests"]
+        known: Mapping[str, str] = self._facts["tests"]
+        return known
 
     def tests(self, path: str, lines: Iterable[int] | None) -> list[Test]:
         """The tests that passed and ran one of these lines of a source file, or any line (None), quickest first. Lines that are

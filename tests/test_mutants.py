@@ -96,24 +96,6 @@ def test_every_break_of_the_sources_is_python() -> None:
     assert [str(spot) for spot in found if not compiles(spot.apply(text))] == []
 
 
-@pytest.mark.parametrize(
-    ("source", "test"),
-    [
-        ("runtime/merrow_runtime/models/budget.py", "tests/runtime/models/test_budget.py"),
-        ("runtime/merrow_runtime/store/journal.py", "tests/runtime/store/test_journal.py"),
-        ("server/merrow_server/features/hover.py", "tests/server/lsp/test_hover.py"),
-        ("server/merrow_server/features/commands/mutation_lists.py", "tests/server/lsp/test_mutation_commands.py"),
-        ("server/merrow_server/cli/improve/mutate.py", "tests/optimizer/test_mutate_command.py"),
-        ("analysis/merrow_analysis/graph/liveness/plan.py", "tests/analysis/test_liveness.py"),
-        ("analysis/merrow_analysis/edits/node_writing.py", "tests/analysis/test_edits.py"),
-    ],
-)
-def test_files_that_name_a_module_are_known(source: str, test: str) -> None:
-    from mutant_tests import Selection
-
-    assert test in Selection().naming(source)
-
-
 HOVER, STYLE = "tests/server/lsp/test_hover.py", "server/merrow_server/times.py"
 FIRST = f"{HOVER}::test_a"
 CODE = """\
@@ -208,6 +190,28 @@ def test_a_test_file_that_changed_since_runs_as_a_whole_where_it_names_the_modul
         ("three", other, [FIRST, f"{HOVER}::test_b", f"{other}::test_b"]),
     ):
         assert chosen(ran(tmp_path / folder, CODE, tests, changed), CODE, 9) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "test"),
+    [
+        ("runtime/merrow_runtime/models/budget.py", "tests/runtime/models/test_budget.py"),
+        ("server/merrow_server/features/hover.py", "tests/server/lsp/test_hover.py"),
+        ("analysis/merrow_analysis/graph/liveness/plan.py", "tests/analysis/test_liveness.py"),
+        ("runtime/merrow_runtime/sandbox/guest/syscalls.py", "tests/runtime/sandbox/test_syscall_numbers.py"),
+    ],
+)
+def test_where_nobody_ran_a_line_the_files_that_name_its_module_or_folder_do(
+    tmp_path: Path, source: str, test: str
+) -> None:
+    from mutant_spots import spots
+    from mutant_tests import Selection
+
+    known = ran(tmp_path, CODE, {FIRST: (0.1, [1])})
+    (tmp_path / source).parent.mkdir(parents=True)
+    text = (SCRIPTS.parent / source).read_text("utf-8")
+    (tmp_path / source).write_text(text, "utf-8")
+    assert test in Selection(known).tests(spots(source, text)[-1], text, 100.0)
 
 
 def test_what_a_test_starts_counts_as_run_by_it(tmp_path: Path) -> None:
