@@ -299,3 +299,120 @@ async def test_nothing_is_evaluated_in_a_workspace_that_is_not_trusted(tmp_path:
             with pytest.raises(JsonRpcException, match="not trusted"):
                 await editor.execute("merrow.evaluate", uri=uri, **argument)
         assert server.requests == []
+
+
+async def test_all_that_is_said_goes_with_an_evaluation_and_who_shows_no_runs_is_told_each_step(tmp_path: Path) -> None:
+    data(tmp_path)
+    (tmp_path / "score.py").write_text("def score(inputs, gold, output):\n    return float(gold == output)\n")
+    own, score = tmp_path / "own.jsonl", tmp_path / "score.py"
+    known = {"dataset": str(own), "gold": "answer", "metric": "numeric", "repeat": 1, "seed": 42, "fresh": False}
+    said: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"items": ["q1"]}, {"items": ["q1"]}),
+        (
+            {"mapping": {"problem": "problem"}, "part": "all", "limit": 2, "seed": 0, "repeat": 2, "concurrency": 1},
+            {"mapping": {"problem": "problem"}, "part": "all", "limit": 2, "seed": 0, "repeat": 2, "concurrency": 1},
+        ),
+        (
+            {"dataset": own.as_uri(), "limit": 1, "model": "m-9", "fresh": True},
+            {"limit": 1, "model": "m-9", "fresh": True},
+        ),
+        (
+            {"dataset": str(own), "limit": 1, "metric": "python", "metricOptions": {"file": "score.py"}},
+            {"limit": 1, "metric": "python", "metricOptions": {"file": str(score)}},
+        ),
+        ({"items": ["q3", "q4"], "metric": "contains"}, {"items": ["q3", "q4"], "metric": "contains"}),
+    ]
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+
+        def told() -> list[tuple[types.MessageType, str]]:
+            found = [(message.type, message.message) for message in editor.client.messages]
+            editor.client.messages.clear()
+            return found
+
+        info = types.MessageType.Info
+        uri = editor.open(FLOW)
+        forecast = await editor.execute("merrow.evaluate", uri=uri, **OWN, dryRun=True)
+        calls = f"6 calls to {server.origin}, for a price that is not known; what is known already costs nothing."
+        assert forecast["text"] == f"6 items of own.jsonl (part all): {calls}"
+        assert told() == [(info, f"{forecast['text']} No call was made.")]
+        agreed = {"agreed": False, "items": ["q1"]}
+        for answered, why in (
+            (OSError("nobody"), f"{server.origin}, for .* Execute the command with `agreed: true` to evaluate"),
+            (types.MessageActionItem("Go"), "Nothing was evaluated"),
+        ):
+
+            def show(_: types.ShowMessageRequestParams, answered: Any = answered) -> Any:
+                if isinstance(answered, OSError):
+                    raise answered
+                return answered
+
+            editor.client.protocol.fm.add_builtin_feature(types.WINDOW_SHOW_MESSAGE_REQUEST, show)
+            with pytest.raises(JsonRpcException, match=why):
+                await editor.execute("merrow.evaluate", uri=uri, **(OWN | agreed))
+        assert (server.requests, told()) == ([], [])
+        ids = []
+        for more, kept in said:
+            ended = await editor.execute("merrow.evaluate", uri=uri, **(OWN | more))
+            ids.append(ended["evaluation"])
+            assert (ended["status"], ended["asked"]) == ("finished", known | kept)
+            ((kind, text),) = told()
+            assert kind is info
+            assert text.startswith(f"Score {ended['score']:.3f} [")
+        assert len(server.requests) == 1 + 1 + 1 + 0 + 2, "what was asked already is known, unless it is asked fresh"
+        one, other = ids[0], ids[-1]
+        page = await editor.execute("merrow.showEvaluation", id=other)
+        assert page["text"].startswith(f"Evaluation {other} of flow.mmd\ndata own.jsonl (part all); metric contains")
+        ((kind, text),) = told()
+        assert (kind, text.partition(" [")[0]) == (info, "Score 0.500")
+        compared = await editor.execute("merrow.compareEvaluations", a=one, b=other)
+        assert told() == [(info, compared["text"])]
+        rows = (await editor.ask("merrow/evaluation", id=ids[1]))["rows"]
+        rated = {"evaluation": ids[1], "item": rows[0]["item"]}
+        noted = await editor.execute("merrow.rateAnswer", **rated, repeat=1, verdict="good", note="x" * 2000)
+        assert noted == rated | {"repeat": 1, "verdict": "good", "note": "x" * 2000}
+        # The same answer to the same item in another repeat has the same verdict and note.
+        first = await editor.execute("merrow.rateAnswer", **rated, verdict="bad")
+        assert first == noted | {"repeat": 0, "verdict": "bad"}
+        assert await editor.execute("merrow.deleteEvaluation", id=ids[2]) == {"evaluation": ids[2]}
+        listed = await editor.execute("merrow.evaluations", limit=3)
+        assert [one["evaluation"] for one in listed] == [ids[4], ids[3], ids[1]]
+        item = types.TextDocumentItem("untitled:Flow-1", "mermaid", 1, FLOW)
+        editor.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        with pytest.raises(
+            JsonRpcException, match="Save the workflow first: its evaluations are kept by its file"
+        ) as caught:
+            await editor.execute("merrow.evaluate", uri="untitled:Flow-1", **OWN)
+        assert caught.value.data == {"code": "workflow"}
+
+
+async def test_a_set_that_comes_with_merrow_is_meant_where_the_folder_has_no_file_of_that_name(tmp_path: Path) -> None:
+    async with editor_on(tmp_path) as editor:
+        uri = editor.open(FLOW)
+        asked = {"uri": uri, "dataset": "arithmetic", "metric": "numeric", "limit": 1, "dryRun": True}
+        shipped = (await editor.execute("merrow.evaluate", **asked))["dataset"]
+        assert (Path(shipped).name, Path(shipped).is_relative_to(tmp_path)) == ("arithmetic.jsonl", False)
+        (tmp_path / "arithmetic").write_text('{"problem": "1", "gold": "1"}\n')
+        with pytest.raises(JsonRpcException, match=str(tmp_path / "arithmetic")):
+            await editor.execute("merrow.evaluate", **asked)
+
+
+async def test_an_evaluation_that_stops_early_is_told_as_a_warning_and_goes_on_by_its_id(tmp_path: Path) -> None:
+    data(tmp_path)
+    async with OpenAIServer(slow) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+        watched = Watched(editor)
+        evaluating = editor.begin("merrow.evaluate", uri=editor.open(FLOW), **OWN)
+        news = await watched.until(5)
+        with pytest.raises(JsonRpcException) as caught:
+            await editor.execute("merrow.evaluate", uri=editor.uri("flow.mmd"), **OWN)
+        assert caught.value.message == "flow.mmd is being evaluated already; stop that first."
+        await editor.execute("merrow.cancel")
+        ended = await evaluating
+        (message,) = editor.client.messages
+        assert message.type is types.MessageType.Warning
+        assert message.message.startswith(f"Evaluation {ended['evaluation']} was cancelled. Score ")
+        server.answer = answer
+        editor.client.messages.clear()
+        dry = await editor.execute("merrow.evaluate", resume=news["evaluation"], dryRun=True)
+        assert (dry["items"], dry["calls"]["least"]) == (6, 1)
+        done = await editor.execute("merrow.evaluate", resume=news["evaluation"], agreed=True)
+        assert (done["evaluation"], done["status"], done["missing"]) == (ended["evaluation"], "finished", 0)

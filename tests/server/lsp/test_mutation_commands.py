@@ -296,9 +296,31 @@ def test_children_of_two_workflows(open_editor: Callable[..., Editor], tmp_path:
         assert {"id", "title", "text", "cuts"} <= child.keys()
         assert not [found for found in analyse(child["text"]).diagnostics if found.severity is Severity.ERROR]
     texts = [child["text"] for child in children]
-    names = ["other.md#2", (tmp_path / "other.mmd").as_uri(), editor.open(PROGRAM, "open.mmd")]
+    (tmp_path / "one#2.mmd").write_text(PROGRAM, encoding="utf-8")
+    names = [
+        "other.md#2",
+        "one#2.mmd",
+        str(tmp_path / "other.md#2"),
+        (tmp_path / "other.md").as_uri() + "#2",
+        (tmp_path / "other.mmd").as_uri(),
+        editor.open(PROGRAM, "open.mmd"),
+        editor.open(f"```mermaid\n{FLOW}```\n\n```mermaid\n{PROGRAM}```\n", "open.md") + "#2",
+    ]
     for name in names:
         assert [child["text"] for child in run(editor, "merrow.crossover", uri, name, 1)] == texts
+    assert run(editor, "merrow.crossover", uri, "other.md", 1) != children
+    for name in ("other.md#3", (tmp_path / "other.md").as_uri() + "#3", "other.md#0"):
+        with pytest.raises(ServerError, match="The document has 2 diagrams; the argument must name one, from 1"):
+            run(editor, "merrow.crossover", uri, name)
+    # Without a seed it is that of 0, and the number of the document's own diagram is the last argument.
+    of_zero = run(editor, "merrow.crossover", uri, "other.mmd", 0)
+    assert run(editor, "merrow.crossover", uri, "other.mmd") == of_zero
+    both = (tmp_path / "other.md").as_uri()
+    texts = [child["text"] for child in of_zero]
+    document = editor.uri("open.md")
+    assert [child["text"] for child in run(editor, "merrow.crossover", document, "other.mmd", None, 1)] == texts
+    assert [cut["file"] for cut in of_zero[0]["cuts"]] == [uri, (tmp_path / "other.mmd").as_uri()]
+    assert run(editor, "merrow.crossover", document, both, 1, 2) != children
     assert edits_applied(editor) == []
 
 

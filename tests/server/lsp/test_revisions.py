@@ -17,6 +17,10 @@ from tests.server.lsp.running import RunningEditor, editor_on
 from tests.server.lsp.test_suggestions import applied
 from tests.server.lsp.test_suggestions import asked as pressed
 
+import merrow_runtime
+from merrow_runtime import Store, check_workflow
+from merrow_runtime.models.offline import OfflineEndpoint
+
 Json = dict[str, Any]
 REVISE, DIFF, ACCEPT, REVISION = "merrow.revise", "merrow.diff", "merrow.acceptRevision", "merrow/revision"
 
@@ -222,6 +226,17 @@ async def test_a_revision_is_shown_with_its_text_and_a_picture_with_what_is_gone
         assert "B -.-> C" in drawing["text"]
         assert [node["id"] for node in drawing["nodes"]] == ["PROBLEM", "A", "C", "RETURN", "B"]
         assert {node["id"]: node["operator"] for node in drawing["nodes"]}["A"] == "Custom"
+        assert drawing["nodes"][-1] == {
+            "id": "B",
+            "kind": "unknown",
+            "operator": None,
+            "style": None,
+            "label": None,
+            "range": drawing["range"],
+            "places": [],
+            "diagnostics": [],
+        }
+        assert (shown["diagram"], drawing["diagram"], drawing["diagnostics"]) == (1, 1, [])
         first = await run.editor.ask(REVISION, run=run.run, revision=0)
         assert (first["text"], first["before"], first["ghosts"]) == (FLOW, None, [])
         with pytest.raises(JsonRpcException, match="has no revision 7"):
@@ -269,16 +284,120 @@ async def test_what_a_run_became_is_merged_with_what_was_typed_meanwhile(tmp_pat
         assert (await run.editor.execute(ACCEPT, run=run.run))["edits"] == 1
 
 
-async def test_what_is_asked_wrongly_is_answered_in_a_sentence(tmp_path: Path) -> None:
+QUIET: Json = MODERN | {"experimental": {"merrowInput": True}}
+"""A client that shows no runs and applies edits."""
+
+
+async def test_what_a_run_became_is_written_only_where_it_fits_into_any_document(tmp_path: Path) -> None:
+    labelled = FLOW.replace('prompt: "second"', 'prompt: "second", label: "Look again"')
+    async with held(tmp_path, QUIET, labelled) as run:
+        edits = applied(run.editor)
+        await run.editor.execute("merrow.cancel", run=run.run)
+        await run.result()
+        run.editor.client.messages.clear()
+        await run.revise(text=WITHOUT_B)
+        (told,) = run.editor.client.messages
+        said = f"Revision 1 of run {run.run} is asked for. Resume the run to continue it so."
+        assert (told.message, told.type) == (said, types.MessageType.Info)
+        assert (await run.editor.execute("merrow.resume", run=run.run))["status"] == "finished"
+        shown = await run.editor.ask(REVISION, run=run.run, revision=1)
+        assert {node["id"]: node["label"] for node in shown["drawing"]["nodes"]}["B"] == "Look again"
+
+        answered = {"run": run.run, "revision": None, "uri": run.uri, "diagram": 1, "text": WITHOUT_B}
+        not_written = answered | {"accepted": False, "edits": 0}
+        run.editor.change(run.uri, labelled.replace("hold on", "mine"))
+        conflict = not_written | {"why": "The file was changed at the same lines."}
+        assert await run.editor.execute(ACCEPT, run=run.run) == conflict
+        # Each change is fine by itself; together they have an edge from a node that is gone.
+        other = "    OTHER([Other]):::Interface\n    B --> OTHER\n"
+        together = labelled.replace("    PROBLEM([", f"{other}    PROBLEM([")
+        run.editor.change(run.uri, together)
+        refused = await run.editor.execute(ACCEPT, run=run.run, revision=1)
+        why = refused.pop("why")
+        assert refused == not_written | {"revision": 1}
+        assert why.startswith("Together with the changes in the file it has an error: Nothing leads to B")
+        assert edits == []
+        # A file that has errors already is merged: they are not the run's.
+        run.editor.change(run.uri, together.replace("    PROBLEM([", "    WRONG@{op: Nothing}\n    PROBLEM(["))
+        done = await run.editor.execute(ACCEPT, run=run.run, revision=1)
+        assert done == answered | {"revision": 1, "accepted": True, "edits": 2}
+        notes = run.editor.open(
+            f"# One\n\n```mermaid\n{OTHER}```\n\n```mermaid\n{labelled}```\n", "notes.md", "markdown"
+        )
+        done = await run.editor.execute(ACCEPT, run=run.run, uri=notes, diagram=2)
+        assert done == answered | {"uri": notes, "diagram": 2, "accepted": True, "edits": 2}
+        labels = [f"Accept revision 1 of run {run.run}", f"Accept what run {run.run} became"]
+        assert [one.label for one in edits] == labels
+        (change,) = edits[1].edit.document_changes or []
+        assert isinstance(change, types.TextDocumentEdit)
+        first = 5 + len(OTHER.split("\n"))
+        lines = [one.range.start.line for one in change.edits if isinstance(one, types.TextEdit)]
+        assert lines == [first + 6, first + 9], "those of the second diagram in the file"
+        # Without a run it is the newest one of the document; one that has none says so.
+        run.editor.change(run.uri, labelled)
+        newest = await run.editor.execute(
+            "merrow.run", uri=run.uri, inputs={"problem": "y"}, node="A", budget={"tokens": 0}
+        )
+        assert newest["status"] == "failed"
+        assert (await run.editor.execute(ACCEPT, uri=run.uri))["run"] == newest["run"]
+        for place in ({"uri": run.uri, "diagram": 1}, {"uri": run.uri.replace("flow", "%66low")}):
+            compared = await run.editor.execute(DIFF, text=WITHOUT_B, **place)
+            assert (compared["removed"], compared["refused"]) == (["B"], [])
+        for place in ({"uri": notes, "diagram": 2}, {"uri": run.uri.replace("flow", "none")}):
+            with pytest.raises(JsonRpcException, match="There is no run of this workflow; run it first"):
+                await run.editor.execute(DIFF, text=WITHOUT_B, **place)
+
+
+async def test_a_text_lies_where_the_workflow_of_its_run_lies(tmp_path: Path) -> None:
+    (tmp_path / "flows").mkdir()
+    (tmp_path / "flows" / "prompts.yaml").write_text("third: third\n")
+    path = tmp_path / "flows" / "flow.mmd"
+    path.write_text(FLOW)
+    text = OTHER.replace("workflow: {", "workflow: {prompts: ./prompts.yaml, ").replace(
+        'prompt: "third"', "role: third"
+    )
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW, "flows/flow.mmd")
+        ended = editor.begin("merrow.run", uri=uri, inputs={"problem": "x"})
+        await editor.until(lambda: [one for one in editor.named("node_started") if one["node"] == "C"])
+        await editor.execute("merrow.cancel", uri=uri)
+        run = (await ended)["run"]
+        # Open or not, and where the text is said to lie elsewhere, it has no such file.
+        elsewhere = editor.open(FLOW, "elsewhere.mmd")
+        assert (await editor.execute(DIFF, run=run, text=text))["refused"] == []
+        editor.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+        assert (await editor.execute(DIFF, run=run, text=text))["refused"] == []
+        (why,) = (await editor.execute(DIFF, run=run, text=text, uri=elsewhere))["refused"]
+        assert "elsewhere.mmd has an error on line 2 and is not run: There is no file ./prompts.yaml. (MW502)" in why
+        revised = await editor.execute(REVISE, run=run, text=text)
+        assert (revised["state"], revised["diff"]["changed"]) == ("asked", ["C"])
+        assert (await editor.execute("merrow.resume", run=run))["outputs"] == {"RETURN": "third!"}
+
+
+async def test_a_run_of_a_text_in_no_file_goes_into_the_document_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".state").mkdir()
+    store = Store.open(tmp_path / ".state" / "runs.sqlite")
+    workflow = check_workflow(OTHER, name="of a program")
+    await merrow_runtime.run(workflow, {"problem": "x"}, endpoint=OfflineEndpoint(), store=store)
+    store.close()
+    async with editor_on(tmp_path, capabilities=QUIET) as editor:
+        applied(editor)
+        (run,) = (one["run"] for one in await editor.ask("merrow/runs"))
+        with pytest.raises(JsonRpcException) as caught:
+            await editor.execute(ACCEPT, run=run)
+        assert caught.value.message == (
+            f"The workflow of run {run} lies in no file; say in `uri` which document takes it."
+        )
+        taken = await editor.execute(ACCEPT, run=run, uri=editor.open(OTHER))
+        assert (taken["accepted"], taken["edits"], taken["text"]) == (True, 0, OTHER)
+
+
+async def test_a_run_that_is_not_there_is_refused_and_two_texts_are_compared_without_one(tmp_path: Path) -> None:
     wrong: list[tuple[str, Json, str]] = [
-        (REVISE, {}, "`run` must be the id of a run"),
-        (REVISE, {"run": "none"}, "Say which workflow"),
-        (REVISE, {"run": "none", "text": 7}, "`text` must be a text"),
-        (REVISE, {"run": "none", "revision": -1}, "`revision` must be a number from 0"),
-        (REVISE, {"run": "none", "uri": "file:///nowhere.mmd"}, "is not open"),
         (REVISE, {"run": "none", "text": OTHER}, "no run 'none'"),
-        (DIFF, {"old": "file:///nowhere.mmd", "text": OTHER}, "is not open"),
-        (DIFF, {"run": "none", "text": OTHER, "finished": "A"}, "`finished` must be a list of ids"),
+        (REVISE, {"run": "none", "revision": 0}, "no run 'none'"),
+        (DIFF, {"run": "none", "text": OTHER, "finished": ["A"]}, "no run 'none'"),
+        ("merrow.decideRevision", {"run": "none", "revision": 0, "apply": False}, "Run none does not go on here"),
         (ACCEPT, {"run": "none"}, "no run 'none'"),
     ]
     async with editor_on(tmp_path) as editor:

@@ -19,6 +19,7 @@ from merrow_analysis.text import Range, split_lines
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.rendering.counts import counted
 
 if TYPE_CHECKING:
     from merrow_server.changes.fixing import Repaired
@@ -185,5 +186,7 @@ def numbered(document: OpenDocument, number: object) -> OpenDiagram:
     """A diagram of a document by its number. Raises `InvalidParameters`."""
     diagrams = document.diagrams
     if not isinstance(number, int) or not 1 <= number <= len(diagrams):
-        raise InvalidParameters(f"The document has {len(diagrams)} diagrams; the argument must name one, from 1.")
+        raise InvalidParameters(
+            f"The document has {counted(len(diagrams), 'diagram')}; the argument must name one, from 1."
+        )
     return diagrams[number - 1]

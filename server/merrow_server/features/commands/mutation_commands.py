@@ -171,11 +171,13 @@ async def _asked_for_other(server: MerrowServer, document: OpenDocument) -> str 
 
 def _other(server: MerrowServer, document: OpenDocument, name: str) -> OpenDiagram:
     """The workflow that is open under a URI, or that a path (relative to the document) leads to."""
-    known = _document_named(server, document, name)
+    file, hash_sign, number = name.rpartition("#")
+    has_number = hash_sign and number.isdecimal()
+    # A path may have a `#` of its own; the one of a file's URI, in which it would be `%23`, is always before the number.
+    known = None if has_number and path_of(file) is not None else _document_named(server, document, name)
     if known is not None:
         return numbered(known, 1)
-    file, hash_sign, number = name.rpartition("#")
-    known = _document_named(server, document, file) if hash_sign and number.isdecimal() else None
+    known = _document_named(server, document, file) if has_number else None
     if known is None:
         raise InvalidParameters(f"The other workflow, {name}, can't be read; name an open document or a file.")
     return numbered(known, int(number[:9]))
