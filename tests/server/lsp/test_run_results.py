@@ -142,6 +142,10 @@ def test_each_kind_of_result_stands_behind_its_node_and_in_its_hover(
     assert hints(editor, uri) == [], "of a run that was not begun here nothing is shown"
     begin(editor, uri)
     assert (hints(editor, uri), hovered(editor, uri)) == ([], "")
+    tell(editor, uri, event("node_started", "GONE"), event("node_failed", "CustomOp"))
+    assert hints(editor, uri) == [], "neither has a place in the text"
+    of_class = editor.request("textDocument/hover", editor.at(uri, "CustomOp"))["contents"]["value"]
+    assert "Last run" not in of_class, "a class is no node"
     for one, label, tooltip, says in RESULTS:
         tell(editor, uri, one)
         where = {"uri": uri, "run": "r1", "node": f"{one['path']}/A" if one["path"] else "A"}
@@ -167,6 +171,24 @@ def test_each_kind_of_result_stands_behind_its_node_and_in_its_hover(
     tell(editor, uri, event("node_started", "A"), event("node_started", "B", run="r2"))
     [hint] = hints(editor, uri)
     assert (hint["position"]["line"], hint["tooltip"], hovered(editor, uri)) == (B, "B: running", "")
+
+
+DECLARED_LATER = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    PROBLEM --> A
+    A --> RETURN([Answer]):::Interface
+    A@{ op: Custom, prompt: "Solve it.", samples: 2 }
+    classDef Interface fill:#eee
+"""
+
+
+def test_a_result_stands_behind_the_declaration_of_its_node_wherever_that_is(editor: Editor) -> None:
+    uri = editor.open(DECLARED_LATER)
+    begin(editor, uri)
+    tell(editor, uri, event("node_started", "A"), event("node_started", "RETURN"), event("node_started", "PROBLEM"))
+    places = [(one["position"]["line"], one["position"]["character"]) for one in hints(editor, uri)]
+    lines = DECLARED_LATER.splitlines()
+    assert places == [(4, len(lines[4])), (3, len(lines[3])), (1, len(lines[1]))]
 
 
 def test_who_draws_no_markdown_reads_the_same_in_plain_text(open_editor: Callable[..., Editor]) -> None:
@@ -280,14 +302,22 @@ def test_the_client_is_asked_to_draw_again_at_once_at_the_end_and_seldom_before(
         start = asked(which, "inlayHint")
         for number, end in enumerate(ends, 1):
             begin(which, uri)
-            for one in (event("run_started", endpoint="https://x.example"), event("node_started", "A")):
-                tell(which, uri, one)
+            for events in (
+                [event("run_started", endpoint="https://x.example")],
+                [event("node_started", "A")],
+                [event("run_finished", run="r0"), event("node_started", "B")],
+            ):
+                tell(which, uri, *events)
                 assert asked(which, "inlayHint") == start + (number - 1 if which is editor else 0)
             tell(which, uri, event(end))
             assert asked(which, "inlayHint") == start + (number if which is editor else 0)
         assert asked(which, "codeLens") == before
         tell(which, uri, event("run_started", endpoint="merrow:offline"))
+        tell(which, uri, event("node_started", "A", endpoint="https://x.example"))
         assert asked(which, "codeLens") == before + (which is editor)
+        last = which.server.runs.results.of(which.server.diagrams(uri)[0])
+        assert last is not None
+        assert last.offline, "only the run's first event says who answers"
     pulled = asked(editor, "diagnostic")
     uri = editor.uri("flow.mmd")
     tell(editor, uri, event("node_failed", "A", error="down"))
@@ -297,6 +327,26 @@ def test_the_client_is_asked_to_draw_again_at_once_at_the_end_and_seldom_before(
     begin(editor, uri)
     begin(editor, uri)
     assert asked(editor, "diagnostic") == pulled + 2, "only where there was a failure to take away"
+
+
+def test_a_client_that_asks_and_is_not_to_be_asked_to_is_not_asked_to(open_editor: Callable[..., Editor]) -> None:
+    silent = PULLING | {"workspace": PULLING["workspace"] | {"diagnostics": {"refreshSupport": False}}}
+    for capabilities in (silent, MODERN):
+        editor = open_editor(capabilities)
+        uri = editor.open(CHAIN)
+        begin(editor, uri)
+        tell(editor, uri, event("node_failed", "A", error="down"))
+        assert asked(editor, "diagnostic") == 0
+
+
+def test_what_fails_in_a_text_without_a_header_stands_at_its_beginning(open_editor: Callable[..., Editor]) -> None:
+    editor = open_editor(MODERN)
+    uri = editor.open(CHAIN)
+    begin(editor, uri)
+    editor.change(uri, {"text": "    A --> B\n"})
+    tell(editor, uri, event("run_failed", error="It failed."))
+    [found] = [one for one in editor.published(uri) if one["code"] == "MW531"]
+    assert found["range"] == {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
 
 
 class Shown:
@@ -317,6 +367,7 @@ class Shown:
 def test_the_progress_of_a_run_names_the_node_what_is_done_and_what_it_cost(editor: Editor) -> None:
     cancelled: list[bool] = []
     progress = RunProgress(editor.server, "Running flow.mmd", lambda: cancelled.append(True))
+    progress.show()
     shown = Shown(editor, progress)
     editor.loop.run_until_complete(progress.begin())
     begun = {"kind": "begin", "title": "Running flow.mmd", "cancellable": True, "percentage": 0}
@@ -353,6 +404,7 @@ def test_the_progress_of_a_run_names_the_node_what_is_done_and_what_it_cost(edit
     progress.end()
     progress.end()
     assert shown.values()[-1] == {"kind": "end"}
+    assert not editor.server.work_done_progress.tokens
     assert [one["kind"] for one in shown.values()].count("end") == 1
     assert take(event("node_started", "E")) == []
     assert cancelled == []
