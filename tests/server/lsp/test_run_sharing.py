@@ -13,7 +13,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.patience import PATIENCE
-from tests.runtime.openai_server import OpenAIServer, Reply
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 from tests.runtime.workflows import CHAIN
 from tests.server.lsp.running import RunningEditor, editor_on
 from tests.server.lsp.test_run_end import QUESTION, in_the_middle, resumed
@@ -124,6 +124,37 @@ async def test_a_damaged_run_hides_only_itself_and_is_told_once(tmp_path: Path) 
         with pytest.raises(JsonRpcException, match="is damaged in the journal"):
             await editor.execute("merrow.resume", run=hurt)
         assert await editor.ask("merrow/deleteRun", run=hurt) == {"run": hurt}
+
+
+class Waiting(OpenAIServer):
+    """Answers the first question about the letter X only when ``go`` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = asyncio.Event()
+
+    async def _perform(self, step: Step, request: Received, *streams: Any) -> bool:
+        if "letter X" in request.prompt and "Answer the question." in request.prompt:
+            await self.go.wait()
+        return await super()._perform(step, request, *streams)
+
+
+async def test_runs_share_the_endpoint_and_only_the_last_one_closes_it(tmp_path: Path) -> None:
+    async with Waiting() as server, editor_on(tmp_path, server) as editor:
+        names = ("one.mmd", "two.mmd", "three.mmd")
+        first, second, third = (editor.open(CHAIN, name) for name in names)
+        held = editor.begin("merrow.run", uri=first, inputs={"problem": "What is the letter X?"})
+        await server.arrived(1)
+        for uri in (second, third):
+            assert (await editor.execute("merrow.run", uri=uri, inputs={"problem": uri}))["status"] == "finished"
+            assert not held.done()
+            assert (len(server.requests), server.connections) == (3 if uri == second else 5, 2)
+        server.go.set()
+        assert (await held)["status"] == "finished"
+        assert (len(server.requests), server.connections) == (6, 2), "its second question needs no new connection"
+        for opened in (3, 4):
+            ended = await editor.execute("merrow.run", uri=first, inputs={"problem": f"Number {opened}"})
+            assert (ended["status"], server.connections) == ("finished", opened), "the one before was closed"
 
 
 async def test_a_finished_run_that_is_resumed_says_so_and_stays_as_it_is(tmp_path: Path) -> None:
