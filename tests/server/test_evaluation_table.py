@@ -253,6 +253,98 @@ def test_a_table_ends_with_the_cell_that_stops(server: OpenAIServer, capsys: pyt
         assert done.err == f"merrow: {option} names nothing; write names with commas between them.\n"
 
 
+def test_a_comparison_is_said_to_the_word(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    write("other.mmd", FLOW.replace("second", "memory"))
+    own = ("--dataset", "own.jsonl", "--gold", "answer", "--limit", "4")
+    compared = ("evaluate", "--compare", "flow.mmd", "other.mmd", *own, "--metric", "contains")
+    forecast = (
+        "4 items of own.jsonl (part all), each once: 8 calls, at most about 8,336 tokens, cost unknown; what is known already"
+        " costs nothing and is not counted."
+    )
+    done = in_process(capsys, *compared, "--dry-run")
+    assert (done.code, done.err, server.requests) == (0, "", [])
+    assert done.out == f"flow.mmd: {forecast}\nother.mmd: {forecast}\nNo call was made.\n"
+    done = in_process(capsys, *compared, "--dry-run", "--format", "json")
+    assert [(one["workflow"], one["model"], one["memory"]) for one in done.json["cells"]] == [
+        ("flow.mmd", None, None),
+        ("other.mmd", None, None),
+    ]
+
+    done = in_process(capsys, *compared)
+    assert (done.code, done.err) == (0, f"{forecast}\n{forecast}\n")
+    first, second = (line.split()[0] for line in done.out.splitlines()[:2])
+    lines = [
+        f"{first}  0.000 [0.000, 0.527] on 4 items  flow.mmd",
+        f"{second}  1.000 [0.473, 1.000] on 4 items  other.mmd",
+        f"Difference +1.000 [+0.020, +1.000] on 4 items ({second} minus {first}), p = 0.125 (McNemar)",
+        "better on 4: q1, q24, q25, q6",
+        "So few items show no difference with probability .8, however large it is.",
+    ]
+    assert done.out.splitlines() == lines
+    done = in_process(capsys, "evaluate", "--compare", first, second)
+    assert (done.code, done.out.splitlines(), done.err) == (0, lines, "")
+    done = in_process(
+        capsys, "evaluate", "--compare", second, "flow.mmd", *own, "--metric", "contains", "--format", "json"
+    )
+    assert done.code == 0, done.err
+    told = done.json
+    assert (told["before"]["evaluation"], told["before"]["score"], told["after"]["score"]) == (second, 1.0, 0.0)
+    assert (told["better"], told["worse"], told["difference"]) == ([], ["q1", "q24", "q25", "q6"], -1.0)
+
+    exact = in_process(capsys, "evaluate", "flow.mmd", *own, "--metric", "exact", "--format", "json").json["evaluation"]
+    done = in_process(capsys, "evaluate", "--compare", first, exact)
+    assert (done.code, done.err) == (
+        0,
+        f"Note: Evaluation {first} was scored by contains, and {exact} by exact, so that the difference may be that of the"
+        " metrics.\n",
+    )
+    data(5, "few.jsonl")
+    few = in_process(capsys, "evaluate", "flow.mmd", "--dataset", "few.jsonl", *own[2:], "--format", "json").json
+    table = ("evaluate", "flow.mmd", *own, "--models", "a")
+    name = "Name a workflow and its data: merrow evaluate FILE --dataset F."
+    for arguments, sentence in (
+        (("evaluate",), name),
+        (("evaluate", "flow.mmd"), name),
+        (compared[:4], "To compare the workflow flow.mmd, name the data: --dataset F."),
+        (
+            ("evaluate", "flow.mmd", *compared[1:]),
+            "--compare takes two evaluations or workflows, and no FILE beside them.",
+        ),
+        (
+            (*compared, "--fail-under", "1"),
+            "--compare has no gates; evaluate the second one with --baseline and the first one's id.",
+        ),
+        ((*compared, "--format", "csv"), "A comparison is printed as text or json."),
+        (
+            (*compared, "--models", "a"),
+            "A table of evaluations has no gates and no --compare; evaluate one workflow for these.",
+        ),
+        (
+            (*table, "--fail-under", "1"),
+            "A table of evaluations has no gates and no --compare; evaluate one workflow for these.",
+        ),
+        (
+            (*table, "--format", "csv"),
+            "A table of evaluations is printed as text or json; show each with: merrow show ID",
+        ),
+        (
+            ("evaluate", "flow.mmd", *own, "--max-drop", "1"),
+            "--max-drop and --fail-if-worse compare with --baseline EVAL.",
+        ),
+        (
+            ("evaluate", "--compare", first, few["evaluation"]),
+            f"Evaluations {first} and {few['evaluation']} are of different data, so their items can't be compared.",
+        ),
+    ):
+        done = in_process(capsys, *arguments)
+        assert (done.code, done.out, done.err) == (2, "", f"merrow: {sentence}\n")
+    # The first of two that stops ends it.
+    done = in_process(capsys, *compared, "--model", "costly", "--budget-tokens", "3000", "--concurrency", "1")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.count("Stopped before its end") == 1
+    assert done.err.count(" items of own.jsonl") == 1
+
+
 @pytest.mark.parametrize("memory", ["some", "last", "last:0", "tokens:x", ","])
 def test_memories_that_there_are_not(server: OpenAIServer, memory: str) -> None:
     refused = merrow("evaluate", "flow.mmd", *DATA, "--memory", memory)
