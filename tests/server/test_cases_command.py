@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 import xml.etree.ElementTree as ET
@@ -291,6 +292,128 @@ async def test_expected_failures_repeats_and_limits(folder: Path) -> None:
     assert (by["mostly"]["passed"], by["mostly"]["repeat"], by["mostly"]["min_pass"]) == (3, 3, 2)
     assert by["never"]["message"].startswith("0 of 3 repeats passed, 2 must.")
     assert "max_seconds: 0.001" in by["slow"]["message"]
+
+
+def plainly(text: str) -> str:
+    """The text without what differs from run to run."""
+    return re.sub(r"show [0-9a-z]{13}", "show RUN", re.sub(r"\d+\.\d s", "T", text))
+
+
+async def test_what_came_of_cases_is_said_to_the_word(folder: Path) -> None:
+    (folder / "flow.cases.yaml").write_text(
+        "defaults: {inputs: {PROBLEM: legs?}}\n"
+        "cases:\n"
+        "- {id: known, xfail: 'see 41', expect: {exact: 9}}\n"
+        "- {id: cured, xfail: true, expect: {contains: legs}}\n"
+        "- {id: mostly, repeat: 3, min_pass: 2, expect: {contains: legs}}\n"
+        "- {id: never, repeat: 3, min_pass: 2, expect: {not-contains: legs}}\n"
+        "- {id: finishes}\n"
+    )
+    async with OpenAIServer(legs) as server:
+        await merrow("test", "-k", "finishes", server=server)  # so that the answers are known, and cost nothing
+        done = await merrow("test", server=server)
+        assert (done.code, done.err) == (1, "")
+        assert (
+            plainly(done.out)
+            == """\
+xfailed  flow.cases.yaml::known  T, $0
+xpassed  flow.cases.yaml::cured  T, $0
+passed   flow.cases.yaml::mostly  3 of 3 passed, T, $0
+failed   flow.cases.yaml::never  0 of 3 passed, T, $0
+passed   flow.cases.yaml::finishes  T, $0
+
+flow.cases.yaml:4: xpassed: cured
+    It passes, against its `xfail` (known to fail); remove that.
+
+flow.cases.yaml:6: failed: never
+    0 of 3 repeats passed, 2 must. not-contains `legs`: it must not be so, but contains 'legs'
+    expected  not-contains: legs
+    actual    It has 6 legs.
+    merrow show RUN
+
+5 cases: 2 passed, 1 failed, 1 xfailed, 1 xpassed, in T
+"""
+        )
+        failed = await merrow("test", "--last-failed", "-x", server=server)
+        assert plainly(failed.out).splitlines()[-1] == "1 case: 1 failed, in T"
+        one = await merrow("test", "-k", "finishes", "-x", server=server)
+        assert plainly(one.out) == "passed   flow.cases.yaml::finishes  T, $0\n\n1 case: 1 passed, in T\n"
+        only = await merrow("test", "--record", "-k", "mostly", server=server)
+        assert plainly(only.out).startswith("passed   flow.cases.yaml::mostly  3 of 3 passed, T, $0\n")
+    stale = await merrow("test", "-k", "es")
+    assert (stale.code, stale.err) == (1, "")
+    missing = (
+        "    Its recording does not have what is asked at node A: the workflow, its inputs, its model or a prompt changed since,"
+        " or the case was never recorded. Record what is missing with: merrow test --record"
+    )
+    assert plainly(stale.out).splitlines() == [
+        "stale    flow.cases.yaml::finishes",
+        "",
+        "flow.cases.yaml:7: stale: finishes",
+        missing,
+        "",
+        "1 case: 1 stale, in T",
+    ]
+    allowed = await merrow("test", "-k", "es", "--allow-stale")
+    assert (allowed.code, allowed.err) == (0, "")
+    assert plainly(allowed.out).splitlines()[-2:] == [
+        "1 case: 1 stale, in T",
+        "Stale cases are allowed, and say nothing of the workflow.",
+    ]
+
+
+async def test_several_files_of_cases_are_tested_one_after_the_other(folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / f"{name}.mmd").write_text(CHAIN)
+        (folder / f"{name}.cases.yaml").write_text(CASES.replace("eight", "nine"))
+    (folder / "empty").mkdir()
+    for arguments, sentence in (
+        (("--save", "abc", "a", "b"), "--save writes one cases file; name one PATH, or none."),
+        (
+            ("empty",),
+            "No case was found. Write cases in NAME.cases.yaml beside NAME.mmd (docs/testing.md), or make one of a run: merrow"
+            " test --save RUN",
+        ),
+        (("-k", "nobody"), "No case was found: of 6, none has what -k and --tag ask for."),
+    ):
+        done = await merrow("test", *arguments)
+        assert (done.code, done.out, done.err) == (2, "", f"merrow: {sentence}\n")
+    async with OpenAIServer(legs) as server:
+        done = await merrow("test", "flow.mmd::ant", "a.mmd", "b.mmd", server=server)
+        assert (done.code, done.err) == (1, "")
+        assert plainly(done.out).splitlines()[:5] == [
+            "passed   flow.cases.yaml::ant  T, cost unknown",
+            "failed   a.cases.yaml::spider  T, cost unknown",
+            "passed   a.cases.yaml::ant  T, $0",
+            "failed   b.cases.yaml::spider  T, $0",
+            "passed   b.cases.yaml::ant  T, $0",
+        ]
+        assert plainly(done.out).splitlines()[5:] == [
+            line
+            for name in ("a", "b")
+            for line in (
+                "",
+                f"{name}.cases.yaml:5: failed: spider",
+                "    contains `nine`: doesn't contain the gold answer",
+                "    expected  contains: nine",
+                "    actual    It has eight legs.",
+                "    merrow show RUN",
+            )
+        ] + ["", "5 cases: 3 passed, 2 failed, in T, cost unknown"]
+        done = await merrow("test", "a.mmd", "b.mmd", "-x", "--format", "json", server=server)
+        assert (done.code, done.json["ok"], done.json["counts"]) == (1, False, {"failed": 1})
+        assert [one["file"] for one in done.json["results"]] == ["a.cases.yaml"]
+        # What can't be read hides no other, and all is not well.
+        (folder / "a.replay.jsonl").write_text("nonsense\n")
+        (folder / "b.cases.yaml").write_text("cases: []\n")
+        nonsense = "merrow: Line 1 of the recording a.replay.jsonl is not a JSON object: 'nonsense'.\n"
+        done = await merrow("test", "a.mmd", "flow.mmd", "b.mmd", server=server)
+        assert (done.code, done.err) == (2, nonsense)
+        assert plainly(done.out).splitlines()[-1] == "2 cases: 2 passed, in T"
+        done = await merrow("test", "a.mmd", "flow.mmd", "--format", "json", server=server)
+        assert (done.code, done.json["ok"], done.json["counts"], done.err) == (2, False, {"passed": 2}, nonsense)
+        done = await merrow("test", "flow.mmd", "--format", "json", server=server)
+        assert (done.code, done.json["ok"], done.json["counts"], done.err) == (0, True, {"passed": 2}, "")
 
 
 async def test_an_endpoint_that_fails_is_not_a_failed_case() -> None:

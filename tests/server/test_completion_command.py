@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -104,11 +105,82 @@ def test_runs_are_completed_by_what_can_be_done_with_them() -> None:
     assert offered(f"merrow show {run} --node a") == ["A"]
 
 
+def journal() -> None:
+    """A run, an evaluation and a search of each status, begun one after the other, with ids like ``r-finished``."""
+    from merrow_runtime.store.contract import RunRecord
+    from merrow_runtime.store.database import Store
+    from merrow_runtime.store.evaluations import EvaluationRecord
+    from merrow_runtime.store.optimizations import OptimizationRecord
+
+    write("flow.mmd", GOOD)
+    file = str(Path("flow.mmd").absolute())
+    with closing(Store.open()) as store:
+        for at, status in enumerate(("running", "finished", "failed", "cancelled")):
+            store.begin(RunRecord(f"r-{status}", file, status, float(at), snapshot={}))
+        for at, status in enumerate(("running", "finished", "stopped", "cancelled")):
+            about = (file, status, float(at), "data", "all", "exact", "m")
+            store.evaluations.begin(EvaluationRecord(f"e-{status}", *about, 0, 1, {}))
+            store.optimizations.begin(OptimizationRecord(f"s-{status}", *about, "climb", "moves", 0, 1, {}), "all", "s")
+
+
+def test_each_command_is_offered_what_it_can_work_on() -> None:
+    journal()
+    runs = ["r-cancelled", "r-failed", "r-finished", "r-running"]  # the newest is the first
+    evaluations = ["e-cancelled", "e-stopped", "e-finished", "e-running"]
+    searches = ["s-cancelled", "s-stopped", "s-finished", "s-running"]
+    left = [one for one in (*runs, *evaluations, *searches) if not one.endswith("-finished")]
+    for line, words in (
+        ("merrow show ", runs + evaluations + searches),
+        ("merrow resume ", left),
+        ("merrow revise ", left),
+        ("merrow cancel ", ["r-running", "e-running", "s-running"]),
+        ("merrow runs --delete ", runs),
+        ("merrow evaluations --delete ", evaluations),
+        ("merrow optimizations --delete ", searches),
+        ("merrow rate ", evaluations),
+        ("merrow rate e-stopped E-F", ["e-finished"]),
+        ("merrow evaluate --compare ", evaluations),
+        ("merrow evaluate flow.mmd --baseline e-r", ["e-running"]),
+        ("merrow optimize flow.mmd --from S", searches),
+        ("merrow show r-failed --node ", ["PROBLEM", "A", "RETURN"]),
+        ("merrow show r-f --node p", ["PROBLEM"]),
+        (f"merrow show {Path('flow.mmd').absolute()} --node r", ["RETURN"]),
+        ("merrow show none --node ", []),
+        ("merrow show --node ", ["PROBLEM", "A", "RETURN"]),
+    ):
+        assert offered(line) == words, line
+    assert asked("merrow evaluate --compare fl").out == "file,fl\n"
+    about = f"stopped, {Path('flow.mmd').absolute()}"
+    assert asked("merrow resume e-s", "fish").out == f"plain,e-stopped\tevaluation, {about}\n"
+    assert asked("merrow resume s-s", "fish").out == f"plain,s-stopped\tsearch, {about}\n"
+
+
+def test_data_that_comes_with_merrow_is_offered_before_files() -> None:
+    data = "merrow evaluate flow.mmd --dataset "
+    assert asked(data).out == "plain,arithmetic\nplain,flow-tasks\nfile,\n"
+    assert asked(f"{data}FL", "fish").out == "plain,flow-tasks\tcomes with Merrow\nfile,0\n"
+    assert asked(f"{data}own").out == "file,own\n"
+
+
+def test_files_are_offered_behind_the_name_of_an_input() -> None:
+    write("flow.mmd", GOOD)
+    assert asked("merrow run flow.mmd --input problem=@po").out == "behind,@,po\n"
+    assert asked("merrow run flow.mmd --input PRO", "fish").out == "open,problem=\n"
+    assert asked("merrow run flow.mmd --set-output A", "fish").out == "open,A.\n"
+    assert offered("merrow run - --from ") == []
+
+
 def test_rules_are_completed_by_code_and_by_name_and_patterns_by_name() -> None:
     assert offered("merrow explain MW10") == [rule.code for rule in all_rules() if rule.code.startswith("MW10")]
     assert offered("merrow explain ensemble-n") == ["ensemble-needs-two-sources"]
     assert offered("merrow check --ignore mw105") == ["MW105"]
-    assert "debate" in offered("merrow new --template de")
+    assert offered("merrow explain m") == [rule.code for rule in all_rules()]
+    assert offered("merrow explain mi") == [rule.name for rule in all_rules() if rule.name.startswith("mi")]
+    assert asked("merrow explain MW105", "fish").out == "plain,MW105\tensemble-needs-two-sources\n"
+    assert asked("merrow explain ensemble-n", "fish").out == "plain,ensemble-needs-two-sources\tMW105\n"
+    assert asked("merrow new --template deba", "fish").out == (
+        "plain,debate\tThree debaters answer each other for two rounds, then a judge decides\n"
+    )
 
 
 @pytest.mark.parametrize("line", ["merrow check ", "merrow fmt ", "merrow run ", "merrow run x.mmd --replay "])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
-from tests.server.program import merrow, write
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
+from tests.server.program import in_process, merrow, write
 from tests.server.searching import FLOW, data, place
 
 from merrow_optimizer.evaluation.statistics.paired import holm
@@ -20,8 +21,12 @@ LIBRARY = (
 
 
 def answer(request: Received) -> Step:
-    """Yes where more than one thing was said before, or the model is good."""
+    """Yes where more than one thing was said before, or the model is good; nothing of a model that is broken."""
+    if request.body["model"] == "broken":
+        return Status(400)
     text = json.dumps(request.body["messages"])
+    if request.body["model"] == "costly":
+        return Reply("yes", usage={"prompt_tokens": 2000, "completion_tokens": 1})
     said = "yes" if "memory" in text.lower() or "good" in request.body["model"] else "no"
     return Reply(f"{said} {len(text)}")
 
@@ -68,6 +73,276 @@ def test_workflows_by_models(server: OpenAIServer) -> None:
     server.requests.clear()
     assert merrow("evaluate", "other.mmd", *DATA, "--models", "best", "--override-models").code == 0
     assert {one.body["model"] for one in server.requests} == {"best"}
+
+
+def test_the_whole_of_a_table_is_said(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    write("config/config.toml", f'[prices."{server.origin}"."good"]\ninput = 1000\noutput = 1000\n')
+    write("other.mmd", FLOW.replace("second", "third"))
+    two = (*DATA[:-1], "2")
+    rest = "what is known already costs nothing and is not counted."
+
+    done = in_process(capsys, "evaluate", "flow.mmd", "flow.mmd", *two, "--models", "good, bad,,good,broken")
+    assert (done.code, re.sub(r"[0-9a-z]{13}\n", "ID\n", done.out)) == (
+        0,
+        """\
+WORKFLOW  MODEL   MEMORY   SCORE                 DIFFERENCE                          PROMPT TOKENS  COST          EVALUATION
+flow.mmd  good    its own  1.000 [0.224, 1.000]                                      13             $0.0190 *     ID
+flow.mmd  bad     its own  0.000 [0.000, 0.776]  -1.000 [-1.000, +0.315], p = 0.500  13             cost unknown  ID
+flow.mmd  broken  its own  no score                                                  0              $0            ID
+Differences are to the first row, on the items that both scored, with 95 % intervals, and p by Holm's method for several tests.
+* No other row has a better score for no more money.
+""",
+    )
+    unknown = f"2 items of own.jsonl (part all), each once: 4 calls, at most about 4,168 tokens, cost unknown; {rest}"
+    assert done.err.splitlines() == [
+        "flow.mmd, good",
+        f"2 items of own.jsonl (part all), each once: 4 calls, at most about 4,168 tokens, at most about $4.1680; {rest}",
+        "flow.mmd, bad",
+        unknown,
+        "flow.mmd, broken",
+        unknown,
+    ]
+
+    # What is known costs nothing, so the cheapest of the same score is the one that asked nobody.
+    done = in_process(capsys, "evaluate", "other.mmd", "flow.mmd", *two, "--models", "good", "--memory", "none,all")
+    assert re.sub(r"[0-9a-z]{13}\n", "ID\n", done.out).splitlines()[1:5] == [
+        "other.mmd  good   none    1.000 [0.224, 1.000]                                      3              $0.0050  ID",
+        "other.mmd  good   all     1.000 [0.224, 1.000]  +0.000 [-0.776, +0.776], p = 1.000  98             $0.1020  ID",
+        "flow.mmd   good   none    1.000 [0.224, 1.000]  +0.000 [-0.776, +0.776], p = 1.000  0              $0 *     ID",
+        "flow.mmd   good   all     1.000 [0.224, 1.000]  +0.000 [-0.776, +0.776], p = 1.000  98             $0.1020  ID",
+    ]
+
+    done = in_process(capsys, "evaluate", "flow.mmd", *two, "--models", "broken,good", "--fresh", "--format", "json")
+    first, second = done.json["cells"]
+    assert {**first, "evaluation": ""} == {
+        "workflow": "flow.mmd",
+        "model": "broken",
+        "memory": None,
+        "evaluation": "",
+        "score": None,
+        "interval": None,
+        "counted": 0,
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "calls": 0, "cost_usd": 0.0},
+        "difference": None,
+        "is_on_front": False,
+    }
+    assert (second["score"], second["counted"], second["is_on_front"]) == (1.0, 2, True)
+    assert second["difference"] == {"better": [], "worse": [], "left_out": 2, "items": 0}
+
+
+def test_what_a_table_may_cost_is_said_cell_by_cell(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("evaluate", "flow.mmd", *DATA, "--models", "good,bad", "--refine", "both", "--dry-run")
+    said = (
+        "6 items of own.jsonl (part all), each once: 12 calls, at most about 12,504 tokens, cost unknown; what is known already"
+        " costs nothing and is not counted."
+    )
+    names = [f"flow.mmd, {model}, {how} refinement" for model in ("good", "bad") for how in ("without", "with")]
+    done = in_process(capsys, *asked)
+    assert done.code == 0
+    assert done.out.splitlines() == [*(f"{name}: {said}" for name in names), "No call was made."]
+    done = in_process(capsys, *asked, "--format", "json")
+    cells = done.json["cells"]
+    assert [(one["model"], one["memory"], one["refine"], one["calls"]["most"]) for one in cells] == [
+        ("good", None, False, 12.0),
+        ("good", None, True, 12.0),
+        ("bad", None, False, 12.0),
+        ("bad", None, True, 12.0),
+    ]
+    assert all((one["workflow"], one["items"], one["cost_usd"]["most"]) == ("flow.mmd", 6, None) for one in cells)
+    done = in_process(capsys, "evaluate", "flow.mmd", *DATA, "--memory", "all", "--dry-run", "--format", "json")
+    assert "refine" not in done.json["cells"][0]
+    assert server.requests == []
+
+
+def test_a_table_refines_as_it_is_asked_to(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    def asked(*more: str) -> list[int]:
+        """How many calls each row made."""
+        every = (
+            "evaluate",
+            "flow.mmd",
+            *DATA[:-1],
+            "1",
+            "--format",
+            "json",
+            "--refine-every",
+            "1",
+            "--refine-max",
+            "1",
+        )
+        done = in_process(capsys, *every, *more)
+        assert done.code == 0, done.err
+        return [one["usage"]["calls"] for one in done.json["cells"]]
+
+    # Two calls are those of the nodes, which the second row knows; the others are about the workflow.
+    assert asked("--models", "good,bad", "--refine", "on") == [6, 6]
+    assert asked("--models", "best", "--refine", "both") == [2, 4]
+    assert asked("--models", "other,another", "--refine", "off") == [2, 2]
+
+
+def test_a_table_of_masked_results_says_what_they_may_score(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    masked = ("evaluate", "flow.mmd", *DATA, "--models", "good", "--mask", "0.5")
+    done = in_process(capsys, *masked, "--refine", "both")
+    lines = done.out.splitlines()
+    assert [lines[0].split(), *(re.split(r"  +", line)[:6] for line in lines[1:3])] == [
+        [
+            "WORKFLOW",
+            "MODEL",
+            "MEMORY",
+            "REFINED",
+            "SCORE",
+            "EXPECTED",
+            "DIFFERENCE",
+            "PROMPT",
+            "TOKENS",
+            "COST",
+            "EVALUATION",
+        ],
+        ["flow.mmd", "good", "its own", "no", "0.500 [0.147, 0.853]", "(1 - 0.5)^2 = 0.250"],
+        ["flow.mmd", "good", "its own", "yes", "0.500 [0.147, 0.853]", "(1 - 0)^2 = 1.000"],
+    ]
+    explained = [
+        "Differences are to the first row, on the items that both scored, with 95 % intervals and p.",
+        "Each result was passed on as `none` with probability 0.5. EXPECTED is the score of a workflow that is right",
+        "exactly where nothing masked is left.",
+    ]
+    assert lines[3:] == [
+        *explained,
+        "Published for Flow without and with refinement, at a rate that its paper does not give: website 46 and 87 %,"
+        " gobang 0 and 93 %, slides 67 and 93 %.",
+        "* No other row has a better score for no more money.",
+    ]
+    done = in_process(capsys, *masked, "--memory", "none,all", "--model", "best")
+    assert done.code == 2
+    assert done.err == "merrow: Name models either with --models or with --model.\n"
+    done = in_process(capsys, "evaluate", "flow.mmd", *DATA, "--memory", "none,all", "--model", "good", "--mask", "0.5")
+    lines = done.out.splitlines()
+    heads = " ".join(lines[0].split())
+    assert heads == "WORKFLOW MODEL MEMORY SCORE EXPECTED DIFFERENCE PROMPT TOKENS COST EVALUATION"
+    assert lines[3:] == [*explained, "* No other row has a better score for no more money."]
+
+
+def test_a_table_ends_with_the_cell_that_stops(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    flow = FLOW.replace("PROBLEM -->", 'C@{op: Custom, prompt: "third"}\n    PROBLEM --> C -->')
+    write("longer.mmd", flow)
+    done = in_process(
+        capsys,
+        "evaluate",
+        "longer.mmd",
+        "flow.mmd",
+        *DATA,
+        "--budget-tokens",
+        "5000",
+        "--concurrency",
+        "1",
+        "--model",
+        "costly",
+    )
+    assert (done.code, done.out) == (1, "")
+    first, forecast, budget, stopped = done.err.splitlines()
+    assert first == "longer.mmd"
+    assert forecast.startswith("6 items of own.jsonl (part all), each once: 18 calls, ")
+    assert budget == (
+        "merrow: The budget of 5000 tokens is used up (6003 used): resume it with a higher one (--budget-tokens)."
+    )
+    assert stopped.startswith("Stopped before its end; what is finished is kept. Continue it with: merrow resume ")
+    for option in ("--models", "--memory"):
+        done = in_process(capsys, "evaluate", "flow.mmd", *DATA, option, " , ")
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"merrow: {option} names nothing; write names with commas between them.\n"
+
+
+def test_a_comparison_is_said_to_the_word(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    write("other.mmd", FLOW.replace("second", "memory"))
+    own = ("--dataset", "own.jsonl", "--gold", "answer", "--limit", "4")
+    compared = ("evaluate", "--compare", "flow.mmd", "other.mmd", *own, "--metric", "contains")
+    forecast = (
+        "4 items of own.jsonl (part all), each once: 8 calls, at most about 8,336 tokens, cost unknown; what is known already"
+        " costs nothing and is not counted."
+    )
+    done = in_process(capsys, *compared, "--dry-run")
+    assert (done.code, done.err, server.requests) == (0, "", [])
+    assert done.out == f"flow.mmd: {forecast}\nother.mmd: {forecast}\nNo call was made.\n"
+    done = in_process(capsys, *compared, "--dry-run", "--format", "json")
+    assert [(one["workflow"], one["model"], one["memory"]) for one in done.json["cells"]] == [
+        ("flow.mmd", None, None),
+        ("other.mmd", None, None),
+    ]
+
+    done = in_process(capsys, *compared)
+    assert (done.code, done.err) == (0, f"{forecast}\n{forecast}\n")
+    first, second = (line.split()[0] for line in done.out.splitlines()[:2])
+    lines = [
+        f"{first}  0.000 [0.000, 0.527] on 4 items  flow.mmd",
+        f"{second}  1.000 [0.473, 1.000] on 4 items  other.mmd",
+        f"Difference +1.000 [+0.020, +1.000] on 4 items ({second} minus {first}), p = 0.125 (McNemar)",
+        "better on 4: q1, q24, q25, q6",
+        "So few items show no difference with probability .8, however large it is.",
+    ]
+    assert done.out.splitlines() == lines
+    done = in_process(capsys, "evaluate", "--compare", first, second)
+    assert (done.code, done.out.splitlines(), done.err) == (0, lines, "")
+    done = in_process(
+        capsys, "evaluate", "--compare", second, "flow.mmd", *own, "--metric", "contains", "--format", "json"
+    )
+    assert done.code == 0, done.err
+    told = done.json
+    assert (told["before"]["evaluation"], told["before"]["score"], told["after"]["score"]) == (second, 1.0, 0.0)
+    assert (told["better"], told["worse"], told["difference"]) == ([], ["q1", "q24", "q25", "q6"], -1.0)
+
+    exact = in_process(capsys, "evaluate", "flow.mmd", *own, "--metric", "exact", "--format", "json").json["evaluation"]
+    done = in_process(capsys, "evaluate", "--compare", first, exact)
+    assert (done.code, done.err) == (
+        0,
+        f"Note: Evaluation {first} was scored by contains, and {exact} by exact, so that the difference may be that of the"
+        " metrics.\n",
+    )
+    data(5, "few.jsonl")
+    few = in_process(capsys, "evaluate", "flow.mmd", "--dataset", "few.jsonl", *own[2:], "--format", "json").json
+    table = ("evaluate", "flow.mmd", *own, "--models", "a")
+    name = "Name a workflow and its data: merrow evaluate FILE --dataset F."
+    for arguments, sentence in (
+        (("evaluate",), name),
+        (("evaluate", "flow.mmd"), name),
+        (compared[:4], "To compare the workflow flow.mmd, name the data: --dataset F."),
+        (
+            ("evaluate", "flow.mmd", *compared[1:]),
+            "--compare takes two evaluations or workflows, and no FILE beside them.",
+        ),
+        (
+            (*compared, "--fail-under", "1"),
+            "--compare has no gates; evaluate the second one with --baseline and the first one's id.",
+        ),
+        ((*compared, "--format", "csv"), "A comparison is printed as text or json."),
+        (
+            (*compared, "--models", "a"),
+            "A table of evaluations has no gates and no --compare; evaluate one workflow for these.",
+        ),
+        (
+            (*table, "--fail-under", "1"),
+            "A table of evaluations has no gates and no --compare; evaluate one workflow for these.",
+        ),
+        (
+            (*table, "--format", "csv"),
+            "A table of evaluations is printed as text or json; show each with: merrow show ID",
+        ),
+        (
+            ("evaluate", "flow.mmd", *own, "--max-drop", "1"),
+            "--max-drop and --fail-if-worse compare with --baseline EVAL.",
+        ),
+        (
+            ("evaluate", "--compare", first, few["evaluation"]),
+            f"Evaluations {first} and {few['evaluation']} are of different data, so their items can't be compared.",
+        ),
+    ):
+        done = in_process(capsys, *arguments)
+        assert (done.code, done.out, done.err) == (2, "", f"merrow: {sentence}\n")
+    # The first of two that stops ends it.
+    done = in_process(capsys, *compared, "--model", "costly", "--budget-tokens", "3000", "--concurrency", "1")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.count("Stopped before its end") == 1
+    assert done.err.count(" items of own.jsonl") == 1
 
 
 @pytest.mark.parametrize("memory", ["some", "last", "last:0", "tokens:x", ","])

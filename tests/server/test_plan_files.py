@@ -146,6 +146,86 @@ def test_a_simulation_covers_both_formulas_where_both_are_exact(capsys: Capture)
     assert [float(one) for one in said.groups()] == pytest.approx([mean, low, high], abs=0.01)
 
 
+CHAIN = plan_of("ABCD", "AB", "BC", "CD")
+OF_THE_CHAIN = """\
+                                       whole graph
+nodes                                            4
+edges                                            3
+depth                                            4
+width                                            1
+largest antichain                                1
+parallelism P_avg                                1
+dependency complexity C_dependency             0.5
+edges beyond the transitive reduction            0
+expected completed, product formula          3.095
+expected completed, exactly                  3.095
+"""
+REST_OF_THE_CHAIN = """
+critical path (whole graph): A -> B -> C -> D
+
+parallelism as Flow's code counts it (paths / steps): 1
+rank by expected: 200.6 (time 11.11, work 11.11, rework 6.944)
+"""
+CYCLE = "The tasks wait for each other: `A` -> `B` -> `A`. Take out one of these dependencies."
+
+
+def test_figures_of_task_graphs_as_they_are_printed(capsys: Capture) -> None:
+    write("one.json", flow_form(CHAIN))
+    write("two.json", {"candidates": [flow_form(CHAIN), flow_form(DIAMOND)]})
+    done = in_process(capsys, "metrics", "one.json")
+    assert (done.code, done.out, done.err) == (0, OF_THE_CHAIN + REST_OF_THE_CHAIN, "")
+    done = in_process(capsys, "metrics", "one.json", "--simulate", "100")
+    simulated = "\nexpected completed, simulated: 3.01 (95 % interval 2.711 to 3.309, 100 runs)\n"
+    assert done.out == OF_THE_CHAIN + simulated + REST_OF_THE_CHAIN
+    sure = in_process(
+        capsys, "metrics", "one.json", "--simulate", "100", "--failure-probability", "0", "--format", "json"
+    )
+    assert sure.json["simulated"]["mean"] == 4
+    done = in_process(capsys, "metrics", "two.json")
+    first, second = done.out.split("\n\ntask graph 2\n")
+    assert first == f"task graph 1\n{OF_THE_CHAIN}{REST_OF_THE_CHAIN}".rstrip()
+    assert second.splitlines()[-5:] == [
+        "",
+        "parallelism as Flow's code counts it (paths / steps): 1.667",
+        "rank by expected: 155.4 (time 8.642, work 11.42, rework 6.559)",
+        "",
+        "first by rule: expected 2, paper 2, code 2",
+    ]
+    assert (done.code, done.err) == (0, "")
+    shown = in_process(capsys, "metrics", "one.json", "--format", "json").json
+    figures = measure(CHAIN.ids, CHAIN.edges, 0.1).as_json()
+    expected = shown.pop("expected")
+    assert shown == {"file": "one.json", "workflow": figures, "graph": figures, "path_parallelism": 1.0, "notes": []}
+    assert expected == pytest.approx({"score": 200.617, "time": 11.1111, "work": 11.1111, "rework": 6.9444}, abs=1e-3)
+
+
+def test_a_task_graph_that_can_not_be_read_hides_no_other(capsys: Capture) -> None:
+    cycle = flow_form(plan_of("AB", "AB", "BA"))
+    write("some.json", {"candidates": [cycle, flow_form(CHAIN)]})
+    done = in_process(capsys, "metrics", "some.json")
+    assert done.out == (
+        f"task graph 1\n{CYCLE}\n\ntask graph 2\n{OF_THE_CHAIN}{REST_OF_THE_CHAIN}\n"
+        "first by rule: expected 2, paper 2, code 2\n"
+    )
+    assert (done.code, done.err) == (1, "merrow: some.json: 1 of 2 can't be read.\n")
+    shown = in_process(capsys, "metrics", "some.json", "--format", "json")
+    assert (shown.code, shown.err, shown.json["file"]) == (1, done.err, "some.json")
+    bad, good = shown.json["plans"]
+    assert bad == {"plan": 1, "problems": [CYCLE]}
+    assert (good["plan"], good["workflow"]["depth"], good["notes"]) == (2, 4, [])
+    assert shown.json["first"] == {"expected": 2, "paper": 2, "code": 2}
+    write("none.json", {"candidates": [cycle, cycle]})
+    done = in_process(capsys, "metrics", "none.json")
+    assert done.out == f"task graph 1\n{CYCLE}\n\ntask graph 2\n{CYCLE}\n"
+    assert (done.code, done.err) == (1, "merrow: none.json: 2 of 2 can't be read.\n")
+    assert in_process(capsys, "metrics", "none.json", "--format", "json").json["first"] == {}
+    write("cycle.json", cycle)
+    done = in_process(capsys, "metrics", "cycle.json")
+    assert (done.code, done.out, done.err) == (1, f"{CYCLE}\n", f"merrow: {CYCLE}\n")
+    shown = in_process(capsys, "metrics", "cycle.json", "--simulate", "5", "--format", "json")
+    assert (shown.code, shown.json) == (1, {"file": "cycle.json", "problems": [CYCLE]})
+
+
 def test_failures_by_node_count_and_a_cycle_has_no_simulation() -> None:
     found = simulate("AB", [("A", "B")], {"A": 0.0, "B": 1.0}, 50)
     assert found is not None

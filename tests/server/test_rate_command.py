@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,9 +19,12 @@ from hypothesis import strategies as some
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import in_process, write
+from tests.server.terminal import Terminal, terminals
 from tests.server.test_evaluate_command import FLOW, data
 
 from merrow_optimizer.evaluation.statistics.agreement import agreement
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import output_text
 from merrow_server.evaluations.tables import people_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
@@ -33,6 +37,8 @@ def answer(request: Received) -> Step:
     number = next(int(word) for word in text.replace("?", " ").split() if word.isdigit())
     said = "0" if number == 1 else str(2 * number)
     system = request.body["messages"][0]["content"]
+    if system.startswith("same"):
+        return Reply(f"What is {number} = {said}" if number in (0, 3) else f"What is {number} the same says {said}")
     return Reply(
         f"What is {number} the other says {said}" if system.startswith("other") else f"What is {number} = {said}"
     )
@@ -46,6 +52,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("NO_COLOR", "1")
         write("flow.mmd", FLOW)
         write("other.mmd", FLOW.replace('"second"', '"other"'))
         data(4)
@@ -104,7 +111,7 @@ def test_good_and_bad_are_gold_and_are_compared_with_a_metric(
         person.say("g" if number != 2 else "b")
     person.question()
     person.say("q")
-    assert "3 rated, 1 left." in person.question()
+    assert person.question().endswith("q\r\n3 rated, 1 left.\r\n")
     assert person.leave() == 0
     # A second look asks about the rest alone.
     person = Person("rate", identity, "--notes")
@@ -156,11 +163,92 @@ def test_two_side_by_side_without_a_word_about_whose_is_whose(
     assert person.leave() == 0
 
 
+@pytest.fixture(scope="module")
+def terminal() -> Iterator[Terminal]:
+    with terminals() as opened:
+        yield opened
+
+
+def test_what_was_rated_is_asked_about_with_again_alone(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], terminal: Terminal
+) -> None:
+    identity = evaluated(capsys, "flow.mmd", "--metric", "numeric", "--limit", "2")
+    items = [
+        f"\nPROBLEM\nWhat is {number} plus {number}?\n\nanswer\nWhat is {number} = 0\n\n"
+        "good, bad, skip or quit (g, b, s, q): "
+        for number in (0, 1)
+    ]
+    again = "Error: 'x' is not one of 'g', 'b', 's', 'q'.\n\ngood, bad, skip or quit (g, b, s, q): "
+    note = "a note, or Enter for none: "
+    shown = terminal("rate", identity, typed="s\nx\ng\n")
+    assert shown in [f"{one}{two}{again}1 rated, 1 left.\n" for one, two in (items, items[::-1])]
+    # What was skipped is asked about at the next time; where the typing ends, that is the end.
+    left = items[0] if shown.startswith(items[0]) else items[1]
+    assert terminal("rate", identity, typed="\x04") == f"{left}0 rated, 1 left.\n"
+    shown = terminal("rate", identity, "--again", "--notes", typed="b\n\x04g\n\n")
+    assert shown in [f"{one}{note}{two}{note}2 rated, 0 left.\n" for one, two in (items, items[::-1])]
+    rows = in_process(capsys, "show", identity, "--format", "json").json["rows"]
+    verdicts = ["bad", "good"] if shown.startswith(items[0]) else ["good", "bad"]
+    assert {row["item"]: row["verdict"] for row in rows} == dict(zip(("q0", "q1"), verdicts, strict=True))
+    assert not any("note" in row for row in rows)
+    assert terminal("rate", identity, typed="q\n") == "0 rated, 0 left.\n"
+
+
+def test_pairs_are_compared_once_unless_their_answers_are_the_same(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], terminal: Terminal
+) -> None:
+    write("same.mmd", FLOW.replace('"second"', '"same"'))
+    first = evaluated(capsys, "flow.mmd", "--metric", "numeric")
+    second = evaluated(capsys, "same.mmd", "--metric", "numeric")
+    said = {1: "0", 2: "4"}
+
+    def compared(typed: str, *more: str) -> tuple[list[tuple[int, bool]], str]:
+        """The items that were asked about, each with whether the answer of the first workflow was above, and the last line."""
+        *questions, last = re.split(
+            r"which is better: 1, 2, = \(equal\), skip or quit \(1, 2, =, s, q\): (?:a note, or Enter for none: )?",
+            terminal("rate", first, second, *more, typed=typed),
+        )
+        asked = []
+        for one in questions:
+            number = int(one.split()[3])
+            answers = f"What is {number} = {said[number]}", f"What is {number} the same says {said[number]}"
+            turned = one.endswith(f"answer 2\n{answers[0]}\n\n")
+            above, below = answers[::-1] if turned else answers
+            assert one == (f"\nPROBLEM\nWhat is {number} plus {number}?\n\nanswer 1\n{above}\n\nanswer 2\n{below}\n\n")
+            asked.append((number, not turned))
+        return asked, last
+
+    def sentence(better: int, worse: int, equal: int, left: int, p: str = "1.000") -> str:
+        counts = f"{first} is better on {better}, {second} on {worse}, equal on {equal}, {left} left"
+        return f"{counts}; p = {p} (exact).\n"
+
+    assert compared("q\n")[1] == sentence(0, 0, 0, 2)
+    [(skipped, _), (_, above)], last = compared("s\n1\n")
+    assert last == sentence(int(above), int(not above), 0, 1)
+    [(number, second_above)], last = compared("2\n mine \n", "--notes")
+    assert number == skipped
+    better = int(above) + int(not second_above)
+    assert last == sentence(better, 2 - better, 0, 0, "1.000" if better == 1 else "0.500")
+    assert compared("q\n") == ([], last)
+    with closing(Store.open()) as store:
+        label = store.labels.label(
+            store.evaluations.get(first).plan["hashes"][f"q{number}"],
+            output_text(f"What is {number} = {said[number]}"),
+            output_text(f"What is {number} the same says {said[number]}"),
+        )
+    assert label == ("worse" if second_above else "better", "mine")
+    both, last = compared("=\n=\n", "--again")
+    assert {number for number, _ in both} == {1, 2}
+    assert last == sentence(0, 0, 2, 0)
+
+
 def test_nobody_is_asked_without_a_terminal_and_unrated_answers_are_invalid(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     identity = evaluated(capsys, "flow.mmd", "--metric", "numeric")
-    assert "start it on a terminal" in in_process(capsys, "rate", identity).err
+    refused = in_process(capsys, "rate", identity)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err == "merrow: merrow rate asks a person; start it on a terminal.\n"
     unrated = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--metric", "labels", "--format", "json").json
     assert unrated["answers"]["invalid"] == 4
     assert "merrow rate" in unrated["rows"][0]["reason"]

@@ -34,6 +34,66 @@ def test_a_difference_is_shown_and_nothing_written(capsys: pytest.CaptureFixture
     assert Path("a.mmd").read_text() == DEFECT
 
 
+def test_what_would_be_and_was_changed_is_said_file_by_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.mmd").write_text(DEFECT)
+    Path("b.mmd").write_text(PLAN)
+    worse = DEFECT.replace("    classDef", "    X -->\n    classDef", 1)
+    Path("c.mmd").write_text(worse)
+    Path("empty").mkdir()
+    barren = (
+        "merrow: There is no workflow in empty: it has no *.mmd or *.mermaid file and no Markdown with a mermaid block."
+        " Begin one with: merrow new flow.mmd\n"
+    )
+    said = """\
+a.mmd: VERB 1 change (weight 10, the smallest there is).
+  Write |analysis| (MW201)
+b.mmd: There is nothing to repair.
+c.mmd: VERB 3 changes (weight 62).
+  Write |analysis| (MW201)
+  Lead it to RETURN (MW001)
+  Remove the edge X --> RETURN (MW102, MW104, MW205)
+"""
+    assert repair("a.mmd", "b.mmd", "c.mmd", "empty") == 2
+    out, err = capsys.readouterr()
+    assert [line for line in out.splitlines() if line[0] in "-+"] == [
+        "--- a/a.mmd",
+        "+++ b/a.mmd",
+        "-    PLAN -->|analyse| PY",
+        "+    PLAN -->|analysis| PY",
+        "--- a/c.mmd",
+        "+++ b/c.mmd",
+        "-    PLAN -->|analyse| PY",
+        "+    PLAN -->|analysis| PY",
+        "-    X -->",
+    ]
+    assert err == said.replace("VERB", "Would make") + barren
+    assert repair("--format", "json", "a.mmd", "b.mmd") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    place = {"start": {"line": 7, "character": 0}, "end": {"line": 8, "character": 0}}
+    nothing = {"valid": True, "smallest": True, "weight": 0, "repairs": [], "edits": [], "left": []}
+    assert json.loads(out) == [
+        {
+            "file": "a.mmd",
+            "valid": True,
+            "smallest": True,
+            "weight": 10,
+            "repairs": [{"title": "Write |analysis|", "weight": 10, "codes": ["MW201"]}],
+            "edits": [{"range": place, "newText": "    PLAN -->|analysis| PY\n"}],
+            "left": [],
+        },
+        {"file": "b.mmd", **nothing},
+    ]
+    assert (Path("a.mmd").read_text(), Path("c.mmd").read_text()) == (DEFECT, worse)
+    assert repair("--format", "json", "--apply", "a.mmd") == 0
+    out, err = capsys.readouterr()
+    assert (json.loads(out)[0]["weight"], err, Path("a.mmd").read_text()) == (10, "", PLAN)
+    Path("a.mmd").write_text(DEFECT)
+    assert repair("--apply", "a.mmd", "b.mmd", "c.mmd") == 0
+    assert capsys.readouterr() == ("", said.replace("VERB", "Made"))
+    assert (Path("a.mmd").read_text(), Path("c.mmd").read_text()) == (PLAN, PLAN)
+
+
 def test_apply_writes_and_keeps_line_endings() -> None:
     Path("a.mmd").write_bytes(DEFECT.replace("\n", "\r\n").encode())
     assert repair("--apply", "a.mmd") == 0
@@ -66,7 +126,7 @@ def test_standard_input_is_repaired_onto_standard_output() -> None:
     given = ("repair", "--no-config", "--apply", "-")
     done = merrow(*given, stdin="\ufeff" + DEFECT)
     assert (done.code, done.out) == (0, "\ufeff" + PLAN)
-    assert "Made 1 change" in done.err
+    assert done.err == "<stdin>: Made 1 change (weight 10, the smallest there is).\n  Write |analysis| (MW201)\n"
     told = merrow(*given, "--format", "json", stdin=DEFECT)
     assert (told.code, told.out) == (0, PLAN)
     assert json.loads(told.err)[0]["repairs"][0]["codes"] == ["MW201"]
@@ -96,4 +156,8 @@ def test_what_is_left_is_shown_and_one_file_that_can_not_be_read_hides_no_other(
 
 def test_a_file_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert repair("missing.mmd") == 2
-    assert "missing.mmd" in capsys.readouterr().err
+    assert capsys.readouterr() == ("", "merrow: There is no file or folder named missing.mmd.\n")
+    Path("missing.mmd").mkdir()
+    Path("notes.md").write_text("# None\n")
+    assert repair("missing.mmd", "notes.md", "--format", "json") == 2
+    assert json.loads(capsys.readouterr().out) == []

@@ -18,6 +18,7 @@ from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, is_judg
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import GOOD, ONE_VOICE, merrow, write
+from tests.server.terminal import terminals
 
 IMPOSSIBLE = candidate({"apply": "nonsense"}, title="Impossible")
 FIRST = said(
@@ -26,6 +27,41 @@ FIRST = said(
     IMPOSSIBLE,
 )
 DATA = [{"id": f"q{n}", "problem": f"What is {n} plus {n}?", "answer": f"{2 * n} apples"} for n in range(1, 41)]
+
+SHOWN = """\
+1  Ask thrice  (45.0 of 50)
+   It helps.
+   Samples 3 at A. A run: 4 to 5 calls, cost unknown; now 2 to 3 calls, cost unknown.
+   The judge: Because.
+--- a/flow.mmd
++++ b/flow.mmd
+@@ -12,7 +12,7 @@
+ flowchart TD
+     %% the two voices
+     PROBLEM([Problem]):::Interface
+-    A["Custom<br/>(role: careful)"]:::CustomOp
++    A["Custom<br/>(role: careful)"]:::CustomOp@{ samples: 3 }
+     B["Custom<br/>(role: quick)"]:::CustomOp
+     VOTE["ScEnsemble<br/>"]:::ScEnsembleOp
+     RETURN([Answer]):::Interface
+
+2  Check the steps  (20.0 of 50)
+   Slips are found.
+   New prompt of A. A run: 2 to 3 calls, cost unknown; now 2 to 3 calls, cost unknown.
+   The judge: Because.
+--- a/flow.mmd
++++ b/flow.mmd
+@@ -5,7 +5,7 @@
+   budget: {tokens: 20000}
+   prompts:
+     careful: |
+-      Solve the problem step by step.
++      Check each step.
+     quick: |
+       Answer in one sentence.
+ ---
+
+"""
 
 
 @pytest.fixture
@@ -61,18 +97,29 @@ def prices(model: Model, dollars: float) -> str:
 def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -> None:
     done = merrow("suggest", "flow.mmd", "--yes")
     assert done.code == 0, done.err
-    assert "3 to 19 calls to test-model at http://127.0.0.1" in done.err.splitlines()[0]
-    assert done.out.index("1  Ask thrice  (45.0 of 50)") < done.out.index("2  Check the steps  (20.0 of 50)")
-    assert "+      Check each step.\n" in done.out
-    assert "   Slips are found.\n" in done.out
-    assert "Refused: Impossible: The menu has no mutation nonsense" in done.err
-    assert "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3)." in done.err
+    assert done.out == SHOWN
+    origin = model.server.origin  # type: ignore[attr-defined]
+    assert done.err.splitlines() == [
+        f"3 to 19 calls to test-model at {origin}, at most about 148,489 tokens, the price is not known.",
+        "Refused: Impossible: The menu has no mutation nonsense.",
+        "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3).",
+        "6 calls, cost unknown.",
+        "Write one with: merrow suggest flow.mmd --apply K (and the same options).",
+    ]
     assert Path("flow.mmd").read_text() == FLOW
+    again = merrow("suggest", "flow.mmd")
+    assert (again.code, again.out) == (0, SHOWN)
+    assert again.err.splitlines() == [
+        "All answers are known already; no call was made.",
+        "Refused: Impossible: The menu has no mutation nonsense.",
+        "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3).",
+        "Write one with: merrow suggest flow.mmd --apply K (and the same options).",
+    ]
 
     count = len(model.requests)
     done = merrow("suggest", "flow.mmd", "--apply", "2")
     assert (done.code, done.out) == (0, "")
-    assert "All answers are known already; no call was made." in done.err
+    assert done.err == "All answers are known already; no call was made.\nflow.mmd is written.\n"
     assert len(model.requests) == count
     assert Path("flow.mmd").read_text() == FLOW.replace("Solve the problem step by step.", "Check each step.")
 
@@ -98,6 +145,12 @@ def test_json_has_all_of_it(model: Model) -> None:
     assert (told["valid"]["share_first"], told["valid"]["forms"]["moves"]["never"]) == (pytest.approx(2 / 3), 1)
     assert told["valid"]["forms"]["graph"]["share_first"] is None
     assert told["usage"]["calls"] == 1 + 3 + 2
+    assert (done.code, len(done.err.splitlines())) == (0, 1)
+    written = merrow(
+        "suggest", "flow.mmd", "--format", "json", "--optimizer-model", "big", "--judge-model", "fair", "--apply=2"
+    )
+    assert written.err == "All answers are known already; no call was made.\nflow.mmd is written.\n"
+    assert written.json["suggestions"] == told["suggestions"]
 
 
 def test_the_models_are_those_of_the_users_settings(model: Model) -> None:
@@ -113,10 +166,20 @@ def test_the_models_are_those_of_the_users_settings(model: Model) -> None:
 
 def test_what_may_cost_much_is_asked_for_first(model: Model) -> None:
     done = merrow("suggest", "flow.mmd")
-    assert (done.code, model.requests) == (2, [])
-    assert "the price is not known" in done.err
-    assert "agree with --yes, or bound it with --budget-usd" in done.err
+    assert (done.code, done.out, model.requests) == (2, "", [])
+    assert done.err.splitlines()[0].endswith(", the price is not known.")
+    assert done.err.splitlines()[1:] == [
+        "merrow: This may cost more than $0.05, which your settings allow unasked (`suggest_ask_above_usd`): agree with --yes,"
+        " or bound it with --budget-usd."
+    ]
     config(prices(model, 0.01))
+    told = merrow("suggest", "flow.mmd", "--dry-run")
+    origin = model.server.origin  # type: ignore[attr-defined]
+    assert (told.code, told.err) == (0, "")
+    assert told.out.splitlines() == [
+        f"3 to 19 calls to test-model at {origin}, at most about 148,489 tokens, at most about $0.0015.",
+        "No call was made.",
+    ]
     dry = merrow("suggest", "flow.mmd", "--dry-run", "--format", "json").json
     assert (dry["calls"]["least"], dry["calls"]["most"], model.requests) == (3, 19, [])
     assert 0 < dry["cost_usd"]["least"] < dry["cost_usd"]["most"] < 0.05
@@ -148,6 +211,62 @@ def test_a_budget_is_kept_and_what_passed_within_it_is_shown(model: Model, unit:
     assert "less than another call may use: give a higher one" in " ".join(done.json["notices"])
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+def test_a_person_is_asked_for_the_cost_on_a_terminal_alone(model: Model) -> None:
+    config(f"suggest_ask_above_usd = 2.5\n{prices(model, 100_000)}")
+    with terminals() as terminal:
+        for word in ("n", ""):
+            shown = terminal("suggest", "flow.mmd", typed=f"{word}\n")
+            assert re.sub(r"\x1b\[\d+m", "", shown).splitlines()[1:] == [
+                "This may cost more than $2.5. Go on? [y/N]: merrow: Nothing was asked."
+            ]
+        shown = terminal("suggest", "flow.mmd", stdin="y\n")
+        assert "This may cost more than $2.5, which your settings allow unasked" in shown
+        assert model.requests == []
+        shown = terminal("suggest", "flow.mmd", typed="y\n")
+        assert "This may cost more than $2.5. Go on? [y/N]: " in shown
+        assert "1  Ask thrice  (45.0 of 50)" in shown
+        assert "\x1b[1m1  Ask thrice  (45.0 of 50)" in shown or "NO_COLOR" in os.environ
+    assert len(model.requests) == 6
+
+
+def test_suggestions_without_a_judge_are_shown_as_they_came(model: Model) -> None:
+    server: OpenAIServer = model.server  # type: ignore[attr-defined]
+    before = server.answer
+    server.answer = lambda request: Status(400) if is_judging(request) else before(request)
+    write("merrow.toml", 'patterns = ["none"]\n')
+    done = merrow("suggest", "flow.mmd", "--yes")
+    assert done.code == 0, done.err
+    assert [line for line in done.out.splitlines() if line[:1].isdigit()] == [
+        "1  Check the steps  (not judged)",
+        "2  Ask thrice  (not judged)",
+    ]
+    assert "The judge" not in done.out
+    lines = done.err.splitlines()
+    assert lines[0] == "merrow: There is no such file or folder of patterns. (none)"
+    assert lines[2:4] == [
+        "Refused: Impossible: The menu has no mutation nonsense.",
+        "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3).",
+    ]
+    assert lines[4].startswith("Note: The suggestions are not judged: ")
+    assert lines[6:] == ["Write one with: merrow suggest flow.mmd --apply K (and the same options)."]
+
+
+def test_a_file_that_changed_meanwhile_is_not_written(model: Model) -> None:
+    server: OpenAIServer = model.server  # type: ignore[attr-defined]
+    before = server.answer
+
+    def answer(request: Received) -> Step:
+        write("flow.mmd", FLOW.replace("Two voices", "Two"))
+        return before(request)
+
+    server.answer = answer
+    done = merrow("suggest", "flow.mmd", "--yes", "--apply", "1", "--format", "json")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[-1] == "merrow: flow.mmd changed meanwhile, so nothing was written; ask again."
+    assert Path("flow.mmd").read_text() == FLOW.replace("Two voices", "Two")
+
+
 def test_what_cannot_be_suggested_for_says_why(model: Model) -> None:
     write("voice.mmd", ONE_VOICE)
     for arguments, says in (
@@ -166,6 +285,7 @@ def test_what_cannot_be_suggested_for_says_why(model: Model) -> None:
         done = merrow("suggest", *arguments)
         assert done.code == 2, arguments
         assert says in done.err
+        assert done.out == ""
         assert "Traceback" not in done.err
     assert model.requests == []
 
@@ -184,12 +304,19 @@ def test_a_model_of_no_use_is_not_a_mistake_of_the_user(model: Model) -> None:
 def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:
     model.first = said(candidate({"apply": "nonsense"}))
     done = merrow("suggest", "flow.mmd", "--yes")
-    assert done.code == 1
-    assert "Valid at the first try: 0 of 1; after repair: 0 of 1" in done.err
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[1:] == [
+        "Refused: Impossible: The menu has no mutation nonsense.",
+        "Valid at the first try: 0 of 1; after repair: 0 of 1 (moves 0 and 0 of 1).",
+        f"{len(model.requests)} calls, cost unknown.",
+    ]
+    done = merrow("suggest", "flow.mmd", "--apply", "1")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[-1] == "merrow: None passed, so number 1 can't be applied."
     model.first = FIRST
     done = merrow("suggest", "flow.mmd", "--yes", "--fresh", "--apply", "7")
     assert done.code == 1
-    assert "Suggestions that passed: 2, so number 7 can't be applied." in done.err
+    assert done.err.splitlines()[1:] == ["merrow: Suggestions that passed: 2, so number 7 can't be applied."]
     assert Path("flow.mmd").read_text() == FLOW
 
 

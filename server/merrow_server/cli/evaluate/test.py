@@ -95,7 +95,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], save: str | None, **g
 
     with closing(Store.open()) as user:
         ended = asyncio.run(_tested(chosen, given, user))
-    ended.report(given)
+    ended.report(given, is_broken=broken)
     if ended.interrupted:
         ctx.exit(INTERRUPTED)
     ctx.exit(MISUSED if broken or ended.problems else OK if ended.is_good(given["allow_stale"]) else NOT_WELL)
@@ -128,7 +128,7 @@ class _Ended:
 
         return all(one.is_good or (allow_stale and one.status is CaseStatus.STALE) for _, one in self.results)
 
-    def report(self, given: dict[str, Any]) -> None:
+    def report(self, given: dict[str, Any], *, is_broken: bool) -> None:
         from merrow_server.cases.reports import junit, plain
         from merrow_server.cli.texts.cases import summary_lines
         from merrow_server.files import write_bytes
@@ -138,7 +138,8 @@ class _Ended:
         if given["junit"] is not None:
             write_bytes(Path(given["junit"]), junit(self.results, self.seconds).encode())
         if given["output"] == "json":
-            shown = plain(self.results, self.seconds, ok=self.is_good(given["allow_stale"]) and not self.problems)
+            is_well = self.is_good(given["allow_stale"]) and not self.problems and not is_broken
+            shown = plain(self.results, self.seconds, ok=is_well)
             emit(json.dumps(shown, indent=2))
             return
         if self.problems and not self.results:

@@ -23,18 +23,18 @@ Items: TypeAlias = "list[CompletionItem[str]]"  # in quotes: Click has it with a
 _INTERFACE = "Interface"
 _MOST_RUNS = 50
 _ANY = ("finished", "stopped", "cancelled", "running")
+_ANY_RUN = ("finished", "failed", "cancelled", "running")
 
 
 def files(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """Files and folders, which the shell itself knows."""
-    return [CompletionItem(typed, type="file")]
+    return _files(typed)
 
 
-def datasets(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+def datasets(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The data sets that come with Merrow, and files."""
-    return _fitting(((name, "comes with Merrow") for name in ("arithmetic", "flow-tasks")), typed) + files(
-        context, parameter, typed
-    )
+    known = ((name, "comes with Merrow") for name in ("arithmetic", "flow-tasks"))
+    return _fitting(known, typed) + _files(typed)
 
 
 def nodes(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
@@ -60,17 +60,7 @@ def inputs(context: click.Context, _parameter: click.Parameter, typed: str) -> I
 
 def runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The newest runs of the journal."""
-    return _runs(typed, ("finished", "failed", "cancelled", "running"))
-
-
-def unfinished_runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
-    """The newest runs that `merrow resume` can continue."""
-    return _runs(typed, ("failed", "cancelled", "running"))
-
-
-def running_runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
-    """The runs that `merrow cancel` can end."""
-    return _runs(typed, ("running",))
+    return _runs(typed, _ANY_RUN)
 
 
 def evaluations(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
@@ -83,26 +73,26 @@ def searches(_context: click.Context, _parameter: click.Parameter, typed: str) -
     return _searches(typed, _ANY)
 
 
-def anything(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+def anything(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow show` can show."""
-    return runs(context, parameter, typed) + _evaluations(typed, _ANY) + _searches(typed, _ANY)
+    return _runs(typed, _ANY_RUN) + _evaluations(typed, _ANY) + _searches(typed, _ANY)
 
 
-def unfinished(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+def unfinished(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow resume` can continue."""
     left = ("stopped", "cancelled", "running")
-    return unfinished_runs(context, parameter, typed) + _evaluations(typed, left) + _searches(typed, left)
+    return _runs(typed, ("failed", "cancelled", "running")) + _evaluations(typed, left) + _searches(typed, left)
 
 
-def running(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+def running(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow cancel` can end."""
     now = ("running",)
-    return running_runs(context, parameter, typed) + _evaluations(typed, now) + _searches(typed, now)
+    return _runs(typed, now) + _evaluations(typed, now) + _searches(typed, now)
 
 
-def evaluations_or_files(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+def evaluations_or_files(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow evaluate --compare` can compare."""
-    return evaluations(context, parameter, typed) or files(context, parameter, typed)
+    return _evaluations(typed, _ANY) or _files(typed)
 
 
 def nodes_of_run(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
@@ -130,6 +120,10 @@ def patterns(_context: click.Context, _parameter: click.Parameter, typed: str) -
     from merrow_server.templates import templates
 
     return _fitting(((one.name, one.title) for one in templates().values()), typed)
+
+
+def _files(typed: str) -> Items:
+    return [CompletionItem(typed, type="file")]
 
 
 def _runs(typed: str, statuses: Iterable[str]) -> Items:
