@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from merrow_server.extractions.words import report_sentences
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import plain
 
 _STYLE = """
@@ -78,7 +79,7 @@ def _signature(one: Mapping[str, Any]) -> str:
 
 def _support(one: Mapping[str, Any]) -> str:
     paths = f"support {one['support']} of {one['paths']}, " if one["paths"] else ""
-    return f"{paths}{one['cases']} cases"
+    return f"{paths}{counted(one['cases'], 'case')}"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
