@@ -249,6 +249,11 @@ def test_the_page_of_a_search_has_its_facts_and_its_charts() -> None:
     shown = page(found())
     assert "<title>Search for a better my flow.mmd</title>" in shown
     assert "<h1>Search for a better my flow.mmd</h1>\n<p>Nothing else is to be tried.</p><p>4 candidates, " in shown
+    assert (
+        "<p>The best is /w/found/crown.mmd. To see what it changes: diff '/w/my flow.mmd' /w/found/crown.mmd</p>\n<dl>"
+        in shown
+    )
+    assert "<p></p>" not in shown
     said = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", shown)
     assert said == [
         ("Search", "s1, finished"),

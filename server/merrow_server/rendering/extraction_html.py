@@ -59,7 +59,8 @@ def _parts(report: Mapping[str, Any]) -> Iterator[str]:
         yield "<h2>Paths</h2>"
     for number, path in enumerate(report["paths"], 1):
         counts = ", ".join(map(str, path["counts"]))
-        yield f"<details><summary>Path {number}: {counts} operators</summary>"
+        operators = "operator" if counts == "1" else "operators"
+        yield f"<details><summary>Path {number}: {counts} {operators}</summary>"
         for step, mapping in enumerate(path["steps"], 1):
             yield f"<p>Step {step}</p>"
             yield _table(
