@@ -351,3 +351,320 @@ def test_inspect_reads_its_log(server: OpenAIServer, capsys: pytest.CaptureFixtu
     assert samples[0][4] == f"{EVIL} 7"
     assert "alert(1)" in samples[1][5]
     assert read[1][2][0][2] == "half \\ud800"
+
+
+def rich_report() -> dict[str, Any]:
+    """Four answers to two items, asked twice each, of an evaluation that was stopped."""
+    paid = {"prompt_tokens": 1, "completion_tokens": 2, "calls": 1, "cost_usd": None}
+    rows = [
+        row_of(0, "failed", "b<d"),
+        {**row_of(0, "right", "2\nlines"), "repeat": 1, "seconds": 0.5, "reason": ""},
+        {**row_of(1, "right", "x" * 120), "read": "x" * 121, "seconds": 1234.5, "usage": paid},
+        {**row_of(1, "invalid", ""), "repeat": 1, "seconds": 0.0, "usage": {**paid, "cost_usd": 0.0}},
+    ]
+    return {
+        **report_of(rows),
+        "repeats": 2,
+        "items": 2,
+        "counted": 1,
+        "missing": 1234,
+        "held_out": True,
+        "status": "cancelled",
+        "error": "It was <stopped>.",
+        "pass_hat": [0.75, None, 0.5],
+        "flaky": ["q0"],
+        "seconds": 1234.56,
+        "usage": {"prompt_tokens": 1000, "completion_tokens": 500, "calls": 3000, "cost_usd": 0.25},
+    }
+
+
+def facts(page: str) -> dict[str, str]:
+    """The terms of a page with what is said of each."""
+    return dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+
+
+def test_html_says_all_that_is_known_of_an_evaluation() -> None:
+    rich = as_html(rich_report(), ["It is <low>.", "It is dear."])
+    title = "/w/flow.mmd: 0.500 [0.250, 0.750] on 1 item"
+    assert f"<title>{title}</title>" in rich
+    gates = [f'<p class="gate">Gate failed: It is {said}.</p>' for said in ("&lt;low&gt;", "dear")]
+    assert "\n".join(["<body>", f"<h1>{title}</h1>", *gates, "<dl>"]) in rich
+    assert facts(rich) == {
+        "Evaluation": "e1, cancelled",
+        "Stopped by": "It was &lt;stopped&gt;.",
+        "Data": "/d/own.jsonl (part all, held out)",
+        "Metric": "exact",
+        "Score": "0.500 [0.250, 0.750] on 1 item, 95 % interval",
+        "Answers": "2 right, 1 failed, 1 invalid, 1,234 not asked yet",
+        "Model": "m at o",
+        "Used": "3,000 calls, 1,500 tokens, $0.2500",
+        "Time": "1,234.6 s",
+        "Repeats": "2; pass^1 0.750, pass^3 0.500; 1 flaky",
+    }
+    bare = as_html({**report_of([]), "score": None, "interval": None}, [])
+    assert facts(bare) == {
+        "Evaluation": "e1, finished",
+        "Data": "/d/own.jsonl (part all)",
+        "Metric": "exact",
+        "Score": "no score",
+        "Model": "m at o",
+        "Used": "3 calls, 15 tokens, cost unknown",
+        "Time": "5.0 s",
+    }
+    assert [re.findall(r'id="only-(\w+)"( checked)?', page) for page in (rich, bare)] == [
+        [("all", " checked"), ("failed", ""), ("invalid", ""), ("right", "")],
+        [("all", " checked")],
+    ]
+    assert re.findall(r"<figcaption>(.*?)</figcaption>", bare) == ["Answers: none", "No item has a score"]
+
+
+def cells(page: str) -> list[list[str]]:
+    """The cells of each row of answers."""
+    rows = re.findall(r'<tr class="\w+">(.*?)</tr>', page, re.DOTALL)
+    return [re.findall(r"<td.*?>(.*?)</td>", row, re.DOTALL) for row in rows]
+
+
+def folded(text: str, shown: str) -> str:
+    return f"<details><summary>{shown}...</summary><pre>{text}</pre></details>"
+
+
+def test_html_has_a_row_for_each_answer_and_folds_what_is_long() -> None:
+    def status(name: str) -> str:
+        return f'<span class="status">{name}</span>'
+
+    page = as_html(rich_report(), [])
+    lines, long, longer = folded("2\nlines", "2"), "x" * 120, folded("x" * 121, "x" * 80)
+    assert cells(page) == [
+        ["q0 b&lt;d (1)", status("failed"), *["b&lt;d"] * 3, "as read", "$0.0010", "1.50", "e1/q0"],
+        [folded("q0 2\nlines (2)", "q0 2"), status("right"), lines, lines, "", "as read", "$0.0010", "0.50", "e1/q0"],
+        [f"q1 {'x' * 9} (1)", status("right"), longer, long, long, long, "cost unknown", "1234.50", "e1/q1"],
+        ["q1  (2)", status("invalid"), "", "", "", "", "$0", "0.00", "e1/q1"],
+    ]
+    assert re.findall(r'<tr class="(\w+)">', page) == ["failed", "right", "right", "invalid"]
+    named = as_html(report_of([{**row_of(0, "right", ""), "item": "n" * 8_001}]), [])
+    assert cells(named)[0][0] == folded("n" * 8_000 + "\n... and 1 more character, see merrow show", "n" * 80)
+    assert cells(as_html(report_of([{**row_of(0, "right", '"'), "run": '"'}]), []))[0][-1] == '"'
+    # Where each item is asked once, no number of a repeat is said; what an item read, its right answer and the reason have a
+    # quarter of its share each, and the answer half of it.
+    for count, share in ((1, 8_000), (225, 8_000), (226, 1_800_000 // 226)):
+        rows = [row_of(number, "wrong", "") for number in range(count)]
+        rows[0] |= {"read": "r" * (share // 4), "gold": "g" * (share // 4 + 1), "output": "o" * (share // 2 + 2000)}
+        (first, *_) = cells(as_html(report_of(rows), []))
+        assert first[0] == "q0 "
+        more = "\n... and {}, see merrow show"
+        assert first[2:6] == [
+            folded("r" * (share // 4), "r" * 80),
+            folded("g" * (share // 4) + more.format("1 more character"), "g" * 80),
+            "",
+            folded("o" * (share // 2) + more.format("2,000 more characters"), "o" * 80),
+        ]
+
+
+def drawn(page: str) -> list[tuple[str, str, list[str]]]:
+    """The charts of a page: what each is of, its size, and its parts."""
+    charts = re.findall(r"<figure><figcaption>(.*?)</figcaption><svg (.*?)>(.*?)</svg></figure>", page)
+    return [(said, size, re.findall(r"<\w+ .*?(?:/>|</(?:rect|text)>)", parts)) for said, size, parts in charts]
+
+
+def text_at(x: float, y: float, anchor: str, said: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{said}</text>'
+
+
+def test_charts_of_an_evaluation_are_drawn_to_scale() -> None:
+    answers, score, seconds, tokens = drawn(as_html(rich_report(), []))
+    said = "2 right, 1 failed, 1 invalid"
+    bars = [("right", 0, 180, 2), ("failed", 180, 90, 1), ("invalid", 270, 90, 1)]
+    assert answers == (
+        f"Answers: {said}",
+        f'role="img" aria-label="Answers: {said}" viewBox="0 0 360 90" width="360" height="90"',
+        [
+            *(
+                f'<rect class="{name}" x="{x}.0" y="20" width="{wide}.0" height="40"><title>{count} {name}</title></rect>'
+                for name, x, wide, count in bars
+            ),
+            text_at(0, 80, "start", said),
+        ],
+    )
+    name = "Score 0.500, 95 % interval 0.250 to 0.750"
+    ticks = [(20, "0"), (100, "0.25"), (180, "0.5"), (260, "0.75"), (340, "1")]
+    axis = ['<line class="axis" x1="20" y1="45" x2="340" y2="45"/>']
+    for x, tick in ticks:
+        axis += [f'<line class="axis" x1="{x}.0" y1="41" x2="{x}.0" y2="49"/>', text_at(x, 68, "middle", tick)]
+    size = 'role="img" aria-label="{0}" viewBox="0 0 360 {1}" width="360" height="{1}"'
+    interval = '<rect class="interval" x="{:.1f}" y="35" width="{:.1f}" height="20"/>'
+    circle = '<circle class="score" cx="{:.1f}" cy="45" r="6"/>'
+    assert score == (name, size.format(name, 90), [*axis, interval.format(100, 160), circle.format(180)])
+
+    def bin_(x: float, y: float, high: float, title: str) -> str:
+        return (
+            f'<rect class="bin" x="{x:.1f}" y="{y:.1f}" width="13.0" height="{high:.1f}"><title>{title}</title></rect>'
+        )
+
+    name = "Seconds of an answer"
+    bars_ = [bin_(1, 0, 110, "3 from 0 to 51.4 s"), bin_(346, 73.33, 36.67, "1 from 1,183 to 1,234 s")]
+    ends = [text_at(0, 126, "start", "0"), text_at(360, 126, "end", "1,234 s")]
+    assert seconds == (name, size.format(name, 132), [*bars_, *ends])
+    name = "Tokens of an answer"
+    bars_ = [bin_(1, 0, 110, "2 from 0 to 20.8 tokens"), bin_(346, 0, 110, "2 from 479 to 500 tokens")]
+    ends = [text_at(0, 126, "start", "0"), text_at(360, 126, "end", "500 tokens")]
+    assert tokens == (name, size.format(name, 132), [*bars_, *ends])
+
+    *_, none = drawn(as_html({**report_of([]), "score": None, "interval": None}, []))
+    assert none == ("No item has a score", size.format("No item has a score", 90), axis)
+    # Without a score the line alone is there; an interval beyond it ends with it; one without width can be seen.
+    rows = [{**row_of(0, "right", ""), "seconds": 0.0}]
+    for known, shown in (
+        ((None, None), []),
+        ((0.0, [-0.5, 1.5]), [interval.format(20, 320), circle.format(20)]),
+        ((1.0, [1.0, 1.0]), [interval.format(340, 1), circle.format(340)]),
+    ):
+        report = {**report_of(rows), "score": known[0], "interval": known[1]}
+        (_, score, *rest) = drawn(as_html(report, []))
+        assert score[2] == [*axis, *shown]
+        assert [one[0] for one in rest] == ["Tokens of an answer"], "nothing took any time"
+    # What is rare can be seen, too.
+    many = {**report_of(rows), "answers": {"right": 5000, "wrong": 0, "failed": 1}}
+    assert drawn(as_html(many, []))[0][2][:2] == [
+        '<rect class="right" x="0.0" y="20" width="359.9" height="40"><title>5,000 right</title></rect>',
+        '<rect class="failed" x="359.9" y="20" width="1.0" height="40"><title>1 failed</title></rect>',
+    ]
+
+
+def test_inspect_gets_all_that_is_known_of_an_evaluation() -> None:
+    rich = rich_report()
+    rows = [{**rich["rows"][0], "inputs": {"P": "six", "Q": 2}}, *rich["rows"][1:]]
+    rows[3] = {**rows[3], "inputs": None, "reason": "half \ud800"}
+    del rows[3]["output"]
+    rich |= {"rows": rows, "items": 3}
+    log = json.loads(as_inspect(rich))
+    samples = log.pop("samples")
+    stopped = {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1500, "total_cost": 0.25}
+    times = {"started_at": "2001-09-09T01:46:40+00:00", "completed_at": "2001-09-09T02:07:14+00:00"}
+    names = [("mean", 0.5), ("lower", 0.25), ("upper", 0.75)]
+    scored = {"name": "exact", "scorer": "exact", "scored_samples": 1, "unscored_samples": 2}
+    of_run = {"eval_id": "e1", "run_id": "e1", "task_id": "e1", "created": "2001-09-09T01:46:40+00:00"}
+    assert log == {
+        "version": 2,
+        "status": "cancelled",
+        "eval": {
+            **of_run,
+            "task": "flow",
+            "task_file": "/w/flow.mmd",
+            "dataset": {
+                "name": "own",
+                "location": "/d/own.jsonl",
+                "samples": 3,
+                "sample_ids": ["q0 b<d", "q0 2\nlines", f"q1 {'x' * 9}", "q1 "],
+            },
+            "model": "m",
+            "model_base_url": "o",
+            "config": {"epochs": 2},
+            "metadata": {"part": "all", "held_out": True, "seed": 42},
+        },
+        "plan": {"name": "merrow", "steps": []},
+        "results": {
+            "total_samples": 6,
+            "completed_samples": 4,
+            "scores": [{**scored, "metrics": {name: {"name": name, "value": value} for name, value in names}}],
+        },
+        "stats": {**times, "model_usage": {"m": stopped}},
+    }
+    asked = {"role": "user", "content": '{\n  "P": "six",\n  "Q": 2\n}', "source": "input"}
+    said = {"role": "assistant", "content": "b<d", "source": "generate", "model": "m"}
+    used = {"input_tokens": 300, "output_tokens": 200, "total_tokens": 500, "total_cost": 0.001}
+    assert samples[0] == {
+        "id": "q0 b<d",
+        "epoch": 1,
+        "input": asked["content"],
+        "target": "b<d",
+        "messages": [asked, said],
+        "output": {"model": "m", "choices": [{"message": said, "stop_reason": "stop"}], "completion": "b<d"},
+        "model_usage": {"m": used},
+        "total_time": 1.5,
+        "working_time": 1.5,
+        "metadata": {"status": "failed", "run": "e1/q0"},
+        "scores": {"exact": {"value": 0.0, "answer": "b<d", "explanation": "b<d"}},
+    }
+    assert [one["epoch"] for one in samples] == [1, 2, 1, 2]
+    assert (samples[1]["input"], samples[1]["scores"]["exact"]["explanation"]) == ("2\nlines", "")
+    assert samples[2]["model_usage"] == {"m": {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}}
+    assert samples[3]["messages"] == [{**asked, "content": ""}]
+    assert (samples[3]["output"], samples[3]["scores"]) == ({"model": "m", "choices": []}, {})
+    half = "half \\ud800"
+    assert samples[3]["error"] == {"message": half, "traceback": half, "traceback_ansi": half}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "said", "why"),
+    [
+        ("running", None, "started", None),
+        ("finished", None, "success", None),
+        ("cancelled", "No.", "cancelled", None),
+        ("failed", "No.", "error", "No."),
+        ("stopped", None, "error", "Its process ended before it did."),
+    ],
+)
+def test_inspect_knows_how_an_evaluation_ended(status: str, error: str | None, said: str, why: str | None) -> None:
+    rows = [row_of(0, "right", ""), row_of(1, "unanswered", "")]
+    report = {**report_of(rows), "status": status, "error": error, "model": "", "score": None, "interval": None}
+    log = json.loads(as_inspect(report))
+    assert (log["status"], log.get("error", {}).get("message")) == (said, why)
+    assert log["stats"]["completed_at"] == ("" if said == "started" else "2001-09-09T01:46:45+00:00")
+    assert log["results"]["completed_samples"] == 1
+    assert log["results"]["scores"][0]["metrics"] == {}
+    models = [log["eval"]["model"], *log["stats"]["model_usage"], log["samples"][0]["output"]["model"]]
+    assert [*models, *log["samples"][0]["model_usage"]] == ["none"] * 4
+
+
+def test_ci_gets_what_an_evaluation_came_to() -> None:
+    rich = {**rich_report(), "rows": [*rich_report()["rows"], {**row_of(2, "unanswered", "why?"), "repeat": 1}]}
+    counts = 'tests="5" failures="1" errors="1" skipped="1" time="1234.560"'
+    rich["answers"] = {"right": 2, "wrong": 0, "failed": 1, "unanswered": 1, "invalid": 1}
+    case = '    <testcase name="{}" classname="/w/flow.mmd" time="{}"'
+    assert formatted(rich, "junit").splitlines() == [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuites name="merrow evaluate" {counts}>',
+        f'  <testsuite name="/w/flow.mmd" {counts}>',
+        case.format("q0 b&lt;d (1)", "1.500") + ">",
+        '      <failure message="b&lt;d" type="failed">read: b&lt;d',
+        "gold: b&lt;d",
+        "run: e1/q0</failure>",
+        "    </testcase>",
+        case.format("q0 2␊lines (2)", "0.500") + "/>",
+        case.format(f"q1 {'x' * 9} (1)", "1234.500") + "/>",
+        case.format("q1  (2)", "0.000") + ">",
+        '      <error message="" type="invalid">read: ',
+        "gold: ",
+        "run: e1/q1</error>",
+        "    </testcase>",
+        case.format("q2 why? (2)", "1.500") + ">",
+        '      <skipped message="why?"/>',
+        "    </testcase>",
+        "  </testsuite>",
+        "</testsuites>",
+    ]
+    assert formatted(rich, "csv") == (
+        "item,repeat,status,value,read,gold,reason,cost_usd,calls,seconds,run\n"
+        "q0 b<d,0,failed,0.0,b<d,b<d,b<d,0.001,3,1.5,e1/q0\n"
+        '"q0 2\nlines",1,right,1.0,"2\nlines","2\nlines",,0.001,3,0.5,e1/q0\n'
+        f"q1 {'x' * 9},0,right,1.0,{'x' * 121},{'x' * 120},{'x' * 120},,1,1234.5,e1/q1\n"
+        "q1 ,1,invalid,,,,,0.0,1,0.0,e1/q1\n"
+        "q2 why?,1,unanswered,,why?,why?,why?,0.001,3,1.5,e1/q2"
+    )
+    for report in (rich, report_of([])):
+        shown = formatted(report, "json")
+        assert json.loads(shown) == report
+        assert [line.strip().rstrip(",") for line in shown.splitlines() if line.startswith("    {")] == [
+            json.dumps(row) for row in report["rows"]
+        ]
+    once = report_of([row_of(0, "wrong", "a"), row_of(1, "right", "a")])
+    assert re.findall(r'case name="(.*?)"', formatted(once, "junit")) == ["q0 a", "q1 a"]
+    assert re.findall(r'suites? .*?failures="(\d)" errors="(\d)"', formatted(once, "junit")) == [("1", "0")] * 2
+    many = report_of([row_of(number, ("right", "wrong")[number % 2], "a") for number in range(22)])
+    notice, gate, *items = formatted(many, "github", ["It is low."]).splitlines()
+    assert notice == "::notice file=/w/flow.mmd,title=merrow evaluate::Score 0.500 [0.250, 0.750] on 22 items (exact)"
+    assert gate == "::error file=/w/flow.mmd,title=merrow evaluate%3A gate failed::It is low."
+    assert items == [
+        f"::warning file=/w/flow.mmd,title=Item q{number} a%3A wrong::a Read: a. Gold: a. Run: e1/q{number}"
+        for number in range(1, 20, 2)
+    ]

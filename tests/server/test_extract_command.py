@@ -223,13 +223,30 @@ def sentences_of_the_page() -> list[str]:
 
 
 def test_a_dry_run_says_in_words_what_each_stage_may_cost(server: OpenAIServer) -> None:
-    told = extract("--dry-run")
-    assert (told.code, told.err, server.requests) == (0, "", [])
-    first, *stages, last = told.out.splitlines()
-    assert first.startswith("12 cases of math_validate.jsonl (part validate): ")
-    assert [line.partition(",")[0] for line in stages] == [f"Stage {number}" for number in range(1, 6)]
-    assert all(" calls, " in line and line.endswith("price unknown.") for line in stages)
-    assert last == "No call was made."
+    stages = {
+        "Stage 1, initial steps: 12 to 36 calls, 14,113 to 343,878 tokens": "$0.0282 to $0.6878",
+        "Stage 2, groups: 1 to 570 calls, 3,400 to 7,980,000 tokens": "$0.0068 to $15.9600",
+        "Stage 3, deepening: 6 to 54 calls, 20,400 to 756,000 tokens": "$0.0408 to $1.5120",
+        "Stage 4, choice: 1 to 288 calls, 3,400 to 4,032,000 tokens": "$0.0068 to $8.0640",
+        "Stage 5, runs of cases: 24 to 172,800 calls, 220,800 to 1,589,760,000 tokens": "$0.4416 to $3179.5200",
+    }
+    first = (
+        "12 cases of math_validate.jsonl (part validate): 8 to extract from, 4 to probe the set with. g names operators, m"
+        " carries them out."
+    )
+    for price in (None, 0, 2):
+        if price is not None:
+            (path := Path("config/config.toml")).parent.mkdir(exist_ok=True)
+            path.write_text(f'[prices."{server.origin}"."*"]\ninput = {price}\noutput = {price}\n', encoding="utf-8")
+        told = extract("--dry-run")
+        assert (told.code, told.err, server.requests) == (0, "", [])
+        said = [
+            f"{stage}, {'price unknown' if price is None else cost if price else '$0'}."
+            for stage, cost in stages.items()
+        ]
+        assert told.out.splitlines() == [first, *said, "No call was made."]
+    lean = extract("--dry-run", "--without", "clustering")
+    assert "\nStage 2, groups: left out.\n" in lean.out
 
 
 def test_the_embedded_model_names_nothing_useful(server: OpenAIServer) -> None:

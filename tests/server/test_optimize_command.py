@@ -76,6 +76,50 @@ def test_what_it_may_cost_what_it_found_and_its_files(server: OpenAIServer, caps
     assert in_process(capsys, "show", of_item).code == 0
 
 
+ASKED = "A candidate is asked for 20 answers or more"
+UNPRICED = f"One item costs the start 2 calls; what that costs is not known, since the model has no price. {ASKED}."
+PRICED = (
+    f"One item costs the start 2 calls and $0.0001 to $0.0165. {ASKED}, which cost about $0.0014 to $0.3291 if it is like the"
+    " start."
+)
+AFFORDS = "That affords about {} beside the start, with 40 answers on held-out items reserved."
+
+
+def test_a_dry_run_says_in_words_what_a_candidate_costs_and_how_many_may_be_tried(
+    server: OpenAIServer, capsys: Capture
+) -> None:
+    data(60)
+
+    def told(*more: str) -> list[str]:
+        done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--dry-run", *more)
+        assert (done.code, done.err) == (0, "")
+        return done.out.splitlines()
+
+    first = "40 items of own.jsonl (part all) to search with, 20 set aside for the end."
+    last = "No call was made."
+    for more, said in (
+        (("--budget-evaluations", "140"), AFFORDS.format("3 candidates")),
+        (("--budget-tokens", "100000"), AFFORDS.format("0 to 134 candidates")),
+        (("--budget-tokens", "100000", "--budget-evaluations", "220"), AFFORDS.format("0 to 7 candidates")),
+        (("--patience", "1"), "Candidates are tried until 1 draw brings no better one."),
+        (("--patience", "2"), "Candidates are tried until 2 draws bring no better one."),
+        (("--budget-seconds", "10"), "Nothing bounds the number of candidates but time."),
+    ):
+        assert told(*more) == [first, UNPRICED, said, last]
+    assert told("--optimizer-model", "opt", "--judge-model", "judge", "--budget-evaluations", "220") == [
+        "32 items of own.jsonl (part all) to search with, 20 set aside for the end.",
+        UNPRICED.replace("20 answers", "16 answers"),
+        "opt proposes candidates, 8 draws apart, which judge judges; 8 items may be shown to it and score nobody.",
+        AFFORDS.format("9 candidates"),
+        last,
+    ]
+    write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 2\noutput = 8\n')
+    assert told("--budget-usd", "10") == [first, PRICED, AFFORDS.format("26 to 6,940 candidates"), last]
+    write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 0\noutput = 0\n')
+    free = f"One item costs the start 2 calls and $0. {ASKED}, which cost about $0 if it is like the start."
+    assert told("--budget-usd", "10") == [first, free, "Nothing bounds the number of candidates but time.", last]
+
+
 def test_held_out_items_are_read_once_and_the_second_time_there_is_no_p(server: OpenAIServer, capsys: Capture) -> None:
     data(100)
     published = (*OWN, "--part", "validate", "--budget-evaluations", "400", "--strategy", "climb")

@@ -189,9 +189,9 @@ def test_a_round_says_what_is_known_of_it(folder: Path, monkeypatch: pytest.Monk
         found = load(store, store.optimizations.newest(1)[0].id)
     start = found.candidates[0]
     for score, cost, said in (
-        (None, None, f"{start.calls} calls. File"),
-        (0.5, None, f"{start.calls} calls, mean 0.500 on 2 answers. File"),
-        (None, 0.0125, f"{start.calls} calls, about $0.0125 an item. File"),
+        (None, None, "3 nodes, 1 call. File"),
+        (0.5, None, "3 nodes, 1 call, mean 0.500 on 2 answers. File"),
+        (None, 0.0125, "3 nodes, 1 call, about $0.0125 an item. File"),
     ):
         scores = () if score is None else (0.0, 1.0)
         candidates = [replace(start, told=score, scores=scores, cost=cost)]

@@ -301,8 +301,8 @@ def affords(plan: SearchPlan) -> tuple[int, int | None] | None:
         found.append((many, many))
     limits, item = plan.base.limits, plan.forecast
     for limit, bounds in ((limits.usd, item.cost_usd), (limits.tokens, item.tokens)):
-        if limit is not None:
-            least = 0.0 if not bounds.most else max(0.0, limit / bounds.most - fixed) / plan.block
+        if limit is not None and bounds.most != 0:
+            least = 0.0 if bounds.most is None else max(0.0, limit / bounds.most - fixed) / plan.block
             found.append((least, max(0.0, limit / bounds.least - fixed) / plan.block if bounds.least else None))
     if not found:
         return None

@@ -25,8 +25,9 @@ def plan_lines(plan: ExtractionPlan, dataset: str, part: str) -> Iterator[str]:
         if one.calls.most == 0:
             yield f"Stage {one.stage}, {one.name}: left out."
         else:
+            calls, tokens = (_range(bounds, "{:,.0f}") for bounds in (one.calls, one.tokens))
             yield (
-                f"Stage {one.stage}, {one.name}: {_range(one.calls, '{:,.0f}')} calls, {_range(one.tokens, '{:,.0f}')} tokens,"
+                f"Stage {one.stage}, {one.name}: {calls} call{'' if calls == '1' else 's'}, {tokens} tokens,"
                 f" {_money(one.cost_usd)}."
             )
 

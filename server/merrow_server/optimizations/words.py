@@ -35,11 +35,11 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
     held = {None: "none is held out", ASIDE: f"{len(split.held_out)} set aside for the end"}.get(
         split.part, f"{len(split.held_out)} of the part {split.part} held out for the end"
     )
-    yield f"{len(split.searched):,} items of {visible(dataset)} (part {part}) to search with, {held}."
+    yield f"{counted(len(split.searched), 'item')} of {visible(dataset)} (part {part}) to search with, {held}."
     item = plan.forecast
     calls = _range(item.calls, "{:,.0f}")
     said = f"One item costs the start {calls} call{'' if calls == '1' else 's'}"
-    asked = f"A candidate is asked for {plan.block:,} answers or more"
+    asked = f"A candidate is asked for {counted(plan.block, 'answer')} or more"
     if item.cost_usd.most is None:
         yield f"{said}; what that costs is not known, since the model has no price. {asked}."
     else:
@@ -53,17 +53,18 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
         )
     found = affords(plan)
     if found is None:
-        bound = f" until {plan.bounds.patience} draws bring no better one" if plan.bounds.patience is not None else ""
-        yield (
-            f"Nothing bounds the number of candidates but time{bound}."
-            if not bound
-            else f"Candidates are tried{bound}."
-        )
+        patience = plan.bounds.patience
+        if patience is None:
+            yield "Nothing bounds the number of candidates but time."
+        else:
+            draws = "1 draw brings" if patience == 1 else f"{patience:,} draws bring"
+            yield f"Candidates are tried until {draws} no better one."
     else:
         least, most = found
-        many = f"{least:,} or more" if most is None else f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        many = f"{least:,} or more" if most is None else f"{least:,} to {most:,}"
+        many = counted(least, "candidate") if least == most else f"{many} candidates"
         reserved = f", with {2 * len(split.held_out):,} answers on held-out items reserved" if split.held_out else ""
-        yield f"That affords about {many} candidates beside the start{reserved}."
+        yield f"That affords about {many} beside the start{reserved}."
 
 
 def _range(bounds: Bounds, form: str) -> str:
@@ -90,10 +91,9 @@ def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> It
     if record.over is not None:
         yield visible(record.over)
     usage = found.usage
-    tokens = usage.prompt_tokens + usage.completion_tokens
     yield (
         f"{counted(len(found.candidates), 'candidate')}, {counted(found.answers, 'answer')}, {counted(usage.calls, 'call')},"
-        f" {tokens:,} tokens, {cost_text(usage.to_json())}, {duration(record.seconds)}"
+        f" {counted(usage.tokens, 'token')}, {cost_text(usage.to_json())}, {duration(record.seconds)}"
     )
     yield from _proposal_lines(found)
     if not found.candidates or found.told is None:
@@ -166,6 +166,7 @@ def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:
 def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
     result = found.held_out
     held = found.search.plan["held_out"]
+    were = f"The {counted(len(held['items']), 'held-out item')} {'was' if len(held['items']) == 1 else 'were'} not read"
     if result is not None:
         yield held_out_text(result, style)
         start, crown = result.start_cost, result.crown_cost
@@ -174,9 +175,9 @@ def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
     elif held["part"] is None:
         yield "No item was held out, so that nothing is claimed about other items."
     elif found.crown == START and found.is_complete:
-        yield f"The {len(held['items'])} held-out items were not read: there is nothing to compare."
+        yield f"{were}: there is nothing to compare."
     else:
-        yield f"The {len(held['items'])} held-out items were not read yet."
+        yield f"{were} yet."
 
 
 def held_out_text(result: HeldOutResult, style: Style = bare) -> str:

@@ -62,13 +62,18 @@ def spread_chart(name: str, values: Sequence[float], unit: str) -> str:
     tallest, wide = max(bins), WIDTH / _BINS
     parts = [
         f'<rect class="bin" x="{place * wide + 1:.1f}" y="{_HIGH - _HIGH * count / tallest:.1f}" width="{wide - 2:.1f}"'
-        f' height="{_HIGH * count / tallest:.1f}"><title>{count:,} from {most * place / _BINS:.3g} to'
-        f" {most * (place + 1) / _BINS:.3g} {escape(unit)}</title></rect>"
+        f' height="{_HIGH * count / tallest:.1f}"><title>{count:,} from {rounded(most * place / _BINS)} to'
+        f" {rounded(most * (place + 1) / _BINS)} {escape(unit)}</title></rect>"
         for place, count in enumerate(bins)
         if count
     ]
-    parts += [label(0, _HIGH + 16, "0"), label(WIDTH, _HIGH + 16, f"{most:,.3g} {unit}", "end")]
+    parts += [label(0, _HIGH + 16, "0"), label(WIDTH, _HIGH + 16, f"{rounded(most)} {unit}", "end")]
     return figure(name, parts, _HIGH + 22)
+
+
+def rounded(value: float) -> str:
+    """A number in three digits, or in all that it has before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def label(x: float, y: float, said: str, anchor: str = "start") -> str:

@@ -76,6 +76,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
     if report["missing"]:
         answers.append(f"{report['missing']:,} not asked yet")
     usage = report["usage"]
+    tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     said = {
         "Evaluation": f"{report['evaluation']}, {report['status']}",
         "Stopped by": report["error"] or "",
@@ -84,7 +85,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
         "Score": score_text(report) + ("" if report["score"] is None else ", 95 % interval"),
         "Answers": ", ".join(answers),
         "Model": f"{report['model']} at {report['endpoint']}",
-        "Used": f"{usage['calls']:,} calls, {usage['prompt_tokens'] + usage['completion_tokens']:,} tokens, {cost_text(usage)}",
+        "Used": f"{counted(usage['calls'], 'call')}, {tokens:,} tokens, {cost_text(usage)}",
         "Time": f"{report['seconds']:,.1f} s",
     }
     if report["repeats"] > 1:

@@ -42,13 +42,12 @@ def _case(row: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:
         yield head + "/>"
         return
     yield head + ">"
-    kind = "" if element == "skipped" else f' type="{row["status"]}"'
     said = quoteattr(visible(row["reason"]))
     if element == "skipped":
         yield f"      <skipped message={said}/>"
     else:
         text = escape(f"read: {_lines(row['read'])}\ngold: {_lines(row['gold'])}\nrun: {row['run']}")
-        yield f"      <{element} message={said}{kind}>{text}</{element}>"
+        yield f'      <{element} message={said} type="{row["status"]}">{text}</{element}>'
     yield "    </testcase>"
 
 

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from merrow_server.extractions.words import report_sentences
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import plain
 
 _STYLE = """
@@ -58,7 +59,8 @@ def _parts(report: Mapping[str, Any]) -> Iterator[str]:
         yield "<h2>Paths</h2>"
     for number, path in enumerate(report["paths"], 1):
         counts = ", ".join(map(str, path["counts"]))
-        yield f"<details><summary>Path {number}: {counts} operators</summary>"
+        operators = "operator" if counts == "1" else "operators"
+        yield f"<details><summary>Path {number}: {counts} {operators}</summary>"
         for step, mapping in enumerate(path["steps"], 1):
             yield f"<p>Step {step}</p>"
             yield _table(
@@ -78,7 +80,7 @@ def _signature(one: Mapping[str, Any]) -> str:
 
 def _support(one: Mapping[str, Any]) -> str:
     paths = f"support {one['support']} of {one['paths']}, " if one["paths"] else ""
-    return f"{paths}{one['cases']} cases"
+    return f"{paths}{counted(one['cases'], 'case')}"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from merrow_server.rendering.evaluation_charts import figure, label
+from merrow_server.rendering.evaluation_charts import figure, label, rounded
 
 WIDE, _HIGH = 560, 260
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 10, 36
@@ -99,8 +99,8 @@ def _axes(across: str, up: str, wide: tuple[float, float], tall: tuple[float, fl
         f'<line class="axis" x1="{_LEFT}" y1="{_TOP}" x2="{_LEFT}" y2="{floor}"/>',
         label(_LEFT - 4, floor, f"{tall[0]:.2f}", "end"),
         label(_LEFT - 4, _TOP + 8, f"{tall[1]:.2f}", "end"),
-        label(_LEFT, floor + 14, f"{wide[0]:,.4g}"),
-        label(right, floor + 14, f"{wide[1]:,.4g}", "end"),
+        label(_LEFT, floor + 14, rounded(wide[0])),
+        label(right, floor + 14, rounded(wide[1]), "end"),
         label((_LEFT + right) / 2, floor + 30, across, "middle"),
         label(_LEFT + 6, _TOP + 8, up),
     ]

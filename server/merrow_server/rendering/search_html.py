@@ -84,7 +84,8 @@ def _lines(found: SearchRecord) -> Iterator[str]:
         yield "<h2>Where candidates come from</h2>"
         left = len(found.candidates) - len(leaves)
         if left:
-            yield f"<p>The best {len(leaves):,} with those that they come from; {left:,} others are left out.</p>"
+            others = "1 other is" if left == 1 else f"{left:,} others are"
+            yield f"<p>The best {len(leaves):,} with those that they come from; {others} left out.</p>"
         yield tree_chart("Rounds by number with their estimated score; the way to the best is green", leaves)
     yield "<h2>What helps</h2>"
     yield from _effects(found)
@@ -95,16 +96,16 @@ def _lines(found: SearchRecord) -> Iterator[str]:
 
 def _facts(found: SearchRecord) -> Iterator[str]:
     record, usage = found.search, found.usage
-    held = record.plan["held_out"]
+    items, held = counted(len(record.plan["items"]), "item"), record.plan["held_out"]
     said = {
         "Search": f"{record.id}, {found.state}",
         "Stopped by": record.error or "",
-        "Data": f"{workflow_text(record.plan['asked']['dataset'])} (part {record.part}): {len(record.plan['items']):,} items"
+        "Data": f"{workflow_text(record.plan['asked']['dataset'])} (part {record.part}): {items}"
         + (f", {len(held['items']):,} held out" if held["items"] else ""),
         "Metric": record.metric,
         "Strategy": f"{record.strategy}, proposer {record.proposer}, seed {record.seed}, jobs {record.jobs}",
         "Model": record.model,
-        "Used": f"{usage.calls:,} calls, {usage.prompt_tokens + usage.completion_tokens:,} tokens, {cost_text(usage.to_json())}",
+        "Used": f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}, {cost_text(usage.to_json())}",
         "Time": duration(record.seconds),
     }
     yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in said.items() if text) + "</dl>"
@@ -236,9 +237,9 @@ def _round(found: SearchRecord, one: RecordedCandidate, known: Mapping[int, Anal
     if one.parents:
         links = " and ".join(f'<a href="#round-{parent}">round {parent}</a>' for parent in one.parents)
         made = f"Made of {links} by {_safe(one.operator)}: {_safe(one.title)}"
-    mean = "" if one.mean is None else f", mean {one.mean:.3f} on {len(one.scores):,} answers"
+    mean = "" if one.mean is None else f", mean {one.mean:.3f} on {counted(len(one.scores), 'answer')}"
     cost = "" if one.cost is None else f", about ${one.cost:.4g} an item"
-    yield f"<p>{made}</p><p>{one.nodes} nodes, {one.calls} calls{cost}{mean}. File: {_safe(one.file)}</p>"
+    yield f"<p>{made}</p><p>{counted(one.nodes, 'node')}, {counted(one.calls, 'call')}{cost}{mean}. File: {_safe(one.file)}</p>"
     if one.reason:
         judged = "" if one.judged is None else f" A judge gave it {one.judged:.1f} of 10."
         yield f"<p>Why the model proposed it: {_safe(one.reason)}{judged}</p>"
