@@ -5,6 +5,7 @@ The programs here are carried out by the installed Merrow, whose code those with
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -183,7 +184,7 @@ def test_a_key_goes_where_the_environment_means_it_to_go(server: OpenAIServer, m
 
 
 def test_calls_are_recorded_and_answered_from_the_recording(
-    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+    server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     text = program(*LINES, *TWO, front="{inputs: [PROBLEM, STYLE], outputs: [RETURN, OTHER], budget: {tokens: 100}}")
     Path("calls.jsonl").write_text("what was there")
@@ -208,6 +209,8 @@ def test_calls_are_recorded_and_answered_from_the_recording(
         ("B", "second, 2 lines"),
     ]
     assert sent(server) == []
+    gc.collect()
+    assert [one for one in recwarn if issubclass(one.category, ResourceWarning)] == []  # of what was left open
 
 
 def test_a_budget_of_the_workflow_or_of_the_command_line_ends_it(server: OpenAIServer) -> None:
@@ -226,6 +229,12 @@ def test_a_budget_of_the_workflow_or_of_the_command_line_ends_it(server: OpenAIS
         ended = (0, "second, 2 lines\n", "") if limit is None else (1, "", f"program.py: Node B: {over}\n")
         assert done == ended, (front, typed)
         assert len(sent(server)) == (2 if limit is None else 1)
+    money = program(front="{inputs: [PROBLEM, STYLE], budget: {usd: 1}}")
+    assert run(*X, "--record", "calls.jsonl").code == 0
+    refused = run(*X, text=money)
+    assert (refused.code, refused.out, len(sent(server))) == (1, "", 1)
+    assert "price" in refused.err  # and what answers from a recording costs nothing
+    assert run(*X, "--replay", "calls.jsonl", text=money) == (0, "first, 12 lines\n", "")
     over = (1, "", "program.py: The time that the budget allows is over.\n")
     assert run(*X, "--budget-seconds", "0") == over
     slow = program(front="{inputs: [PROBLEM, STYLE], budget: {seconds: 0.01}}")
@@ -233,6 +242,22 @@ def test_a_budget_of_the_workflow_or_of_the_command_line_ends_it(server: OpenAIS
     assert run(*X, text=slow) == over
     server.answer = first_word
     assert run(*X, "--budget-seconds", "600", text=slow) == (0, "first, 12 lines\n", "")
+
+
+MAPPED = (
+    'LIST@{op: Custom, prompt: "list", returns: "list[Text]"}', 'subgraph ITEMS["Map ()"]',
+    'A@{op: Custom, prompt: "each"}', "end", "ALL@{op: Assemble, how: concat}", "PROBLEM -->|input| LIST",
+    "LIST -->|each:input| A", "A --> ALL --> RETURN",
+)  # fmt: skip
+
+
+def test_so_many_calls_are_made_at_the_same_time_as_is_typed(server: OpenAIServer) -> None:
+    server.answer = lambda request: Reply('["a", "b", "c"]' if request.prompt.startswith("list") else "said")
+    text = program(*MAPPED, front="{model: m}")
+    for typed in (["--concurrency", "1"], []):
+        done = run(*X, *typed, text=text)
+        assert (done.code, done.out.count("said"), len(sent(server))) == (0, 3, 4)
+        assert not typed or server.most_at_once == 1
 
 
 def test_what_is_printed_drives_no_terminal(server: OpenAIServer) -> None:
