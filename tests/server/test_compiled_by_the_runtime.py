@@ -8,11 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.runtime.compiling.programs import Done, run_program
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import Outcome, merrow, write
 
+NO_ADDRESS = "The base URL is not an address such as `https://host/v1`; correct it where it is set."
+PROBLEM_BY_DEFAULT = "PROBLEM@{shape: stadium, type: Problem, default: by default}\n    class PROBLEM Interface"
 PLAN = "flowchart TD\n    PROBLEM([Problem]) --> X[do x] --> Y[do y] --> RETURN([Result])\n"
 CALLED = """\
 flowchart TD
@@ -69,7 +73,12 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield server
 
 
-def run(*arguments: str) -> Outcome:
+def run(*arguments: str) -> Done:
+    """Run the program in this process."""
+    return run_program(Path("flow.py").read_text(), *arguments, with_merrow=True)
+
+
+def run_apart(*arguments: str) -> Outcome:
     """Run the program in a process of its own."""
     done = subprocess.run(
         [sys.executable, "flow.py", *arguments], capture_output=True, text=True, env=dict(os.environ), check=False
@@ -91,7 +100,7 @@ def test_it_is_planned_revised_and_asked_as_in_a_run(server: OpenAIServer) -> No
     assert any("do y" in text for text in wanted)
 
     assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
-    done = run(*INPUT, "--record", "calls.jsonl")
+    done = run_apart(*INPUT, "--record", "calls.jsonl")
     assert (done.code, done.out, done.err) == (0, "other!\n", "")
     assert asked(server) == wanted
 
@@ -128,8 +137,8 @@ def test_a_failure_names_its_node_and_ends_with_one() -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
     ran, done = merrow("run", "flow.mmd", *INPUT), run(*INPUT)
     assert (ran.code, done.code, done.out) == (1, 1, "")
-    assert "PLAN" in done.err
-    assert "Traceback" not in done.err
+    (sentence,) = [line for line in ran.err.splitlines() if line.startswith("merrow: Node REFINE[1]/PLAN: ")]
+    assert done.err == sentence.replace("merrow: ", "program.py: ") + "\n"
 
 
 def test_what_needs_the_runtime_or_a_person_is_refused_by_name() -> None:
@@ -142,3 +151,51 @@ def test_what_needs_the_runtime_or_a_person_is_refused_by_name() -> None:
     asking = merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime")
     assert "`refine: {ask: true}` asks a person" in asking.err
     assert not Path("flow.py").exists()
+
+
+def test_files_of_one_name_that_call_each_other_are_told_apart(server: OpenAIServer) -> None:
+    deeper = CALLED.replace('INNER@{op: Custom, prompt: "inside"}', "INNER@{op: Call, workflow: ./more/inner.mmd}")
+    write("inner.mmd", deeper)
+    write("more/inner.mmd", deeper.replace("./more/inner.mmd", "../last.mmd"))
+    write("last.mmd", CALLED)
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    assert run(*INPUT) == (0, "other!\n", "")
+    first, *others = (one.prompt.split("\n")[0] for one in server.requests)
+    assert (first, others.count("inside")) == ("first", 1)
+
+
+def test_what_ends_it_early_is_one_sentence(server: OpenAIServer) -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    program = Path("flow.py").read_text()
+    for arguments, code, sentence in (
+        (("--input", "problm=x"), 2, "The workflow has no input problm. Did you mean PROBLEM?"),
+        ((*INPUT, "--replay", "gone.jsonl"), 2, "The recording gone.jsonl can't be read (No such file or directory)."),
+        ((*INPUT, "--base-url", "nonsense"), 2, NO_ADDRESS),
+        (
+            (*INPUT, "--budget-seconds", "0"),
+            1,
+            "The time that the budget allows is over: resume the run with a higher one (--budget-seconds).",
+        ),
+    ):
+        assert run(*arguments) == (code, "", f"program.py: {sentence}\n")
+    Path("flow.py").write_text(program.replace("max=3", "max=0"))
+    wrong = (
+        "flow.mmd has an error on line 17 and is not run: REFINE: `max` must be a whole number from 1 to 1000, not `0`."
+    )
+    assert run(*INPUT) == (2, "", f"program.py: {wrong} (MW305)\n")
+    assert server.requests == []
+
+
+async def test_its_result_shows_the_workflow_and_follows_what_its_function_is_given(
+    server: OpenAIServer,
+) -> None:
+    write("flow.mmd", FLOW.replace("PROBLEM([Problem]):::Interface", PROBLEM_BY_DEFAULT))
+    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    made: dict[str, Any] = {"__name__": "flow_program"}
+    exec(Path("flow.py").read_text(), made)  # noqa: S102
+    results = [await made["workflow"](), await made["workflow"]("of a call")]
+    assert results == ["other!", "other!"]
+    given = [one.prompt for one in server.requests if one.prompt.startswith("first")]
+    assert given == ["first\nby default", "first\nof a call"]
+    assert results[0].outputs == {"RETURN": "other!"}
+    assert results[0].diagram.startswith('flowchart TD\n    n0(["PROBLEM"])\n')

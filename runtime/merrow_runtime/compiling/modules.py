@@ -202,10 +202,10 @@ class _Reader(ast.NodeVisitor):
     def _dedent(self) -> None:
         """Of a definition that stands in a block: each line further left."""
         at = 0
-        for line in self.definition.text.splitlines(keepends=True)[:-1]:
-            at += len(line)
-            if self.definition.text[at : at + self._indent].isspace():
+        for line in self.definition.text.splitlines(keepends=True):
+            if at and line.startswith(b" " * self._indent):
                 self.definition.edits.append(Edit(at, at + self._indent, b""))
+            at += len(line)
 
     # Places
 

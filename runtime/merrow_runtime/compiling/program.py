@@ -183,17 +183,17 @@ def endpoint_of(options: RunOptions) -> OpenAIEndpoint:
 
     A key goes only to the origin that the environment means, and to an address that was typed. Raises `UsageFailure`.
     """
-    key = os.environ.get("OPENAI_API_KEY", "").strip() or None
-    named = os.environ.get("OPENAI_BASE_URL", "").strip() or None
-    base_url = options.base_url or named or (OPENAI_BASE_URL if key else None)
-    if base_url is None:
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    named = os.environ.get("OPENAI_BASE_URL", "").strip()
+    base_url = options.base_url or named or (OPENAI_BASE_URL if key else "")
+    if not base_url:
         raise UsageFailure(
             "There is no model to ask: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own; or answer from a"
             " recording with --replay FILE.",
             remedy="key",
         )
     origin = origin_of(base_url)
-    meant = OPENAI_ORIGIN if named is None else origin_of(named, "OPENAI_BASE_URL")
+    meant = origin_of(named, "OPENAI_BASE_URL") if named else OPENAI_ORIGIN
     return OpenAIEndpoint(
         Connection(base_url, key, options.concurrency or _CONCURRENCY, None, environment_headers=origin == meant)
     )
@@ -216,15 +216,9 @@ async def _watched(function: Callable[..., Coroutine[Any, Any, Result]], asked: 
     token = _ASKED.set(asked)
     wanted = [one for one in signature(function).parameters.values() if one.default is Parameter.empty]
     task = asyncio.ensure_future(function(*[MISSING] * len(wanted)))
-    stopped: list[int] = []
-
-    def stop(number: int) -> None:
-        stopped.append(number)
-        task.cancel()
-
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError, ValueError):
-            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     try:
         result = await task
     except RunFailure as failure:

@@ -266,8 +266,7 @@ class _Class:
         """What a node is asked: a text, or one of ``prompt.py``."""
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             if value.value.strip():
-                self._prompts[node.id.casefold()] = value.value
-                node.said["role"] = node.id.casefold()
+                node.said["role"] = self._role(node.id.casefold(), value.value)
             return
         name = value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else None
         if name is None:
@@ -276,9 +275,15 @@ class _Class:
             raise NotReadError(
                 value.lineno, f"there is no text `{name}`; put the prompt.py that has it beside the file."
             )
-        role = re.sub(r"_prompt$", "", name.casefold())
-        self._prompts[role] = self._constants[name]
-        node.said["role"] = role
+        node.said["role"] = self._role(re.sub(r"_prompt$", "", name.casefold()), self._constants[name])
+
+    def _role(self, wanted: str, prompt: str) -> str:
+        """The role by which a prompt goes: the wanted one, with a number where another prompt goes by it."""
+        role, number = wanted, 1
+        while self._prompts.setdefault(role, prompt) != prompt:
+            number += 1
+            role = f"{wanted}_{number}"
+        return role
 
     def _literal(self, node: Node, port: str, value: ast.Constant) -> None:
         if value.value in (None, "", "None"):

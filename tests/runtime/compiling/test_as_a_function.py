@@ -7,15 +7,18 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator
+from html import escape
 from types import ModuleType
 from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.runtime.openai_server import OpenAIServer, Reply
 
 from merrow_analysis.check import analyse
 from merrow_runtime import check_workflow
 from merrow_runtime.compiling.compiler import compile_workflow
+from merrow_runtime.values import as_text
 
 WIDE = """flowchart TD
     PROBLEM([P]):::Interface
@@ -104,3 +107,53 @@ async def test_a_failure_is_an_exception(program: ModuleType) -> None:
         await program.workflow("x")
     with pytest.raises(TypeError):
         await program.workflow()
+
+
+DRAWN = """flowchart TD
+    Start([Start]) --> A["Write #quot;it#quot;"]
+    A --> GOOD{"Is it good?"}
+    GOOD -->|"#quot;not yet#quot;"| B[Mend it]
+    GOOD -->|yes| STOP([Answer])
+    B --> C{Better?}
+    C -->|no| B
+    C -->|yes| STOP
+"""
+SHOWN = """flowchart TD
+    n0(["Start"])
+    n1["Write #quot;it#quot;"]
+    n2{"Is it good?"}
+    n3["Mend #quot;it#quot; now"]
+    n4{"Better?"}
+    n5(["STOP"])
+    n0 --> n1
+    n1 --> n2
+    n2 -->|"#quot;not yet#quot;"| n3
+    n4 -->|"or #quot;no#quot;"| n3
+    n3 --> n4
+    n2 -->|"yes"| n5
+    n4 -->|"yes"| n5
+    n4 -->|"or #quot;no#quot;"| n5"""
+
+
+async def test_a_result_shows_the_workflow_and_each_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = compile_workflow(check_workflow(DRAWN, name="drawn.mmd"), "runtime").text
+    # A label and a title as somebody may write them into the program.
+    text = text.replace('"no"', r'"or\n\"no\""').replace('"title": "Mend it"', r'"title": "Mend \"it\"\nnow"')
+    made: dict[str, Any] = {"__name__": "made_program"}
+    exec(text, made)  # noqa: S102
+    async with OpenAIServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        server.script(Reply("a <b>"), Reply("yes"))
+        result = await made["workflow"]("x")
+    assert (result, result.outputs, result.diagram) == ("a <b>", {"STOP": "a <b>"}, SHOWN)
+    shown = result._repr_mimebundle_(include=None, exclude=None)
+    assert shown == {
+        "text/plain": "a <b>",
+        "text/vnd.mermaid": SHOWN,
+        "text/html": f'<pre class="mermaid">{escape(SHOWN)}</pre><h4>STOP</h4><pre>a &lt;b&gt;</pre>',
+    }
+    two = made["Result"]({"A&B": ["x", 1], "C": True})
+    assert (two, two.diagram) == ("\n".join([as_text(["x", 1]), as_text(True)]), "")
+    assert two._repr_mimebundle_()["text/html"] == (
+        f'<pre class="mermaid"></pre><h4>A&amp;B</h4><pre>{escape(as_text(["x", 1]))}</pre><h4>C</h4><pre>true</pre>'
+    )

@@ -57,6 +57,10 @@ def test_a_published_class_becomes_a_workflow() -> None:
 
 
 JOINED = "problem + best['response'] + review['feedback']"
+ALONE = "a loop is understood as `for _ in range(3)` alone."
+AWAITED = "only operators of the class are awaited."
+RESULT = "an `if` is understood on the `result` of Test or Review alone."
+NO_VALUE = "`{}` is not understood as a value of a workflow."
 REFUSED = (
     "len(problem)", "str()", "self.str(problem)", "problem - problem", "problem['x']", "best['response']['x']", "best[0]",
     "best.response", "not problem",
@@ -91,26 +95,72 @@ def test_what_an_input_is_joined_of_becomes_edges(expression: str, sources: list
 
 @pytest.mark.parametrize("expression", REFUSED)
 def test_what_an_input_can_not_be_joined_of_is_refused_by_its_line(expression: str) -> None:
-    with pytest.raises(NotReadError, match=r"^Line 23: "):
+    with pytest.raises(NotReadError) as refused:
         read_published(PUBLISHED.replace(JOINED, expression))
+    what = "an output of a step" if expression.endswith("]") else "understood as a value of a workflow"
+    assert str(refused.value) == f"Line 23: `{expression}` is not {what}."
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line"),
+    ("old", "new", "line", "sentence"),
     [
-        ("range(3)", "range(count)", 16),
-        ("self.custom(input=problem, instruction=prompt_custom.SOLVE_PROMPT)", "self.own(problem)", 17),
-        ("review['review_result']", "'yes' in review['feedback']", 21),
-        ("prompt_custom.SOLVE_PROMPT", "prompt_custom.OTHER", 17),
-        ("solutions = []", "solutions = [] if problem else problem", 15),
-        ("problem: str", "question: str", 13),
-        ("        best =", "        while True: pass\n        best =", 19),
-        ("async def __call__", "def __call__", 6),
+        ("range(3)", "range(count)", 16, ALONE),
+        ("range(3)", "range(1, 3)", 16, ALONE),
+        ("range(3)", "range('3')", 16, ALONE),
+        ("range(3)", "ranged(3)", 16, ALONE),
+        ("range(3)", "self.range(3)", 16, ALONE),
+        ("range(3)", "solutions", 16, ALONE),
+        (
+            "self.custom(input=problem, instruction=prompt_custom.SOLVE_PROMPT)",
+            "self.own(problem)",
+            17,
+            "`self.own` is not an operator that Merrow knows.",
+        ),
+        ("await self.custom(input=problem", "await other.custom(input=problem", 17, AWAITED),
+        ("await self.custom(input=problem", "await self.a.custom(input=problem", 17, AWAITED),
+        ("await self.custom(input=problem", "await custom(input=problem", 17, AWAITED),
+        ("await self.sc_ensemble(solutions=solutions, problem=problem)", "await self.x", 19, AWAITED),
+        ("review['review_result']", "'yes' in review['feedback']", 21, NO_VALUE.format("'yes' in review['feedback']")),
+        ("review['review_result']", "review['feedback']", 21, RESULT),
+        ("review['review_result']", "best['response']", 21, RESULT),
+        ("review['review_result']", "problem", 21, RESULT),
+        ("review['review_result']", "solutions + best", 21, RESULT),
+        (
+            "prompt_custom.SOLVE_PROMPT",
+            "prompt_custom.OTHER",
+            17,
+            "there is no text `OTHER`; put the prompt.py that has it beside the file.",
+        ),
+        (
+            "prompt_custom.SOLVE_PROMPT",
+            "problem + problem",
+            17,
+            "an instruction is a text or the name of one in prompt.py.",
+        ),
+        ("solutions = []", "solutions = [] if problem else []", 15, NO_VALUE.format("[] if problem else []")),
+        ("solutions = []", f"solutions = {'a' * 30}.{'b' * 30}", 15, NO_VALUE.format(f"{'a' * 30}.{'b' * 29}")),
+        ("problem: str", "question: str", 13, "the input `question` is not one of published workflows."),
+        (
+            "        best =",
+            "        while True: pass\n        best =",
+            19,
+            "`while True:` is not understood as a step of a workflow.",
+        ),
+        ("async def __call__", "def __call__", 6, "its class `Workflow` has no `async def __call__`."),
+        ("input=problem, instruction", "other=problem, instruction", 17, "Custom has no port `other`."),
+        ("input=problem, instruction", "input=solved, instruction", 17, "`solved` has no value here."),
+        (
+            "problem=problem, solution",
+            "problem='this', solution",
+            20,
+            "a value at the port `problem` of Review comes from another step.",
+        ),
     ],
 )
-def test_what_is_not_understood_of_a_class_is_refused_by_its_line(old: str, new: str, line: int) -> None:
-    with pytest.raises(NotReadError, match=f"^Line {line}: "):
+def test_what_is_not_understood_of_a_class_is_refused_by_its_line(old: str, new: str, line: int, sentence: str) -> None:
+    with pytest.raises(NotReadError) as refused:
         read_published(PUBLISHED.replace(old, new, 1))
+    assert str(refused.value) == f"Line {line}: {sentence}"
 
 
 GO = "await self.custom(input=problem, instruction='Go.')"
@@ -201,6 +251,122 @@ def test_a_name_beside_the_file_that_is_no_text_is_no_prompt() -> None:
     body = ("x = await self.custom(input=problem, instruction=prompt.COUNT)", "return x")
     with pytest.raises(NotReadError, match="there is no text `COUNT`"):
         read_published(of_lines(*body), "COUNT = 3\n")
+
+
+RICH = '''import workspace.prompt as prompt_custom
+
+"""A class."""
+SOLVE_PROMPT = OTHER = "Solve it.\\nStep by step: 100 %."
+COUNT = 3
+
+class Helper:
+    pass
+
+class Workflow:
+    name = "x"
+
+    def __init__(self, name):
+        self.name = name
+        self.llm, self.x = create(name)
+        self.custom = operator.Custom(self.llm)
+        self.ask = Custom(self.llm)
+        self.program = operators.programmer(self.llm)
+        self.other = make()(self.llm)
+        self.unknown = operator.Unknown(self.llm)
+        print(self.custom)
+
+    def helper(self):
+        return 3
+
+    async def __call__(self, problem, entry_point):
+        """Do it."""
+        answer = await self.answer_generate(problem)
+        answer = await self.custom(problem + answer["thought"], SOLVE_PROMPT)
+        solve = await self.ask(input=str(answer) + f"and {problem}", instruction="Plain: it's #1")
+        code = await self.program(problem=problem, analysis="think hard")
+        code2 = await self.program(problem, solve)
+        none = await self.program(problem=problem, analysis=None)
+        texts = [code["code"], code2["output"]]
+        texts.append(none)
+        best = await self.sc_ensemble(texts, problem)
+        fixed = await self.custom(input=best, instruction=prompt_custom.FIX)
+        same = await self.custom(input=fixed, instruction=prompt_custom.SOLVE_PROMPT)
+        made = await self.custom_code_generate(problem, entry_point, "")
+        test = await self.test(problem=problem, solution=made, entry_point=entry_point)
+        if not test["result"]:
+            done = await self.custom(input=test["feedback"] + test["solution"], instruction="Mend it.")
+        else:
+            done = await self.format(problem=problem, solution=same)
+        return done, self.cost
+'''
+WRITTEN = """---
+workflow:
+  prompts:
+    solve: Other.
+    solve_2: "Plain: it's \\x231"
+    fix: Fix.
+    done: Mend it.
+---
+flowchart TD
+    PROBLEM([problem]):::Interface
+    ENTRY_POINT([entry_point]):::Interface
+    ANSWER@{ op: AnswerGenerate }
+    ANSWER_2@{ op: Custom, role: solve }
+    SOLVE@{ op: Custom, role: solve_2 }
+    CODE@{ op: Programmer, analysis: think hard }
+    CODE2@{ op: Programmer }
+    NONE@{ op: Programmer }
+    BEST@{ op: ScEnsemble }
+    FIXED@{ op: Custom, role: fix }
+    SAME@{ op: Custom, role: solve }
+    MADE@{ op: CustomCodeGenerate }
+    TEST@{ op: Test }
+    CHECK@{ op: Decision, shape: diam, label: "passed?" }
+    DONE@{ op: Custom, role: done }
+    DONE_2@{ op: Format }
+    RETURN([answer]):::Interface
+    PROBLEM -->|input| ANSWER
+    PROBLEM -->|input| ANSWER_2
+    ANSWER -->|thought:input| ANSWER_2
+    ANSWER_2 -->|input| SOLVE
+    PROBLEM -->|input| SOLVE
+    PROBLEM -->|problem| CODE
+    PROBLEM -->|problem| CODE2
+    SOLVE -->|analysis| CODE2
+    PROBLEM -->|problem| NONE
+    CODE -->|code:solutions| BEST
+    CODE2 -->|solutions| BEST
+    NONE -->|solutions| BEST
+    PROBLEM -->|problem| BEST
+    BEST -->|input| FIXED
+    FIXED -->|input| SAME
+    PROBLEM -->|problem| MADE
+    ENTRY_POINT -->|entry_point| MADE
+    PROBLEM -->|problem| TEST
+    MADE -->|solution| TEST
+    ENTRY_POINT -->|entry_point| TEST
+    TEST -->|result:when| CHECK
+    CHECK -->|no:after| DONE
+    TEST -->|feedback:input| DONE
+    TEST -->|input| DONE
+    CHECK -->|yes:after| DONE_2
+    PROBLEM -->|problem| DONE_2
+    SAME -->|solution| DONE_2
+    DONE --> RETURN
+    DONE_2 --> RETURN
+"""
+
+
+def test_all_that_a_class_does_becomes_the_workflow_and_two_prompts_of_one_name_two_roles() -> None:
+    text, notes = read_published(RICH, "FIX = 'Fix.'\nSOLVE_PROMPT = 'Other.'\n")
+    assert text == WRITTEN
+    assert notes == ["Line 30: the text between joined results is left out."]
+    assert check_workflow(text).graph.by_id["SOLVE"].resolution.parameters["role"].value == "solve_2"
+    # Without the file beside it its own text counts, and the other is missing.
+    with pytest.raises(NotReadError, match=r"^Line 37: there is no text `FIX`"):
+        read_published(RICH)
+    own, _ = read_published(RICH, "FIX = 'Fix.'\n")
+    assert own == WRITTEN.replace("solve: Other.", "solve: |-\n      Solve it.\n      Step by step: 100 %.")
 
 
 @pytest.mark.parametrize("last", ["x", "x['response']"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from tests.workflows import workflows
 from merrow_runtime import UsageFailure, Workflow, check_workflow
 from merrow_runtime.compiling.compiler import MARK, SOURCE, compile_workflow
 from merrow_runtime.compiling.mermaid import mermaid_text
+from merrow_runtime.compiling.plain import PlainEdge
 from merrow_runtime.compiling.published import read_published
-from merrow_runtime.compiling.reading import NotReadError, read_program
+from merrow_runtime.compiling.reading import NotReadError, is_compiled, parse, read_program
 from merrow_runtime.program.loading import load
 
 
@@ -63,6 +65,10 @@ def test_workflows_of_all_operators_come_back(tmp_path_factory: pytest.TempPathF
     assert readable(read_back(workflow, tmp_path_factory.mktemp("made"))) == readable(workflow)
 
 
+def calls(name: str) -> str:
+    return f"`{name}` is nothing that a line of a workflow calls."
+
+
 PROGRAM = """NODES = {"A": {"operator": "Custom", "outputs": {"response": "Text"}}}
 
 async def workflow(problem: str):
@@ -77,36 +83,209 @@ def main():
 """
 
 
+CALCULATED = "a value must be written as it is, not calculated."
+NO_LINE = "a line of a workflow gives a name to a node, or is inside a Loop or a Map."
+BY_NAME = "`workflow` takes its inputs by name alone."
+NO_MORE = "only constants and functions make a workflow here."
+BY_PORT = "ports are given by name."
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "line"),
+    ("old", "new", "line", "sentence"),
     [
-        ('"Custom"', '__import__("os").mkdir("made")', 1),
-        ("a = flow(", "a = open('made', 'w') or flow(", 6),
-        ("    a =", "    import os\n    a =", 6),
-        ("input=[problem]", "input=[x for x in problem]", 6),
-        ("    a =", "    flow.__class__.__init__(flow)\n    a =", 6),
-        ("    a =", "    flow.__init__('b.mmd', NODES)\n    a =", 6),
-        ("    a =", "    if problem:\n        pass\n    a =", 6),
-        ('flow("A"', 'flow("B"', 6),
-        ("    a =", "    a = b =", 6),
-        ("input=[problem]", "input=[missing]", 6),
-        ("NODES = {", "while True: pass\nNODES = {", 1),
-        ("flow.output", "flow.graph.add", 7),
-        ("async def", "async def def", 3),
-        ("problem: str", "other, /, problem: str", 3),
-        ("problem: str", "*, problem: str", 3),
-        ("problem: str", "problem: str, *others", 3),
-        ("problem: str", "problem: str, **others", 3),
+        ('"Custom"', '__import__("os").mkdir("made")', 1, CALCULATED),
+        ("a = flow(", "a = open('made', 'w') or flow(", 6, CALCULATED),
+        ("    a =", "    import os\n    a =", 6, NO_LINE),
+        ("input=[problem]", "input=[x for x in problem]", 6, CALCULATED),
+        ("    a =", "    flow.__class__.__init__(flow)\n    a =", 6, calls("flow.__class__.__init__")),
+        ("    a =", "    flow.__init__('b.mmd', NODES)\n    a =", 6, calls("flow.__init__")),
+        ("    a =", "    if problem:\n        pass\n    a =", 6, NO_LINE),
+        ('flow("A"', 'flow("B"', 6, "it can't be read as a line of a workflow ('B')."),
+        ("    a =", "    a = b =", 6, NO_LINE),
+        ("    a =", "    a.b =", 6, NO_LINE),
+        ("input=[problem]", "input=[missing]", 6, "there is no constant `missing` above."),
+        ("NODES = {", "while True: pass\nNODES = {", 1, NO_MORE),
+        ("flow.output", "flow.graph.add", 7, calls("flow.graph.add")),
+        ("flow.output", "flows.output", 7, calls("flows.output")),
+        ("flow.output", "flow.inputs", 7, calls("flow.inputs")),
+        ("async def", "async def def", 3, "it is not Python (invalid syntax)."),
+        ("problem: str", "other, /, problem: str", 3, BY_NAME),
+        ("problem: str", "*, problem: str", 3, BY_NAME),
+        ("problem: str", "problem: str, *others", 3, BY_NAME),
+        ("problem: str", "problem: str, **others", 3, BY_NAME),
+        ("problem: str", "problem: str = x()", 3, CALCULATED),
+        ("NODES = {", "X = Y = 3\nNODES = {", 1, "a constant has one name."),
+        ("NODES = {", "\nX.y = 3\nNODES = {", 2, "a constant has one name."),
+        ("NODES = {", "X = Y\nNODES = {", 1, "there is no constant `Y` above."),
+        ("NODES = {", "X = 3\nY = [X]\nNODES = {", 2, "`X` is not a text, and only a text is named in a value."),
+        ("NODES = {", "X = {**Y}\nNODES = {", 1, "a key must be written as it is."),
+        ("NODES = {", "X = {1: 2, Y: 3}\nNODES = {", 1, "a key must be written as it is."),
+        ("NODES = {", "import os\nNODES = {", 1, NO_MORE),
+        ("NODES = {", "from os import path\nNODES = {", 1, NO_MORE),
+        ("NODES = {", "print(1)\nNODES = {", 1, NO_MORE),
+        ("workflow(", "other(", 1, "it has no function `workflow`."),
+        ("    flow = Flow(", "    x = dict(", 4, calls("dict")),
+        ("    flow = Flow(", "    flow('A')\n    flow = Flow(", 4, calls("flow")),
+        ("    flow = Flow(", "    flow.input('A')\n    flow = Flow(", 4, calls("flow.input")),
+        ("input=[problem]", "**{x: [problem]}", 6, BY_PORT),
+        ("input=[problem]", "\n        **problem", 6, BY_PORT),
+        ("input=[problem]", "*problem", 6, CALCULATED),
+        ("input=[problem]", "input=either([problem])", 6, calls("either")),
+        ("input=[problem]", "input=others(problem)", 6, calls("others")),
+        ("input=[problem]", f"input={'x' * 61}(problem)", 6, calls("x" * 60)),
+        (
+            "input=[problem]",
+            "input=problem['x'][1]",
+            6,
+            "in brackets behind a node is the name of an output or a case.",
+        ),
+        ("input=[problem]", "input=NODES['x']", 6, "in brackets behind a node is the name of an output or a case."),
+        ("input=[problem]", "input=problem[problem]", 6, "there is no constant `problem` above."),
+        ("input=[problem]", "input=problem.x", 6, CALCULATED),
+        ("    a =", "    with flow.loop('L') as x:\n        pass\n    a =", 6, NO_LINE),
+        ("    a =", "    with flow.loop('L'), flow.map('M'):\n        pass\n    a =", 6, NO_LINE),
+        ("    a =", "    with flow.loop('L'):\n        import os\n    a =", 7, NO_LINE),
     ],
 )
 def test_what_is_no_line_of_a_workflow_is_refused_by_its_line(
-    old: str, new: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    old: str, new: str, line: int, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert read_program(PROGRAM)[0].flow.graph.by_id["A"].kind == "operator"
-    with pytest.raises(NotReadError, match=f"^Line {line}: "):
+    with pytest.raises(NotReadError) as refused:
         read_program(PROGRAM.replace(old, new, 1))
+    assert str(refused.value) == f"Line {line}: {sentence}"
     assert list(tmp_path.iterdir()) == []
+
+
+FULL = """from __future__ import annotations
+
+"What is said in passing."
+ASK = "ask"
+NODES = {
+    "A": {"operator": "Custom", "prompt": ASK, "outputs": {"response": "Text"}, "parameters": {"tests": ["x", ASK]}},
+    "B": {"operator": "Call", "outputs": {"RETURN": "Text"}, 1: (-2.5, None, True, ASK)},
+}
+PART_NODES = {}
+
+def part(problem):
+    "A part."
+    flow = Flow("p.mmd", PART_NODES)
+    problem = flow.input("PROBLEM", problem)
+    flow.output("RETURN", problem)
+    return flow
+
+async def workflow(problem: str, style: str = "plain", many = 3):
+    'Its title.'
+    flow = Flow("a.mmd", NODES, model="m", tokens=5)
+    problem = flow.input("PROBLEM", problem)
+    style = flow.input("STYLE", style)
+    "The loop."
+    with flow.loop("L", max=3, until="B.done"):
+        a = flow("A", input=[problem, style], **{"a b": either(problem, style)})
+        with flow.map("M"):
+            b = flow.call("B", part, PROBLEM=typed(each(a["response"]), "Text"), after=first(a))
+    flow.again(a, a, "input", many=True)
+    flow.output("RETURN", b, over(a), passed(a, 0, 1))
+    return await flow.run()
+
+def main():
+    import os
+
+X = Y = 1
+"""
+
+
+def shown(edge: PlainEdge) -> tuple[object, ...]:
+    one = edge.handle
+    return edge.port, one.node.id, one.output, one.word, one.type, one.passed
+
+
+def test_each_line_of_a_program_says_what_it_says_when_it_is_run() -> None:
+    main, part = read_program(FULL)
+    assert [(one.name, one.title, one.flow.name) for one in (main, part)] == [
+        ("workflow", "Its title.", "a.mmd"),
+        ("part", "A part.", "p.mmd"),
+    ]
+    flow, graph = main.flow, main.flow.graph
+    assert (flow.model, flow.tokens, flow.seconds) == ("m", 5, None)
+    assert (flow.inputs, part.flow.inputs) == ({"STYLE": "plain"}, {})
+    assert flow.nodes == {
+        "A": {
+            "operator": "Custom", "prompt": "ask", "outputs": {"response": "Text"}, "parameters": {"tests": ["x", "ask"]}
+        },
+        "B": {"operator": "Call", "outputs": {"RETURN": "Text"}, 1: (-2.5, None, True, "ask")},
+    }  # fmt: skip
+    assert {name: made.__name__ for name, made in flow.functions.items()} == {"B": "part"}
+    boxes = {box.id: (box.kind, box.parent, box.nodes, box.implied) for box in graph.composites}
+    assert boxes == {"L": ("loop", None, ("A",), False), "M": ("map", "L", ("B",), False)}
+    assert {key: one.value for key, one in graph.boxes["L"].parameters.items()} == {"max": 3, "until": "B.done"}
+    assert {node.id: (node.kind, list(map(shown, node.incoming))) for node in graph.nodes} == {
+        "PROBLEM": ("input", []),
+        "STYLE": ("input", []),
+        "A": (
+            "operator",
+            [
+                ("input", "PROBLEM", None, None, None, None),
+                ("input", "STYLE", None, None, None, None),
+                ("a b", "PROBLEM", None, None, None, None),
+                ("a b", "STYLE", None, None, None, None),
+            ],
+        ),
+        "B": (
+            "operator",
+            [("PROBLEM", "A", "response", "each", "Text", None), (None, "A", None, "first", None, None)],
+        ),
+        "RETURN": (
+            "output",
+            [
+                ("result", "B", None, None, None, None),
+                ("result", "A", None, "over", None, None),
+                ("result", "A", None, None, None, (0, 1)),
+            ],
+        ),
+    }
+    assert [list(map(shown, node.again_in)) for node in graph.nodes if node.again_in] == [
+        [("input", "A", None, None, None, None)]
+    ]
+    assert (graph.by_id["A"].several, graph.by_id["A"].required) == ({"input"}, ("input", "a b"))
+
+
+def test_a_text_that_is_too_large_or_nested_too_deeply_is_refused() -> None:
+    for text, sentence in (
+        ("x" * 5_000_001, "it has more than 5,000,000 characters."),
+        ("x" * 5_000_000, "it has neither a class `Workflow` nor what merrow compile writes."),
+        ("-" * 50_000 + "1", "it can't be parsed as Python ("),  # and why, in words of Python's version
+    ):
+        with pytest.raises(NotReadError, match=f"^Line 1: {re.escape(sentence)}"):
+            read_published(text)
+    # Each use of a name is written out: 25,000,000 characters at most.
+    for uses, fits in ((23, True), (26, False)):
+        text = f"X = {'x' * 1_000_000!r}\nNODES = [{'X, ' * uses}]\n"
+        with pytest.raises(NotReadError) as refused:
+            read_program(text)
+        wrong = (
+            "Line 1: it has no function `workflow`."
+            if fits
+            else "Line 2: what it means is too large to be written out."
+        )
+        assert str(refused.value) == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "compiled"),
+    [
+        (PROGRAM, True),
+        (PROGRAM.replace("async def workflow", "def workflow"), True),
+        (PROGRAM.replace("NODES = ", "OTHER = NODES = "), True),
+        (PROGRAM.replace("NODES = ", "OTHER = "), False),
+        (PROGRAM.replace("def main", "def other"), False),
+        (PROGRAM.replace("def workflow", "def other"), False),
+        ("NODES = 1\n", False),
+    ],
+)
+def test_a_compiled_program_is_known_by_its_table_and_its_two_functions(text: str, compiled: bool) -> None:
+    assert is_compiled(parse(text)) == compiled
 
 
 @settings(max_examples=examples(100), deadline=None)
