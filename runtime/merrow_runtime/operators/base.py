@@ -21,7 +21,7 @@ T = TypeVar("T")
 class Given:
     """One value that an edge brought: who gave it (node id, output port, and the node's role or operator for people)
     and what it is. ``path`` is that of the frame in which the node gave it; None for what was made of more than one
-    visit, or of a part of what one gave: a list of what items gave, an item of a list.
+    visit, or of a part of what one gave: a list of what items gave, an item of a list; and for what an earlier run gave.
     """
 
     node: str

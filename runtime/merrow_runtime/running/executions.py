@@ -50,18 +50,18 @@ class Executions:
         now: dict[str, list[Step]] = {}
         for one in (*self._steps.values(), *self._inside):
             now.setdefault(one.definition.id, []).append(one)
-        for record in _in_order(records):
+        for key, record in _in_order(records):
             steps_now = now.get(record.node, [])
             if steps_now and (record.definition is None or any(_is_of(record, step) for step in steps_now)):
-                self._own[record.key or "", record.visit] = record
+                self._own[key, record.visit] = record
             else:
-                self._free.setdefault(record.key or "", []).append(record)
-        for record in _in_order(taken):
-            place = record.key or "", record.visit
+                self._free.setdefault(key, []).append(record)
+        for key, record in _in_order(taken):
+            place = key, record.visit
             own = self._own.get(place)
             if own is None or not _same(own, record):
                 # Not always the first with this key: that may have been of an endpoint whose results were not to be used.
-                free = self._free.get(place[0], [])
+                free = self._free.get(key, [])
                 found = next((one for one in free if _same(one, record)), None)
                 if found is not None:
                     free.remove(found)
@@ -182,10 +182,10 @@ def _by_frame(records: Iterable[NodeRecord]) -> dict[str, list[NodeRecord]]:
     return frames
 
 
-def _in_order(records: Iterable[NodeRecord]) -> list[NodeRecord]:
-    """The executions among records, in the order in which they began."""
-    finished = [record for record in records if record.key is not None and record.outputs is not None]
-    return sorted(finished, key=lambda record: record.started)
+def _in_order(records: Iterable[NodeRecord]) -> list[tuple[str, NodeRecord]]:
+    """The executions among records, each after its key, in the order in which they began."""
+    finished = [(record.key, record) for record in records if record.key is not None and record.outputs is not None]
+    return sorted(finished, key=lambda one: one[1].started)
 
 
 def _is_of(record: NodeRecord, step: Step) -> bool:

@@ -38,12 +38,13 @@ def visit_named(graph: TypedGraph, name: str) -> Visit:
     if name in graph.by_id or not path:
         return Visit(node_named(graph, name).id)
     try:
-        node = node_named(graph, read_segment(last)[0])
+        named, _, *numbers = read_segment(last)
+        node = node_named(graph, named)
         boxes = [read_segment(part) for part in path.split("/")]
     except ValueError:
         raise UsageFailure(f"{name} names no node; write its id, or as REFINE[2]/WRITE with turns and items.") from None
     around = graph.composites.around(node.id)[::-1]
-    if tuple(box for box, *_ in boxes) != around or any(number is None for *_, number in boxes):
+    if tuple(box for box, *_ in boxes) != around or any(number is None for *_, number in boxes) or any(numbers):
         inside = "/".join(f"{box}[1]" for box in around)
         said = f"write {inside}/{node.id}, with the numbers of turns and items" if around else f"write {node.id}"
         raise UsageFailure(f"{name} names no visit of {node.id}; {said}.", node=node.id)
@@ -100,10 +101,19 @@ def single_inputs(
         )
     before = earlier.get(visit.name)
     path = visit.path if before is None else before.path
+    titles = {step.definition.id: step.definition.title for step in steps.values()}
     inputs: Inputs = {}
     for port, references in (before.inputs or {}).items() if before is not None else ():
         inputs[port] = [
-            Given(one["node"], one["output"], one["type"], _value(one, path, earlier), _title(one, path, earlier))
+            # The values are in the record: the nodes that gave them are not in this run.
+            Given(
+                one["node"],
+                one["output"],
+                one["type"],
+                _value(one, path, earlier),
+                _title(one, path, earlier) or titles.get(one["node"], one["node"]) or port,
+                None,
+            )
             for one in references
         ]
     memory = [Remembered(**dict(entry)) for entry in before.memory] if before is not None else []
@@ -166,8 +176,9 @@ def _value(reference: Mapping[str, Value], path: str, earlier: Mapping[str, Node
         ) from None
 
 
-def _title(reference: Mapping[str, Value], path: str, earlier: Mapping[str, NodeRecord]) -> str:
+def _title(reference: Mapping[str, Value], path: str, earlier: Mapping[str, NodeRecord]) -> str | None:
+    """What the giver was called in the earlier run; None if it isn't there, as in a run of one node."""
     # Of a list that items gave no visit is the giver, and all of the node's have the same title.
     giver = _giver(reference, path, earlier) or earlier.get(str(reference["node"]))
     definition = None if giver is None else giver.definition
-    return str(definition["title"]) if definition else str(reference["node"])
+    return str(definition["title"]) if definition else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from merrow_runtime.store import writer
 from merrow_runtime.store.contract import RunRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.store.recordings.case_recording import CallList
 
 CHAIN = (
     'A@{op: Custom, prompt: "first"}', 'B@{op: Custom, prompt: "second"}', 'C@{op: Custom, prompt: "third"}',
@@ -343,6 +345,34 @@ async def test_resuming_a_finished_run_changes_nothing_and_calls_nothing(tmp_pat
     options = RunOptions(replay=recording)
     replayed = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, options=options, store=MemoryStore())
     assert replayed.outputs == first.outputs
+
+
+async def test_a_finished_run_tells_the_same_when_it_is_resumed_and_records_the_calls_it_had(tmp_path: Path) -> None:
+    store, recording = MemoryStore(), tmp_path / "r.jsonl"
+    flow = workflow(*CHAIN, front="{model: m}")
+    options = RunOptions(seed=7)
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=saying(), store=store, options=options)
+    first = await run.result()
+    before = [event.to_json() async for event in run.events() if event.event != "node_started"]
+    again = merrow_runtime.resume(first.run, store=store, options=RunOptions(record=recording, base_url="offline"))
+    result = await again.result()
+    told = [event.to_json() async for event in again.events()]
+    assert [one | {"at": 0} for one in told[1:-1]] == [one | {"at": 0} for one in before[1:-1]]
+    begun = {"workflow": "test.mmd", "endpoint": "http://fake.test", "nodes": 5, "finished_before": True}
+    assert {name: value for name, value in told[0].items() if name not in ("at", "run")} == {
+        "schema": before[0]["schema"], "event": "run_started", "number": 1, "node": None, "path": "", **begun,
+    }  # fmt: skip
+    assert told[-1]["number"] == told[-2]["number"] + 1
+    assert result.to_json() == {**first.to_json(), "seconds": store.run(first.run).seconds, "finished_before": True}
+    assert set(result.nodes) == set(first.nodes) == set(again.nodes)
+    lines = [json.loads(line) for line in recording.read_text().splitlines()]
+    assert lines[0] == {"merrow_recording": 1, "workflow": "test.mmd", "seed": 7}
+    assert [(line["node"], line["request_hash"]) for line in lines[1:]] == [
+        (call.key.node, call.request_hash) for call in store.calls(first.run)
+    ]
+    kept = CallList()
+    await merrow_runtime.resume(first.run, store=store, options=RunOptions(record=kept, base_url="offline")).result()
+    assert kept.calls == store.calls(first.run)
 
 
 async def test_the_time_of_a_run_is_that_of_its_work_and_not_of_the_pause_between() -> None:

@@ -17,6 +17,7 @@ from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.prices import Price
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.running.revisions import called_before
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.usage import Usage
@@ -282,7 +283,8 @@ def test_one_that_always_wants_more_comes_to_its_end() -> None:
     world = World(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
     result = world.run(workflow(*CHAIN), every=1, max=50)
     assert result.status == "finished"
-    assert 4 * 3 - 1 <= len(world.asked) <= 4 * 3 + 3
+    # Four times the most that a run of it asks; then the last revision is carried out.
+    assert world.asked == ["do A"] * 4 * 3 + ["do B", "do C"]
     world = World(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
     world.run(workflow(*CHAIN), every=1, max=2)
     assert [one.state for one in world.store.revisions("r")] == ["applied"] * 2
@@ -300,7 +302,13 @@ class Metered(World):
         return said
 
 
-@pytest.mark.parametrize(("budget", "asked"), [({"tokens": 1}, 1), ({"tokens": 250}, 3), ({"usd": 1.5}, 2)])
+@pytest.mark.parametrize(
+    ("budget", "asked"),
+    [
+        ({"tokens": 1}, 1), ({"tokens": 100}, 1), ({"tokens": 101}, 2), ({"tokens": 250}, 3), ({"usd": 1.0}, 1),
+        ({"usd": 1.5}, 2), ({"usd": 2.0}, 2),
+    ],
+)  # fmt: skip
 def test_a_reviser_has_a_budget_of_its_own(budget: dict[str, Any], asked: int) -> None:
     world = Metered(*(changes({"do": "redo", "id": "A"}) for _ in range(100)))
     world.endpoint.price = lambda _: Price(10_000.0, 10_000.0)  # type: ignore[attr-defined]
@@ -308,12 +316,125 @@ def test_a_reviser_has_a_budget_of_its_own(budget: dict[str, Any], asked: int) -
     assert len(world.views) == asked
 
 
-def test_a_reviser_whose_budget_is_used_up_is_not_asked_once_more_about_an_answer() -> None:
+@pytest.mark.parametrize(
+    ("budget", "cost", "asked", "used_up"),
+    [
+        ({"tokens": 150}, 1.0, 2, "150 tokens (`tokens` of refine)"),
+        ({"usd": 1.5, "tokens": 1_000}, 1.0, 2, "1.5 US dollars (`usd` of refine)"),
+        ({"usd": 1_500.0}, None, 1, "1500 US dollars (`usd` of refine)"),
+        ({"usd": 1.0, "tokens": 100}, 1.0, 1, "100 tokens (`tokens` of refine)"),
+    ],
+)
+def test_a_reviser_whose_budget_is_used_up_is_not_asked_once_more_about_an_answer(
+    budget: dict[str, Any], cost: float | None, asked: int, used_up: str
+) -> None:
+    """What it used counts as used up where nobody knows what it cost."""
     world = Metered(*["no json"] * 4)
-    assert world.run(workflow(*CHAIN), every=2, max=1, tokens=150).status == "finished"
+    world.cost = cost
+    world.endpoint.price = lambda _: Price(10_000.0, 10_000.0)  # type: ignore[attr-defined]
+    assert world.run(workflow(*CHAIN), every=2, max=1, **budget).status == "finished"
     (record,) = world.store.revisions("r")
-    assert (len(world.views), record.state) == (2, "refused")
-    assert record.reason == "The model that revises has used up its 150 tokens (`tokens` of refine)."
+    assert (len(world.views), record.state) == (asked, "refused")
+    assert record.reason == f"The model that revises has used up its {used_up}."
+
+
+FOUND: dict[str, Any] = {
+    "kept": [], "reset": [], "added": [], "removed": [], "changed": [], "renamed": {}, "redone": [], "refused": [],
+}  # fmt: skip
+
+
+def told(world: World) -> list[tuple[str, Any]]:
+    """What events told of revisions, each without what it has in common with the others; and that the journal has the same."""
+    for record in world.store.revisions("r"):
+        last = [event for event in world.events if event.data.get("revision") == record.number][-1]
+        assert (last.event, last.data["trigger"]) == (f"revision_{record.state}", record.trigger)
+        assert (last.data.get("reason", ""), last.data.get("diff", {})) == (record.reason, record.adopted)
+        assert bool(record.text) == (record.state == "applied" or "ask" in record.reason or "want" in record.reason)
+    return [
+        (event.event.removeprefix("revision_"), {name: one for name, one in event.data.items() if name != "trigger"})
+        for event in world.events
+        if event.event.startswith("revision_")
+    ]
+
+
+def test_what_comes_of_each_revision_is_told_and_kept() -> None:
+    last = changes({"do": "edit", "id": "D", "objective": "do it well"}, reason="last")
+    world = World({"reason": "fine as it is", "changes": []}, *["no json"] * 4, last)
+    lines = (*CHAIN[:-1], custom("D"), custom("E"), "C -->|input| D -->|input| E --> RETURN")
+    assert world.run(workflow(*lines), every=1, max=3).status == "finished"
+    refused = told(world)[3][1]["reason"]
+    assert told(world) == [
+        ("opened", {"revision": 1}),
+        ("unchanged", {"revision": 1, "reason": "fine as it is"}),
+        ("opened", {"revision": 2}),
+        ("refused", {"revision": 2, "reason": refused, "diff": {**FOUND, "refused": [refused]}}),
+        ("opened", {"revision": 3}),
+        ("applied", {"revision": 3, "reason": "last", "diff": {**FOUND, "kept": ["A", "B", "C"], "changed": ["D"]}}),
+    ]
+
+
+@pytest.mark.parametrize("apply", [True, False])
+def test_a_revision_that_waits_for_a_person_says_what_it_would_change(apply: bool) -> None:
+    async def whole() -> World:
+        world = World(changes({"do": "edit", "id": "C", "objective": "do it well"}))
+        run = start(workflow(*CHAIN), {"problem": "x"}, endpoint=world.endpoint, store=world.store, run_id="r",
+                    reviser=ModelReviser(), options=RunOptions(refine={"every": 2, "ask": True}))  # fmt: skip
+        async for event in run.events():
+            world.events.append(event)
+            if event.event == "revision_waiting":
+                (record,) = world.store.revisions("r")
+                assert (record.state, record.adopted) == ("waiting", event.data["diff"])
+                run.decide(1, apply=apply)
+        await run.result()
+        return world
+
+    world = asyncio.run(whole())
+    found = {**FOUND, "kept": ["A", "B"], "changed": ["C"]}
+    no = {"reason": "You did not want it.", "diff": {**FOUND, "refused": ["You did not want it."]}}
+    assert told(world) == [
+        ("opened", {"revision": 1}),
+        ("waiting", {"revision": 1, "reason": "better so", "diff": found}),
+        ("applied", {"revision": 1, "reason": "better so", "diff": found})
+        if apply
+        else ("refused", {"revision": 1, **no}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("front", "options", "refine", "model"),
+    [
+        ("model: wm", {}, {}, "wm"),
+        ("model: wm", {"model": "om"}, {}, "om"),
+        ("model: wm", {"model": "om"}, {"model": "rm"}, "rm"),
+        ("model: wm", {}, {"model": "rm"}, "rm"),
+        ("", {}, {}, "nm"),
+    ],
+)
+def test_a_reviser_asks_its_own_model_and_takes_nothing_else_over_from_nodes(
+    front: str, options: dict[str, Any], refine: dict[str, Any], model: str
+) -> None:
+    world = World(changes({"do": "edit", "id": "C", "objective": "do it well"}))
+    more = "model: nm, temperature: 0.9, max_tokens: 77, seed: 3, timeout: 9, retries: 1"
+    lines = [custom("A", f"{more}, samples: 2"), *CHAIN[1:]]
+
+    async def whole() -> None:
+        run = start(workflow(*lines, front=f"{{{front}}}"), {"problem": "x"}, endpoint=world.endpoint, store=world.store,
+                    reviser=ModelReviser(), options=RunOptions(refine={"every": 1, "max": 1, **refine}, **options))  # fmt: skip
+        assert (await run.result()).status == "finished"
+
+    asyncio.run(whole())
+    asked = [one for one in world.endpoint.seen if one.messages[0].content.startswith("You look")]
+    assert [(one.model, one.temperature, one.max_tokens, one.seed) for one in asked] == [(model, 0.0, None, None)]
+
+
+def test_nodes_are_called_what_they_were_called_first_however_often_they_are_renamed() -> None:
+    flow = workflow(*CHAIN)
+    assert called_before({}, {}, flow) == {}
+    assert called_before({}, {"A": "X", "B": "B"}, flow) == {"A": "X"}
+    # Renamed again; renamed back; gone; as it was.
+    known = {"X": "FIRST", "Y": "B", "GONE": "G", "C": "Z"}
+    assert called_before(known, {"A": "X", "B": "Y"}, flow) == {"A": "FIRST", "C": "Z"}
+    assert called_before({"A": "B", "B": "A"}, {"A": "B", "B": "A"}, flow) == {}
 
 
 def test_the_budget_of_a_reviser_counts_what_it_used_before_a_resume() -> None:

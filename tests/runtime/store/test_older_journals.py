@@ -191,12 +191,23 @@ async def test_one_that_did_not_finish_is_resumed_without_a_finished_call(store:
     assert store.run(run.id).seconds == pytest.approx(run.seconds + result.seconds, abs=1.0)
 
 
-async def test_a_finished_one_is_only_told_again(store: Store) -> None:
-    run = store.run(of(store, "answer"))
-    endpoint = FakeEndpoint(origin=ORIGIN)
-    result = await merrow_runtime.resume(run.id, endpoint=endpoint, store=store).result()
-    assert (result.finished_before, result.outputs, result.sources) == (True, run.outputs, run.sources)
-    assert (store.run(run.id), endpoint.seen) == (run, [])
+async def test_a_finished_one_is_only_told_again(path: Path) -> None:
+    noted = version(path) > 3
+    with closing(Store.open(path)) as store:
+        run = store.run(of(store, "answer"))
+        endpoint = FakeEndpoint(origin=ORIGIN)
+        resumed = merrow_runtime.resume(run.id, endpoint=endpoint, store=store)
+        result = await resumed.result()
+        assert (result.finished_before, result.outputs, result.sources) == (True, run.outputs, run.sources)
+        told = [(event.number, event.event, event.node) async for event in resumed.events()]
+        assert (store.run(run.id), endpoint.seen) == (run, [])
+    # Where the numbers of events were not noted, they follow each other.
+    assert [number for number, *_ in told] == ([1, 2, 4, 6, 8, 9, 10] if noted else [1, 2, 3, 4, 5, 6, 7])
+    assert [(event, node) for _, event, node in told] == [
+        ("run_started", None),
+        *(("node_finished", name) for name in ("PROBLEM", "A", "B", "C", "RETURN")),
+        ("run_finished", None),
+    ]
 
 
 async def test_definitions_of_a_resumed_one_are_those_that_it_goes_on_with(store: Store) -> None:

@@ -222,6 +222,9 @@ def call_of(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
             content.get("path", ""),
             content.get("redo", 0),
         )
+        texts, numbers = (key.node, key.step, key.path, content["request_hash"]), (key.sample, key.attempt, key.redo)
+        if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, int) for one in numbers):
+            raise UsageFailure(f"Line {number} of the recording {path} is not a recorded call.")
         return CallRecord(
             key,
             content["kind"],
