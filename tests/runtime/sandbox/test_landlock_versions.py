@@ -58,7 +58,8 @@ def test_all_that_a_version_can_hold_back_is_held_back(
     execute, write, read, names, make = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
     assert kernel.rules[f"{tmp_path}/file"] == read
     assert kernel.rules[f"{tmp_path}/names"] == names
-    assert kernel.rules[f"{tmp_path}/work"] & (read | write | names | make) == read | write | names | make
+    remove, move, truncate = 1 << 5, 1 << 13, 1 << 14
+    assert kernel.rules[f"{tmp_path}/work"] == (read | write | names | make | remove | move | truncate) & files
     assert kernel.rules[os.devnull] == read | write
     assert set(kernel.rules) == {f"{tmp_path}/{name}" for name in ("file", "names", "work")} | {os.devnull}
     # Nothing may be executed, no folder, link, pipe, socket or device made, and no right be given that is not handled.
