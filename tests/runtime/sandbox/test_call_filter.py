@@ -43,6 +43,7 @@ def decided(machine: str, number: int, *arguments: int, keep_files: bool = False
     while True:
         code, if_so, if_not, constant = steps[at]
         at += 1
+        assert code in (0x15, 0x35) or (if_so, if_not) == (0, 0), "only comparisons jump"
         if code == 0x06:
             return ACTIONS[constant]
         if code == 0x20:
@@ -164,6 +165,7 @@ def test_limits_are_read_but_neither_set_nor_those_of_another(machine: str) -> N
         (0, 1, EPERM),
         (0, HIGH, EPERM),
         (PROCESS, HIGH, EPERM),
+        *((0, new, EPERM) for new in range(1, 500)),
     ):
         assert decided(machine, number, process, 7, new, POINTER) == action, (process, new)
 
@@ -183,8 +185,10 @@ def test_sockets_are_pairs_of_streams_and_send_to_their_other_end(machine: str) 
     ):
         assert decided(machine, CONDITIONAL[machine]["socketpair"], family, kind) == action, (family, kind)
     sending = CONDITIONAL[machine]["sendto"]
-    for address, action in ((0, ALLOW), (1, EPERM), (HIGH, EPERM), (POINTER, EPERM)):
-        assert decided(machine, sending, 3, POINTER, 5, 0, address, 16) == action
+    assert decided(machine, sending, 3, POINTER, 5, 0, 0, 16) == ALLOW
+    # No address is taken for the number of a call.
+    for address in (*range(1, 500), HIGH, POINTER):
+        assert decided(machine, sending, 3, POINTER, 5, 0, address, 16) == EPERM
 
 
 def test_a_machine_whose_calls_are_not_known_has_no_filter() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
+import errno
 import os
+import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +20,7 @@ from tests.patience import PATIENCE
 from tests.runtime.sandbox.conftest import USABLE, run
 
 from merrow_runtime.sandbox import Limits, Sandbox
-from merrow_runtime.sandbox.guest.lock import landlock_version
+from merrow_runtime.sandbox.guest import lock, seccomp
 
 pytestmark = pytest.mark.skipif(not USABLE["landlock"].usable, reason="these steps are Linux's")
 
@@ -191,6 +195,79 @@ def test_landlock_allows_what_is_named_and_nothing_else(tmp_path: Path) -> None:
     for file in ("file", "secret", "readable/a", "listable/a", "writable/a"):
         (tmp_path / file).write_text("text")
     done = locking(IS_OPEN + FILES, top=str(tmp_path))
-    if landlock_version() < 3:
+    if lock.landlock_version() < 3:
         pytest.skip("this kernel's Landlock knows neither moving nor truncating")
     assert (done.stdout, done.stderr) == (ALLOWED, "")
+
+
+class Kernel:
+    """Takes the calls with which a guest locks itself in, and refuses some of them with an error's number."""
+
+    def __init__(self, refused: dict[int, int] | None = None) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self._refused = refused or {}
+
+    def _take(self, number: int, *arguments: Any) -> int:
+        self.asked.append((number, *arguments))
+        if number not in self._refused:
+            return 0
+        ctypes.set_errno(self._refused[number])
+        return -1
+
+    prctl = syscall = _take
+
+
+HEADER = struct.pack("<Ii", 0x20080522, 0)
+"""Of the third version of capabilities, for this very thread."""
+DROP, CAPSET, CAPSET_ARM = 24, 126, 91
+DROPS = [(DROP, capability, 0, 0, 0) for capability in range(64)]
+
+
+def setting(number: int, kept: int) -> tuple[Any, ...]:
+    return (number, HEADER, struct.pack("<6I", kept, kept, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("machine", "user", "refused", "asked"),
+    [
+        ("x86_64", 0, {}, [*DROPS, setting(CAPSET, 4)]),
+        ("aarch64", 0, {}, [*DROPS, setting(CAPSET_ARM, 4)]),
+        ("x86_64", 1000, {}, [setting(CAPSET, 0)]),
+        # A capability that this kernel doesn't know is passed over; who may drop none tries no other.
+        ("x86_64", 0, {DROP: errno.EINVAL}, [*DROPS, setting(CAPSET, 4)]),
+        ("x86_64", 0, {DROP: errno.EPERM}, [DROPS[0], setting(CAPSET, 4)]),
+    ],
+)
+def test_capabilities_are_dropped_as_the_kernel_asks(
+    machine: str, user: int, refused: dict[int, int], asked: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = Kernel(refused)
+    monkeypatch.setattr(lock, "_library", lambda: kernel)
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine=machine))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    lock.drop_capabilities()
+    assert kernel.asked == asked
+
+
+def test_a_step_that_the_kernel_refuses_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel({CAPSET: errno.EPERM, CAPSET_ARM: errno.EPERM, 1: errno.EINVAL, 22: errno.EACCES})
+    monkeypatch.setattr(lock, "_library", lambda: kernel)
+    with pytest.raises(OSError, match=r"\[Errno 1\] capset: Operation not permitted"):
+        lock.drop_capabilities()
+    with pytest.raises(OSError, match=r"\[Errno 22\] prctl\(PR_SET_PDEATHSIG\): Invalid argument"):
+        lock.die_with(os.getppid())
+    with pytest.raises(OSError, match=r"\[Errno 13\] prctl\(PR_SET_SECCOMP\): Permission denied"):
+        lock.filter_calls(keep_files=False)
+    length, address = struct.unpack("@HP", kernel.asked[-1][2])
+    program = seccomp.program(os.uname().machine, os.getpid(), keep_files=False)
+    assert (length * 8, address != 0) == (len(program), True)
+    # 9: it is killed when its parent ends; 2: a filter.
+    assert kernel.asked[-2] == (1, 9, 0, 0, 0)
+    assert (kernel.asked[-1][:2], kernel.asked[-1][3:]) == ((22, 2), (0, 0))
+
+
+def test_a_limit_that_can_not_be_set_ends_all_on_linux() -> None:
+    limits = {"memory": 2**34, "file": 2**20, "open_files": 2**40, "cpu": 5}
+    done = locking("lock.limit(limits)\nprint('lives')", limits=limits)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith("ValueError")
