@@ -5,6 +5,7 @@ result of a calculation, otherwise a placeholder. That it is not a real model is
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -154,7 +155,7 @@ def _instance(schema: object, root: Mapping[str, Any], name: str, texts: Sequenc
         properties = schema.get("properties") or {}
         return {key: _instance(inner, root, key, texts, depth + 1) for key, inner in properties.items()}
     if kind == "array":
-        count = max(int(schema.get("minItems", 1)), 1) if schema.get("maxItems", 1) > 0 else 0
+        count = int(schema.get("minItems") or 1) if schema.get("maxItems") != 0 else 0
         return [_instance(schema.get("items", {}), root, name, texts, depth + 1) for _ in range(count)]
     if kind in ("number", "integer"):
         return _number(schema, whole=kind == "integer")
@@ -182,11 +183,11 @@ def _number(schema: Mapping[str, Any], *, whole: bool) -> float | int:
     if "exclusiveMaximum" in schema:
         high = schema["exclusiveMaximum"] - step
     value: float | int = 0
-    if low is not None and value < low:
-        value = low
-    if high is not None and value > high:
-        value = high
-    return int(value) if whole else value
+    if low is not None:
+        value = max(value, math.ceil(low) if whole else low)
+    if high is not None:
+        value = min(value, math.floor(high) if whole else high)
+    return value
 
 
 def _resolved(reference: str, root: Mapping[str, Any]) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -14,6 +15,8 @@ from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply
 
 from merrow_runtime.models.prices import Price, PriceTable
 from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
+from merrow_runtime.requests import ModelReply
+from merrow_runtime.usage import NOTHING, Usage
 
 COUNTED = {"prompt_tokens": 1000, "completion_tokens": 500, "prompt_tokens_details": {"cached_tokens": 400}}
 
@@ -212,3 +215,85 @@ async def test_many_calls_side_by_side_each_get_their_own_answer() -> None:
     async with OpenAIServer(served) as server, endpoint_at(server.base_url, concurrency=50) as endpoint:
         replies = await asyncio.gather(*(endpoint.complete(asking(f"number {n}")) for n in range(300)))
     assert [reply.text for reply in replies] == [f"number {n}" for n in range(300)]
+
+
+def choice(message: object, finish: object = "stop", **more: object) -> dict[str, object]:
+    return {"choices": [{"message": message, "finish_reason": finish}], **more}
+
+
+HALF_COUNTED = {"prompt_tokens": True, "completion_tokens": 0}
+
+
+@pytest.mark.parametrize(
+    ("body", "reply"),
+    [
+        (choice({"content": "42"}, model="m-2"), ModelReply("42", model="m-2")),
+        (choice({"content": "42"}, model=7), ModelReply("42")),
+        (choice({"content": "42"}, None), ModelReply("42")),
+        (choice({"content": "42"}, "tool"), ModelReply("42")),
+        (choice({"content": "42"}, "length"), ModelReply("42", "length")),
+        (choice({"content": "42"}, "max_tokens"), ModelReply("42", "length")),
+        (choice({"content": "42"}, "model_length"), ModelReply("42", "length")),
+        (choice({"content": "42"}, "content_filter"), ModelReply("42", "refusal")),
+        (choice({"content": "42"}, "refusal"), ModelReply("42", "refusal")),
+        (choice({"content": "42", "refusal": "No."}, "length"), ModelReply("No.", "refusal")),
+        (choice({"content": "42", "reasoning_content": "a", "reasoning": "b"}), ModelReply("42", thinking="a")),
+        (choice({"content": "<think>b</think>42", "reasoning": "a"}), ModelReply("42", thinking="a\nb")),
+        (
+            choice(
+                {
+                    "content": [
+                        {"type": "thinking", "thinking": "a"},
+                        {"type": "thinking", "thinking": [{"text": "b"}, "c", {"text": 7}]},
+                        {"type": "text", "text": "4"},
+                        {"text": "2"},
+                        {"type": "image"},
+                        "5",
+                    ],
+                    "reasoning": "z",
+                }
+            ),
+            ModelReply("42", thinking="ab"),
+        ),
+        (choice({"content": "42", "tool_calls": [{"id": "1"}]}), ModelReply("42")),
+        (
+            choice({"content": "42"}, usage={"prompt_tokens": 3, "completion_tokens": 2.0}),
+            ModelReply("42", usage=Usage(3, 2, 1, None)),
+        ),
+        (choice({"content": "42"}, usage=HALF_COUNTED), ModelReply("42", usage=Usage(12, 0, 1, None, estimated=True))),
+        (
+            choice({"content": "42"}, usage={"prompt_tokens": 0, "completion_tokens": float("inf")}),
+            ModelReply("42", usage=Usage(0, 1, 1, None, estimated=True)),
+        ),
+        (choice({"content": "42"}, error={"message": "not so well"}), ModelReply("42")),
+    ],
+)
+async def test_each_form_of_an_answer_is_read(body: dict[str, object], reply: ModelReply) -> None:
+    """The tokens of answers without a count are estimated: those of the question are 12, and one of each four bytes."""
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(Raw(json.dumps(body).encode()), Raw(json.dumps(body).encode(), "text/plain"))
+        found = [await endpoint.complete(asking()) for _ in range(2)]
+    usage = reply.usage
+    if usage == NOTHING:
+        usage = Usage(12, -(-len(reply.thinking + reply.text) // 4), 1, None, estimated=True)
+    for one in found:
+        if one.finish == "refusal" or "<think>" in str(body):
+            usage = one.usage
+        assert replace(one, seconds=0.0) == replace(reply, usage=usage, model=reply.model or "gpt-test")
+
+
+async def test_cached_tokens_are_read_wherever_a_server_counts_them() -> None:
+    counted = {"prompt_tokens": 1000, "completion_tokens": 0}
+    ways: list[dict[str, object]] = [
+        {"prompt_tokens_details": {"cached_tokens": 400}},
+        {"prompt_cache_hit_tokens": 400},
+        {"prompt_tokens_details": {"cached_tokens": 400}, "prompt_cache_hit_tokens": 1},
+        {"prompt_tokens_details": {}, "prompt_cache_hit_tokens": 400},
+        {},
+    ]
+    async with OpenAIServer() as server:
+        prices = PriceTable({server.origin: {"*": Price(1.0, 8.0, 0.0)}})
+        async with endpoint_at(server.base_url, prices=prices) as endpoint:
+            server.script(*(Reply("42", usage={**counted, **way}) for way in ways))
+            costs = [(await endpoint.complete(asking())).usage.cost_usd for _ in ways]
+    assert costs == [0.0006, 0.0006, 0.0006, 0.001, 0.001]

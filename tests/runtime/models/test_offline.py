@@ -120,6 +120,15 @@ async def test_a_voter_picks_a_letter_and_a_router_a_word() -> None:
         (["short text", "long poem"], "Write a poem.", "long poem"),
         (["yes", "no"], "Is it late?", "yes"),
         ([1, 2], "2", 1),
+        (["alpha omega", "beta"], "alpha beta omega", "alpha omega"),
+        (["omega alpha", "beta"], "beta omega alpha", "beta"),
+        (["short tale", "long tale"], "a tale", "short tale"),
+        (["a cat", "b dog"], "a dog", "b dog"),
+        (["cat", "dog"], "catalogue of dogs", "cat"),
+        (["words", "calculations", "math"], "6 * 7", "calculations"),
+        (["words", "rest"], "6 * 7", "words"),
+        (["words", "sums", "anything else", "else"], "Why?", "else"),
+        (["words", "sums", "unknown"], "6 * 7", "sums"),
     ],
 )
 async def test_it_chooses_by_the_words_of_its_data(options: list[object], data: str, choice: object) -> None:
@@ -222,7 +231,29 @@ async def test_its_json_is_valid_for_the_schema(fields: dict[str, Any]) -> None:
         ({"type": "array", "items": {"const": 1}, "minItems": 3}, [1, 1, 1]),
         ({"type": "array", "items": {"const": 1}, "maxItems": 0}, []),
         ({"type": "array", "items": {"const": 1}, "minItems": 2, "maxItems": 4}, [1, 1]),
+        ({"type": "array", "items": {"const": 1}, "maxItems": 1}, [1]),
+        ({"type": "array"}, [f"{PLACEHOLDER} to: Hello."]),
         ({"properties": {"a": {"const": "b"}}}, {"a": "b"}),
+        ({"type": "object", "properties": None}, {}),
+        ({"type": "string", "properties": {"a": {}}}, f"{PLACEHOLDER} to: Hello."),
+        ({"enum": [], "const": 1}, 1),
+        ({"enum": [], "type": "integer"}, 0),
+        ({"anyOf": [], "type": "integer"}, 0),
+        ({"oneOf": [{"const": 1}, {"const": 2}]}, 1),
+        ({"allOf": [{"const": 1}]}, 1),
+        ({"type": []}, f"{PLACEHOLDER} to: Hello."),
+        ({"type": "null"}, None),
+        ({"type": "integer", "minimum": 2}, 2),
+        ({"type": "integer", "minimum": 2.5}, 3),
+        ({"type": "integer", "maximum": -2.5}, -3),
+        ({"type": "number", "maximum": -2.5}, -2.5),
+        ({"type": "integer", "exclusiveMinimum": 2.5, "maximum": 3}, 3),
+        ({"type": "number", "minimum": 2.5, "maximum": 2.5}, 2.5),
+        ({"type": "integer", "exclusiveMaximum": 0}, -1),
+        ({"type": "integer", "minimum": 0, "exclusiveMinimum": 0}, 1),
+        ({"type": "number", "exclusiveMinimum": -1, "exclusiveMaximum": 1}, 0),
+        ({"type": "string", "maxLength": 0}, ""),
+        (True, f"{PLACEHOLDER} to: Hello."),
         ({"type": "object"}, {}),
         ({"anyOf": [{"const": 1}, {"const": 2}]}, 1),
         ({"type": ["integer", "null"]}, 0),
@@ -264,9 +295,90 @@ async def test_each_form_of_a_schema_has_its_answer(schema: dict[str, Any], answ
         ("It was correct at first, and fails now.", False),
         ("## Draft\n```\nA broken sentence\n```\n\n## Note\n```\nnothing\n```", False),
         ("A word about the weather.", True),
+        ("It never was right.", False),
+        ("It isn't very polite.", False),
+        ("It doesn't fail.", True),
+        ("Rejected, then accepted.", True),
+        ("No.", False),
     ],
 )
 async def test_a_verdict_follows_the_words_of_the_data(data: str, expected: bool) -> None:
     schema = AnswerSchema("one", {"properties": {"f": {"type": "boolean"}}})
     answers = [json.loads(await said(data, schema=schema)) for _ in range(2)]
     assert answers == [{"f": expected}] * 2
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("w" * 160, f"{PLACEHOLDER} to: {'w' * 160}"),
+        ("w" * 161, f"{PLACEHOLDER} to: {'w' * 160}..."),
+        ("w" * 159 + " w", f"{PLACEHOLDER} to: {'w' * 159}..."),
+        (" two\n words ", f"{PLACEHOLDER} to: two words"),
+        (" ", f"{PLACEHOLDER}."),
+        ("## Found\n```\n-12.5\n```\n", "-12.5"),
+        ("## One\n````text\none ``` two\n````\n## Two\n```\nthree\n```", f"{PLACEHOLDER} to: one ``` two three"),
+        ("9" * 40, "9" * 40),
+        ("9" * 41, f"{PLACEHOLDER} to: {'9' * 41}"),
+    ],
+)
+async def test_words_are_a_result_or_name_the_question(prompt: str, answer: str) -> None:
+    assert await said(prompt) == answer
+    assert await said(prompt, system="Be brief.") == answer
+
+
+WORKFLOW = """```mermaid
+flowchart TD
+    PROBLEM([Problem]) --> ANSWER["Answer the problem."] --> RETURN([Result])
+```"""
+
+
+@pytest.mark.parametrize(
+    ("system", "answer"),
+    [
+        ("Answer with one drawing in ```mermaid, and nothing else.", WORKFLOW),
+        ("Answer with JSON.", {"answer": f"{PLACEHOLDER} to: Hello."}),
+        ('Answer with JSON. JSON Schema: {"const": 3} {', 3),
+        ("Answer with JSON. JSON Schema: {broken}", {"answer": f"{PLACEHOLDER} to: Hello."}),
+        ("Answer with JSON. JSON Schema: [3]", {"answer": f"{PLACEHOLDER} to: Hello."}),
+        ("Answer with words. JSON is a format.", f"{PLACEHOLDER} to: Hello."),
+    ],
+)
+async def test_the_instructions_say_in_which_form_it_answers(system: str, answer: object) -> None:
+    found = await said("Hello.", system=system)
+    assert (found if isinstance(answer, str) else json.loads(found)) == answer
+    # What the data says of forms is data.
+    assert await said(f"## Data\n```\nHello.\n```\n{system}", system="Be brief.") == f"{PLACEHOLDER} to: Hello."
+
+
+async def test_a_plan_is_a_draft_and_its_check() -> None:
+    plan = json.loads(await said(schema=AnswerSchema("merrow_plan", {"const": 1})))
+    assert [task["id"] for task in plan["tasks"]] == ["draft", "check"]
+    assert [task["after"] for task in plan["tasks"]] == [[], ["draft"]]
+    assert {task["agent"] for task in plan["tasks"]} == {agent["id"] for agent in plan["agents"]}
+
+
+async def test_a_schema_that_refers_to_itself_ends() -> None:
+    loop = {"$ref": "#/$defs/Loop"}
+    schema = {"$defs": {"Loop": {"type": "array", "items": loop}}, "properties": {"f": loop}}
+    found = json.loads(await said("Hello.", schema=AnswerSchema("one", schema)))["f"]
+    depth = 0
+    while isinstance(found, list):
+        (found,) = found
+        depth += 1
+    assert (depth, found) == (10, f"{PLACEHOLDER} to: Hello.")
+
+
+@pytest.mark.parametrize("field", ["code", "my_program", "Code"])
+async def test_what_a_field_is_for_says_whether_it_holds_code(field: str) -> None:
+    for schema, told, is_code in (
+        ({field: {"type": "string"}}, "Be brief.", field != "my_program"),
+        ({"f": {"type": "string", "description": "The Program, as text"}}, "Be brief.", True),
+        ({"f": {"type": "string", "description": "Encode it."}}, "Be brief.", False),
+        ({"f": {"type": "string"}}, '"g": Python code', False),
+        ({"f": {"type": "string"}}, '"f": Python code', True),
+    ):
+        answer = json.loads(await said("2 + 3", system=told, schema=AnswerSchema("one", {"properties": schema})))
+        (text,) = answer.values()
+        assert ("def " in text) is is_code, (schema, told)
+        assert is_code or text == "5"

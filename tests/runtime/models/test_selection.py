@@ -13,7 +13,7 @@ from tests.runtime.openai_server import OpenAIServer, Reply
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.selection import EndpointChoice, ModelOptions, choose_endpoint, decide
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
-from merrow_runtime.models.user_settings import UserSettings, read_user_settings, settings_path
+from merrow_runtime.models.user_settings import UserSettings, read_user_settings
 
 OPENAI = "https://api.openai.com"
 MINE = "https://models.example.com"
@@ -156,91 +156,6 @@ async def test_the_chosen_endpoint_is_really_asked() -> None:
         assert (await endpoint.complete(asking())).text == "42"
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
         await endpoint.close()
-
-
-def test_all_settings_are_read(tmp_path: Path) -> None:
-    settings = written(
-        tmp_path,
-        """
-        base_url = "https://Models.Example.com:443/v1"
-        model = "llama3.3"
-        concurrency = 8
-        proxy = "http://proxy.example:3128"
-        trusted_origins = ["https://models.example.com/anything"]
-        [journal]
-        keep_days = 7
-        max_mb = false
-        [api_key_env]
-        "https://models.example.com" = "MINE_KEY"
-        [prices."http://localhost:11434"."*"]
-        input = 0
-        output = 0
-        [prices."https://api.openai.com"."gpt-4o-mini"]
-        input = 1
-        output = 2.5
-        cached_input = 0.5
-        """,
-    )
-    assert (settings.model, settings.concurrency, settings.proxy) == ("llama3.3", 8, "http://proxy.example:3128")
-    assert settings.trusted_origins == {MINE}
-    assert (settings.journal.keep_days, settings.journal.max_mb) == (7, None)
-    assert settings.api_key_env == {MINE: "MINE_KEY"}
-    local = settings.prices.price_of("http://localhost:11434", "llama3.3")
-    assert local is not None
-    assert local.input == local.output == 0
-    mini = settings.prices.price_of(OPENAI, "gpt-4o-mini-2024-07-18")
-    assert mini is not None
-    assert (mini.input, mini.output, mini.cached_input) == (1, 2.5, 0.5)
-
-
-def test_one_name_of_a_key_belongs_to_the_base_url(tmp_path: Path) -> None:
-    settings = written(tmp_path, f'base_url = "{MINE}/v1"\napi_key_env = "MINE_KEY"\nproxy = false')
-    assert settings.api_key_env == {MINE: "MINE_KEY"}
-    assert settings.proxy is False
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        (f'api_key = "{KEY}"', "api_key_env"),
-        (f'[api_key_env]\n"{MINE}" = "{KEY}"', "not the name"),
-        ('api_key_env = "X"', "base_url"),
-        ('base_url = "models"', "base_url"),
-        ("trusted_origins = 3", "trusted_origins"),
-        ('trusted_origins = ["*"]', "trusted_origins"),
-        ("concurrency = 0", "concurrency"),
-        ("proxy = true", "proxy"),
-        ("model = 3", "model"),
-        ("modell = 'x'", "modell"),
-        ('[prices."https://h"."m"]\ninput = -1\noutput = 1', "`m`"),
-        ('[prices."https://h"."m"]\ninput = 1', "`m`"),
-        ('[prices."https://h"."m"]\ninput = 1\noutput = 1\ncached = 1', "cached"),
-        ('[prices."https://h"]\nm = 1', "`m`"),
-        ("prices = 1", "prices"),
-        ("[journal]\nkeep_days = 0", "journal.keep_days"),
-        ("[journal]\nmax_mb = true", "journal.max_mb"),
-        ("[journal]\nkeep = 3", "keep_days"),
-        ("base_url =", "TOML"),
-    ],
-)
-def test_wrong_settings_are_told_with_the_file_and_without_secrets(tmp_path: Path, text: str, word: str) -> None:
-    with pytest.raises(UsageFailure) as caught:
-        written(tmp_path, text)
-    assert str(tmp_path / "config.toml") in str(caught.value)
-    assert word in str(caught.value)
-    assert KEY not in str(caught.value)
-
-
-def test_without_a_file_nothing_is_set(tmp_path: Path) -> None:
-    assert read_user_settings(tmp_path / "none.toml") == UserSettings()
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageFailure, match="can't be read"):
-        read_user_settings(tmp_path / "folder")
-
-
-def test_the_folder_of_the_settings_can_be_named(tmp_path: Path) -> None:
-    assert settings_path({"MERROW_CONFIG_DIR": str(tmp_path)}) == tmp_path / "config.toml"
-    assert settings_path({}).name == "config.toml"
 
 
 def test_the_command_line_takes_precedence_for_model_and_concurrency() -> None:

@@ -58,7 +58,8 @@ def test_all_that_a_version_can_hold_back_is_held_back(
     execute, write, read, names, make = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 8
     assert kernel.rules[f"{tmp_path}/file"] == read
     assert kernel.rules[f"{tmp_path}/names"] == names
-    assert kernel.rules[f"{tmp_path}/work"] & (read | write | names | make) == read | write | names | make
+    remove, move, truncate = 1 << 5, 1 << 13, 1 << 14
+    assert kernel.rules[f"{tmp_path}/work"] == (read | write | names | make | remove | move | truncate) & files
     assert kernel.rules[os.devnull] == read | write
     assert set(kernel.rules) == {f"{tmp_path}/{name}" for name in ("file", "names", "work")} | {os.devnull}
     # Nothing may be executed, no folder, link, pipe, socket or device made, and no right be given that is not handled.
@@ -72,3 +73,25 @@ def test_without_landlock_nothing_is_locked(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(lock, "landlock_version", lambda: 0)
     with pytest.raises(OSError, match="not available"):
         lock.landlock([], [], [])
+
+
+def test_what_the_kernel_says_of_landlock_is_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    class Says:
+        def __init__(self, answer: int) -> None:
+            self._answer = answer
+
+        def syscall(self, *arguments: object) -> int:
+            asked.append(tuple(getattr(one, "value", one) for one in arguments))
+            return self._answer
+
+    monkeypatch.setattr("sys.platform", "linux")
+    for answer, version in ((7, 7), (1, 1), (0, 0), (-1, 0)):
+        monkeypatch.setattr(lock, "_library", lambda answer=answer: Says(answer))
+        assert lock.landlock_version() == version
+    # No attributes of no length, and the flag that asks for the version.
+    assert asked == [(444, None, 0, 1)] * 4
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert lock.landlock_version() == 0
+    assert len(asked) == 4

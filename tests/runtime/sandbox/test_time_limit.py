@@ -65,3 +65,33 @@ def test_without_word_from_the_system_the_limit_is_one_by_the_clock(
 
     monkeypatch.setattr(time_limit, "Path", Place)
     assert evaluated(default_means) == "timeout"
+
+
+def test_who_waits_at_the_same_time_waits_once_and_never_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, waits = 100.0, {"thread-self": 2.0, "7": 0.0, "8": 1.0}
+    monkeypatch.setattr(time_limit, "waited_by", waits.__getitem__)
+    waited = time_limit.Waited(lambda: now)
+    assert waited.seconds() == 0.0
+    now, waits["thread-self"], waits["7"] = 110.0, 3.0, 4.0
+    assert waited.seconds(7, 8) == 4.0
+    now, waits["thread-self"], waits["7"] = 120.0, 5.0, 4.5
+    assert waited.seconds(7, 8) == 6.0
+    now, waits["8"] = 130.0, 1000.0
+    assert waited.seconds(7, 8) == 15.0
+    now, waits["8"] = 131.0, 1000.5
+    assert waited.seconds(8) == 15.5
+
+
+def test_the_system_says_how_long_a_thread_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    class Place:
+        def __init__(self, *parts: str) -> None:
+            asked.append(parts)
+
+        def read_text(self, _: str) -> str:
+            return "100 2500000000 300"
+
+    monkeypatch.setattr(time_limit, "Path", Place)
+    assert time_limit.waited_by("123") == 2.5
+    assert asked == [("/proc", "123", "schedstat")]

@@ -89,7 +89,7 @@ class Wire:
             return base
         made = self._exceptions.get(names[0])
         if made is None:
-            made = self._exceptions[names[0]] = type(names[0], (base,), {})
+            made = self._exceptions[names[0]] = type(names[0], (base,), {"__module__": "solution"})
         return made
 
     def request(
