@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from tests.server.lsp.editor import MODERN, Editor
 
 from merrow_analysis.text import LARGEST_TEXT, Position, Range, TextEdit
 from merrow_server.lsp.documents import OpenDocument, kind_of, path_of
@@ -158,3 +160,30 @@ def test_a_text_may_be_as_long_as_the_largest_and_comes_back_only_as_a_whole(uri
     document.replace(largest + "x")
     assert document.kind == "too large"
     assert OpenDocument(uri, largest + "x").kind == "too large"
+
+
+def test_another_file_and_another_version_of_a_diagram_are_read_as_the_document_is(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    (tmp_path / "other.yaml").write_text("a: 😀b\nc: d\n", "utf-8")
+    editor = open_editor(MODERN, folder=tmp_path)
+    uri = editor.open("flowchart TD\n    A --> B\n")
+    document = editor.server.document(uri)
+    assert document is not None
+    found = document.resource("./other.yaml")
+    assert found is not None
+    assert (found.uri, list(found.lines)) == ((tmp_path / "other.yaml").as_uri(), ["a: 😀b\n", "c: d\n"])
+    inside = Range(Position(0, 3), Position(1, 1))
+    assert found.to_lsp(inside) == place((0, 3), (1, 1))
+    assert found.to_plain(Range(Position(0, 4), Position(0, 5))) == {
+        "start": {"line": 0, "character": 5},
+        "end": {"line": 0, "character": 6},
+    }
+    assert found.edits_to_lsp([TextEdit(inside, "x")]) == [types.TextEdit(place((0, 3), (1, 1)), "x")]
+    for missing in ("./none.yaml", "../../outside.yaml", "\0"):
+        assert document.resource(missing) is None
+    assert OpenDocument("untitled:1", "", language_id="mermaid").resource("./other.yaml") is None
+    opened = document.context.opener("flowchart TD\n    A --> C\n")
+    assert opened.document.text == "flowchart TD\n    A --> C\n"
+    context = document.context
+    assert (opened.path, opened.provider, opened.config) == (context.path, context.provider, context.config)
