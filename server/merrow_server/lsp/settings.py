@@ -5,6 +5,7 @@ Imported when settings are first read, not to start the server: it brings all ru
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_analysis.definitions.configuration import ALL, DEFAULT, SETTINGS, Config, Setting, selected_rules
-from merrow_analysis.definitions.validation import shown, violations, wanted
+from merrow_analysis.definitions.validation import named, sentence_start, shown, violations
 from merrow_analysis.suggest import closest
 
 SECTION = "merrow"
@@ -153,12 +154,13 @@ def read_editor_settings(given: object, folder: Path | None = None) -> tuple[Edi
 def _problem(setting: Setting, key: str, value: Any) -> str | None:
     """What is wrong with ``value``, as one sentence."""
     name = f"{SECTION}.{key}"
-    for wrong in violations(setting.schema, value):
-        schema, part = setting.schema, value
-        if wrong.path and isinstance(value, dict):
-            name, part = f"{name}.{wrong.path[0]}", value[wrong.path[0]]
-            schema = setting.schema["additionalProperties"]
-        return f"`{name}` must be {wanted(schema)}, not {shown(part)}; {_default(setting)}."
+    wrong = next(iter(violations(setting.schema, value)), None)
+    if wrong is not None:
+        part = value
+        for step in wrong.path:
+            part = part[step]
+        what = sentence_start(named((name, *wrong.path)))
+        return f"{what} must be {wrong.wanted}, not {shown(part)}; {_default(setting)}."
     selectors: Iterable[str] = value if setting.name in _SELECTORS else ()
     if setting.name == "severity":
         selectors = value
@@ -171,4 +173,7 @@ def _problem(setting: Setting, key: str, value: Any) -> str | None:
 
 
 def _default(setting: Setting) -> str:
-    return f"the default ({setting.default!r}) holds" if setting.default not in ("", [], {}) else "it is left out"
+    """What counts in place of a value that is wrong; a default as the editor's settings file has it."""
+    if setting.default in ("", [], {}):
+        return "it is left out"
+    return f"the default ({json.dumps(setting.default)}) holds"

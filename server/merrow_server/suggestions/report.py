@@ -12,13 +12,7 @@ from merrow_server.suggestions.preparing import Prepared
 
 def tally_of(outcome: Outcome) -> Tally:
     """The counts of both forms together."""
-    found = Tally()
-    for tally in outcome.tallies.values():
-        found.proposed += tally.proposed
-        found.first += tally.first
-        found.free += tally.free
-        found.again = [one + other for one, other in zip(found.again, tally.again, strict=True)]
-    return found
+    return sum(outcome.tallies.values(), Tally())
 
 
 def report(

@@ -125,6 +125,15 @@ def test_the_menu_of_a_settings_file_is_about_what_the_cursor_touches(
     assert [titles((1, column)) for column in (0, 6, len(lines[1]))] == [second] * 3
     assert titles((2, 0)) == []
     assert titles((0, len(lines[0])), (1, 0)) == first + second
+    sent = editor.published(uri)
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 2, "character": 0}}
+    context = {"diagnostics": [*reversed(sent), sent[0] | {"code": "other"}]}
+    params = {"textDocument": {"uri": uri}, "range": whole, "context": context}
+    actions = editor.request("textDocument/codeAction", params)
+    assert [(one["title"], one["isPreferred"], one["diagnostics"]) for one in actions] == [
+        ("Write ignore", True, [sent[0]]),
+        ("Write select", True, [sent[1]]),
+    ]
 
 
 NOTHING_SENT: Json = {"diagnostics": []}
@@ -171,6 +180,52 @@ def test_a_called_file_is_created_with_the_ports_that_edges_name(
         (tmp_path / f"{name}.mmd").write_text(edit["newText"])
         again = editor.open(text + "\n", f"again_{name}.mmd")
         assert [one["code"] for one in editor.published(again)] == [], edit["newText"]
+
+
+CREATED = """---
+workflow:
+  inputs: [STEP, STEP_2]
+  outputs: [STEP_3, plan]
+---
+flowchart TD
+    STEP([STEP]):::Interface
+    STEP_2([STEP_2]):::Interface
+    STEP_3([STEP_3]):::Interface
+    plan([plan]):::Interface
+    STEP_4["Custom<br/>(prompt: Say here what this workflow is to do.)"]:::CustomOp
+    STEP & STEP_2 -->|input| STEP_4
+    STEP_4 --> STEP_3 & plan
+    classDef Interface fill:#e2e2f2
+    classDef CustomOp fill:#d0e1f9
+"""
+
+
+def test_a_created_file_is_one_step_between_the_ports_whatever_their_names(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = open_editor(CREATING, folder=tmp_path)
+    edges = "PROBLEM -->|STEP| S\n    PROBLEM -->|STEP_2| S\n    S -->|STEP_3:| A\n    S -->|plan:| A --> RETURN"
+    more = '    A["Custom<br/>(role: writer)"]:::CallOp\n    classDef'
+    text = CALLS.replace("PROBLEM -->|task| S -->|plan:| RETURN", edges).replace("    classDef", more, 1)
+    uri = editor.open(text)
+    [create] = [one for one in menu(editor, uri, "MW227") if one["title"].startswith("Create")]
+    begin = {"line": 0, "character": 0}
+    place = (tmp_path / "parts" / "sovle.mmd").as_uri()
+    assert create["edit"]["documentChanges"] == [
+        {"kind": "create", "uri": place, "options": {"ignoreIfExists": True}},
+        {
+            "textDocument": {"uri": place, "version": None},
+            "edits": [{"range": {"start": begin, "end": begin}, "newText": CREATED}],
+        },
+    ]
+
+
+def test_only_a_file_of_prompts_that_is_missing_is_created(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(CREATING, folder=tmp_path)
+    for name, path in (("json", "./texts.json"), ("txt", "./texts.txt"), ("yml", "./texts.yml")):
+        uri = editor.open(NAMES_A_FILE.replace("./texts.yaml", path), f"{name}.mmd")
+        created = [one["title"] for one in menu(editor, uri, "MW502") if one["title"].startswith("Create")]
+        assert created == ([f"Create {path}"] if name == "yml" else [])
 
 
 def test_a_called_file_is_created_in_a_folder_that_is_not_there_yet(

@@ -106,6 +106,63 @@ def test_repair_of_the_one_diagram_that_needs_it(editor: Editor) -> None:
     assert asked(editor, uri, "# Two", only=["source.fixAll"]) == []
 
 
+def shown(actions: list[Json]) -> list[tuple[Any, ...]]:
+    """Of each action: title, whether it is preferred, whether its edit is there, the codes of what it is about."""
+    return [
+        (
+            one["title"],
+            one.get("isPreferred", False),
+            "edit" in one,
+            [each["code"] for each in one.get("diagnostics", [])],
+        )
+        for one in actions
+    ]
+
+
+def test_the_whole_menu_has_fixes_first_then_what_ignores_then_the_repair_of_all(editor: Editor) -> None:
+    uri = editor.open(FLOW.replace("RETURN\n", "RETURN2\n"))
+    sent = editor.published(uri)
+    assert [one["code"] for one in sent] == ["MW302", "MW202", "MW102", "MW104"]
+    whole = ("Repair all that can be repaired safely", False, False, [])
+    other = sent[1] | {"source": "another tool", "severity": 1, "message": "Not ours."}
+    found = [
+        ("Write |problem|", True, True, ["MW202"]),
+        ("Ignore MW202 (missing-port-label) here", False, True, ["MW202"]),
+        ("Ignore MW202 (missing-port-label) in this file", False, True, ["MW202"]),
+        whole,
+    ]
+    assert shown(asked(editor, uri, "--> P", 1, diagnostics=[other, sent[1]])) == found
+    found_again = [(*one[:3], []) for one in found]
+    assert shown(asked(editor, uri, "--> P", 1)) == found_again
+    assert shown(asked(editor, uri, "--> P", 1, diagnostics=[other])) == found_again
+    several = shown(asked(editor, uri, "--> P", 1, diagnostics=sent))
+    fixes = [
+        ("Add a prompt for role x to the front matter", "MW302"),
+        ("Write |problem|", "MW202"),
+        ("Lead RETURN2 to RETURN", "MW102"),
+        ("Remove RETURN2", "MW104"),
+    ]
+    assert several[:4] == [(title, True, True, [code]) for title, code in fixes]
+    names = {"MW302": "no-prompts", "MW202": "missing-port-label", "MW102": "off-path", "MW104": "unknown-operator"}
+    assert several[4:] == [
+        *(
+            (f"Ignore {code} ({name}) {where}", False, True, [code])
+            for where in ("here", "in this file")
+            for code, name in names.items()
+        ),
+        whole,
+    ]
+
+
+def test_beside_the_diagrams_of_a_file_only_the_repair_of_all_is_offered(editor: Editor) -> None:
+    text = "# One\n\n```mermaid\n{}```\n\n# Two\n"
+    uri = editor.open(text.format(FLOW), "notes.md")
+    assert shown(asked(editor, uri, "# Two")) == [("Repair all that can be repaired safely", False, False, [])]
+    assert asked(editor, uri, "# Two", only=["quickfix"]) == []
+    clean = editor.open(text.format(FIXED), "clean.md")
+    assert asked(editor, clean, "# Two") == []
+
+
 def test_repair_at_once_where_nothing_is_resolved(open_editor: Callable[..., Editor]) -> None:
     editor = open_editor(without(MODERN, "textDocument", "codeAction", "resolveSupport"))
     uri = editor.open(FLOW)

@@ -369,6 +369,116 @@ def test_pages_bring_each_mutation_once_with_patterns_first(editor: Editor) -> N
     assert sorted(move["id"] for move in found) == sorted(safe)
 
 
+LISTED: dict[str, list[tuple[str, str]]] = {
+    "substitution": [
+        (
+            "Replace Programmer P by Custom",
+            "C reads Text instead of Answer; adds 2 edges; removes 2 edges; makes P a Custom",
+        ),
+        ("Replace Programmer P by AnswerGenerate", "Adds 2 edges; removes 2 edges; makes P an AnswerGenerate"),
+        (
+            "Replace Programmer P by CustomCodeGenerate",
+            "C reads Code instead of Answer; adds an edge; removes an edge; makes P a CustomCodeGenerate",
+        ),
+        (
+            "Replace Programmer P by Assemble",
+            "C reads Text instead of Answer; adds 2 edges; removes 2 edges; makes P an Assemble",
+        ),
+        (
+            "Replace Custom C by AnswerGenerate",
+            "RETURN reads Answer instead of Text; adds an edge; removes an edge; makes C an AnswerGenerate",
+        ),
+        (
+            "Replace Custom C by Programmer",
+            "RETURN reads Answer instead of Text; adds 3 edges; removes 2 edges; makes C a Programmer",
+        ),
+        (
+            "Replace Custom C by Format",
+            "RETURN reads Answer instead of Text; adds 3 edges; removes 2 edges; makes C a Format",
+        ),
+        ("Replace Custom C by Assemble", "Adds 2 edges; removes 2 edges; makes C an Assemble"),
+    ],
+    "rewiring": [
+        ("Let C read code of P instead of P", "C reads Code instead of Answer; adds an edge; removes an edge")
+    ],
+    "deletion": [
+        ("Remove P", "1 call fewer; C reads Problem instead of Answer; adds an edge; removes P and 2 edges"),
+        ("Remove C", "1 call fewer; RETURN reads Answer instead of Text; adds an edge; removes C and 2 edges"),
+    ],
+    "addition": [
+        (
+            "Insert Custom on P -> C",
+            "1 call more; C reads Text instead of Answer; adds IMPROVE and 2 edges; removes an edge",
+        ),
+        ("Insert AnswerGenerate on P -> C", "1 call more; adds ANSWER and 2 edges; removes an edge"),
+        (
+            "Insert Review on P -> C",
+            "1 call more; C reads Feedback instead of Answer; adds REVIEW and 3 edges; removes an edge",
+        ),
+        ("Insert Format on P -> C", "1 call more; adds FORMAT and 3 edges; removes an edge"),
+        (
+            "Insert Assemble on P -> C",
+            "1 call more; C reads Text instead of Answer; adds ASSEMBLE and 2 edges; removes an edge",
+        ),
+        ("Insert Custom on C -> RETURN", "1 call more; adds IMPROVE and 2 edges; removes an edge"),
+        (
+            "Insert AnswerGenerate on C -> RETURN",
+            "1 call more; RETURN reads Answer instead of Text; adds ANSWER and 2 edges; removes an edge",
+        ),
+        (
+            "Insert Format on C -> RETURN",
+            "1 call more; RETURN reads Answer instead of Text; adds FORMAT and 3 edges; removes an edge",
+        ),
+        ("Insert Assemble on C -> RETURN", "1 call more; adds ASSEMBLE and 2 edges; removes an edge"),
+    ],
+}
+TURNS = [
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "substitution",
+    "deletion",
+    "subgraph",
+    "substitution",
+    "deletion",
+    "subgraph",
+    "substitution",
+    "subgraph",
+    "subgraph",
+    "rewiring",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+    "subgraph",
+]
+"""Operators in the order in which all mutations of PROGRAM are listed: ten patterns, then one of each in turn."""
+
+
+def test_the_moves_of_each_operator_are_listed_in_order_with_what_they_change(editor: Editor) -> None:
+    uri = editor.open(PROGRAM)
+    for operator, listed in LISTED.items():
+        page = run(editor, "merrow.mutations", {"uri": uri, "page": 50, "operator": operator})
+        assert [(move["title"], move["effect"]) for move in page["moves"]] == listed
+        assert {move["operator"] for move in page["moves"]} == {operator}
+        assert (page["cursor"], page["total"]) == (None, {"least": len(listed), "most": len(listed)})
+        first = run(editor, "merrow.mutations", {"uri": uri, "page": 1, "operator": operator})
+        assert [move["title"] for move in first["moves"]] == [listed[0][0]]
+        assert first["cursor"] is not None
+    found = run(editor, "merrow.mutations", {"uri": uri, "page": 50})
+    assert [move["operator"] for move in found["moves"]][: len(TURNS)] == TURNS
+    place = {"start": editor.find(uri, "C@"), "end": editor.find(uri, "C@")}
+    of_c = run(editor, "merrow.mutations", {"uri": uri, "page": 50, "range": place, "operator": "substitution"})
+    wanted = [title for title, _ in LISTED["substitution"] if " C by" in title]
+    assert sorted(move["title"] for move in of_c["moves"]) == sorted(wanted)
+
+
 def pages(editor: Editor, uri: str, **asked: Any) -> Iterator[Json]:
     """All pages of mutations, on which none comes twice."""
     seen: set[str] = set()

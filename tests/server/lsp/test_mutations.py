@@ -125,6 +125,203 @@ LOOP = """flowchart TD
 """
 
 
+OFFERED: list[tuple[str, str, int, dict[str, list[str]]]] = [
+    (
+        FLOW,
+        "A[",
+        0,
+        {
+            "substitution": [
+                "Replace Custom A by AnswerGenerate",
+                "Replace Custom A by Assemble",
+                "Replace Custom A by CustomCodeGenerate",
+            ],
+            "addition": [
+                "Insert Custom on A -> VOTE",
+                "Insert AnswerGenerate on A -> VOTE",
+                "Insert Assemble on A -> VOTE",
+            ],
+            "rewiring": ["Let A read B instead of PROBLEM"],
+            "subgraph": ["Review A and repeat it until it is accepted", "Plan before A", "Step back before A"],
+        },
+    ),
+    (
+        FLOW,
+        "VOTE[",
+        0,
+        {
+            "substitution": [
+                "Replace ScEnsemble VOTE by MdEnsemble",
+                "Replace ScEnsemble VOTE by Custom",
+                "Replace ScEnsemble VOTE by AnswerGenerate",
+            ],
+            "addition": [
+                "Insert Custom on VOTE -> RETURN",
+                "Insert AnswerGenerate on VOTE -> RETURN",
+                "Insert Assemble on VOTE -> RETURN",
+            ],
+            "subgraph": [
+                "Criticise and rewrite what VOTE gives",
+                "Program and verify in place of A, B and VOTE",
+                "Check VOTE against a program",
+            ],
+        },
+    ),
+    (
+        FLOW,
+        "A --> VOTE",
+        3,
+        {
+            "addition": [
+                "Insert Custom on A -> VOTE",
+                "Insert AnswerGenerate on A -> VOTE",
+                "Insert Assemble on A -> VOTE",
+            ]
+        },
+    ),
+    (
+        FLOW,
+        "PROBLEM([",
+        2,
+        {
+            "addition": [
+                "Insert Custom on PROBLEM -> A",
+                "Insert AnswerGenerate on PROBLEM -> A",
+                "Insert CustomCodeGenerate on PROBLEM -> A",
+            ]
+        },
+    ),
+    (
+        FLOW,
+        "PROBLEM -->",
+        9,
+        {
+            "addition": [
+                "Insert Custom on PROBLEM -> A",
+                "Insert AnswerGenerate on PROBLEM -> A",
+                "Insert CustomCodeGenerate on PROBLEM -> A",
+            ],
+            "rewiring": ["Let A read B instead of PROBLEM", "Let B read A instead of PROBLEM"],
+        },
+    ),
+    (FLOW, "class A,B", 0, {}),
+    (
+        PROGRAM,
+        "P@",
+        0,
+        {
+            "substitution": [
+                "Replace Programmer P by AnswerGenerate",
+                "Replace Programmer P by Custom",
+                "Replace Programmer P by CustomCodeGenerate",
+            ],
+            "addition": ["Insert Custom on P -> C", "Insert AnswerGenerate on P -> C", "Insert Assemble on P -> C"],
+            "deletion": ["Remove P"],
+            "subgraph": ["Plan before P", "Criticise and rewrite what P gives", "Program and verify in place of P"],
+        },
+    ),
+    (
+        PROGRAM,
+        "C@",
+        0,
+        {
+            "substitution": [
+                "Replace Custom C by AnswerGenerate",
+                "Replace Custom C by Assemble",
+                "Replace Custom C by Programmer",
+            ],
+            "addition": [
+                "Insert Custom on C -> RETURN",
+                "Insert AnswerGenerate on C -> RETURN",
+                "Insert Assemble on C -> RETURN",
+            ],
+            "rewiring": ["Let C read code of P instead of P"],
+            "deletion": ["Remove C"],
+            "subgraph": ["Review C and repeat it until it is accepted", "Plan before C", "Step back before C"],
+        },
+    ),
+    (
+        PROGRAM,
+        "P --> C",
+        3,
+        {
+            "addition": ["Insert Custom on P -> C", "Insert AnswerGenerate on P -> C", "Insert Assemble on P -> C"],
+            "rewiring": ["Let C read code of P instead of P"],
+        },
+    ),
+    (PROGRAM, "PROBLEM -->", 9, {}),
+    (
+        LOOP,
+        "WRITE[",
+        0,
+        {
+            "substitution": ["Replace Custom WRITE by AnswerGenerate"],
+            "addition": [
+                "Insert Custom on WRITE -> REVIEW",
+                "Insert AnswerGenerate on WRITE -> REVIEW",
+                "Insert Assemble on WRITE -> REVIEW",
+            ],
+            "subgraph": [
+                "Review WRITE and repeat it until it is accepted",
+                "Plan before WRITE",
+                "Step back before WRITE",
+            ],
+        },
+    ),
+    (
+        LOOP,
+        "REVIEW[",
+        0,
+        {
+            "addition": [
+                "Insert Custom on REVIEW -> READ",
+                "Insert AnswerGenerate on REVIEW -> READ",
+                "Insert Assemble on REVIEW -> READ",
+            ],
+            "subgraph": [
+                "Criticise and rewrite what REVIEW gives",
+                "Check REVIEW against a program",
+                "Verify what REVIEW gives by questions",
+            ],
+        },
+    ),
+    (
+        LOOP,
+        "READ[",
+        0,
+        {
+            "substitution": [
+                "Replace Custom READ by AnswerGenerate",
+                "Replace Custom READ by Assemble",
+                "Replace Custom READ by Programmer",
+            ],
+            "addition": [
+                "Insert Custom on READ -> RETURN",
+                "Insert AnswerGenerate on READ -> RETURN",
+                "Insert Assemble on READ -> RETURN",
+            ],
+            "rewiring": [
+                "Let READ read result of REVIEW instead of REVIEW",
+                "Let READ read result of REVIEW instead of WRITE",
+                "Let READ read PROBLEM instead of WRITE",
+            ],
+            "subgraph": ["Review READ and repeat it until it is accepted", "Plan before READ", "Step back before READ"],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "word", "offset", "titles"), OFFERED)
+def test_the_first_safe_ones_of_each_operator_are_offered_in_order(
+    editor: Editor, text: str, word: str, offset: int, titles: dict[str, list[str]]
+) -> None:
+    """The smallest change first, what does the same work before what does another, the nearest node before one far away."""
+    found: dict[str, list[str]] = {}
+    for action in mutations(editor, editor.open(text), word, offset):
+        found.setdefault(action["kind"].removeprefix(f"{KIND}."), []).append(action["title"])
+    assert (list(found), found) == (list(titles), titles)
+
+
 def test_what_can_be_done_to_a_loop_is_offered_where_it_is_selected(editor: Editor) -> None:
     uri = editor.open(LOOP)
     place = {"start": {"line": 3, "character": 0}, "end": {"line": 6, "character": 7}}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import OpenAIServer
 from tests.runtime.workflows import CHAIN
-from tests.server.lsp.editor import MODERN
+from tests.server.lsp.editor import MODERN, Editor
 from tests.server.lsp.running import editor_on
+
+from merrow_server.lsp.protocol import FeatureError
 
 
 async def test_an_input_that_is_missing_is_named_with_the_remedy(tmp_path: Path) -> None:
@@ -68,3 +72,81 @@ async def test_a_user_who_gives_no_value_has_nothing_run(tmp_path: Path) -> None
             await editor.execute("merrow.run", uri=editor.open(CHAIN))
         assert server.requests == []
         assert editor.events == []
+
+
+TWO = """flowchart TD
+    Topic([The topic]):::Interface
+    Style@{ shape: stadium, label: "Style", default: "short" }
+    Words([Words]):::Interface
+    A@{ op: Custom, prompt: "Write." }
+    RETURN([Answer]):::Interface
+    Topic & Style & Words -->|input| A
+    A --> RETURN
+    class Style Interface
+    classDef Interface fill:#eee
+"""
+
+
+def test_values_are_those_given_then_those_remembered_and_the_rest_is_named_or_asked_for(
+    open_editor: Callable[..., Editor],
+) -> None:
+    asking = MODERN | {"experimental": {"merrowInput": True}}
+    for capabilities in (MODERN, asking):
+        editor = open_editor(capabilities)
+        uri = editor.open(TWO)
+        [diagram] = editor.server.diagrams(uri)
+        inputs = editor.server.runs.inputs
+
+        def complete(given: dict[str, Any], *, ask: bool = False) -> dict[str, Any]:
+            return editor.loop.run_until_complete(inputs.complete(diagram, 1, given, ask=ask))  # noqa: B023
+
+        def refusal(given: dict[str, Any], *, ask: bool = False) -> tuple[int, str]:
+            with pytest.raises(FeatureError) as caught:
+                complete(given, ask=ask)
+            assert caught.value.data == {"code": "input"}
+            return caught.value.code, caught.value.message
+
+        assert complete({"topic": "x", "WORDS": 5}) == {"Topic": "x", "Words": 5}
+        assert inputs.known(diagram, 1, {"other": 1, "style": "long"}) == {"other": 1, "Style": "long"}
+        if capabilities is MODERN:
+            assert refusal({}) == (
+                -32803,
+                'A value is missing for the inputs Topic, Words: run the command with `inputs: {"Topic": "...", "Words":'
+                ' "..."}`, or write `default:` at them.',
+            )
+            assert refusal({"words": 5}) == (
+                -32803,
+                'A value is missing for the input Topic: run the command with `inputs: {"Topic": "..."}`, or write'
+                " `default:` at it.",
+            )
+        else:
+            answer = "No value was given for the input Topic; the workflow is not run."
+            assert refusal({}) == (-32800, answer)
+            assert refusal({"Words": 1}) == (-32800, answer)
+            questions = [one["params"] for one in editor.requests if one["method"] == "merrow/input"]
+            assert (
+                questions
+                == [{"uri": uri, "diagram": 1, "name": "Topic", "title": "The topic", "type": questions[0]["type"]}] * 2
+            )
+        inputs.remember(diagram, 1, {"Topic": "old", "Words": 3, "Gone": 1})
+        assert inputs.known(diagram, 1, {"topic": "new"}) == {"Topic": "new", "Words": 3}
+        assert inputs.known(diagram, 2, {}) == {}
+        assert complete({"words": 4}) == {"Topic": "old", "Words": 4}
+        if capabilities is MODERN:
+            assert complete({}, ask=True) == {"Topic": "old", "Words": 3}
+        else:
+            assert refusal({"TOPIC": "new"}, ask=True)[1].startswith("No value was given for the input Style;")
+            last = [one["params"] for one in editor.requests if one["method"] == "merrow/input"][-1]
+            assert (last["name"], "last" in last) == ("Style", False)
+            assert refusal({"TOPIC": "new", "style": "s"}, ask=True)[1].startswith(
+                "No value was given for the input Words;"
+            )
+            last = [one["params"] for one in editor.requests if one["method"] == "merrow/input"][-1]
+            assert (last["name"], last["last"]) == ("Words", 3)
+        editor.change(uri, {"text": "no diagram"})
+        [diagram] = editor.server.diagrams(uri)
+        assert inputs.known(diagram, 1, {"topic": 1}) == {"topic": 1}
+        for number in range(3, 203):
+            inputs.remember(diagram, number, {})
+        editor.change(uri, {"text": TWO})
+        assert inputs.known(diagram, 1, {}) == {}, "of 200 diagrams the values are kept, those used last"

@@ -410,6 +410,19 @@ def test_the_progress_of_a_run_names_the_node_what_is_done_and_what_it_cost(edit
     assert cancelled == []
 
 
+def test_of_many_rounds_those_that_began_last_are_named(editor: Editor) -> None:
+    progress = RunProgress(editor.server, "Running flow.mmd", lambda: None)
+    shown = Shown(editor, progress)
+    editor.loop.run_until_complete(progress.begin())
+    progress.take(event("run_started", nodes=2))
+    for number in range(1, 1002):
+        progress.take(event("item_started", "M", item=number, of=1001))
+    for number, words in ((1, ""), (2, ", item 2 of 1001"), (1001, ", item 1001 of 1001")):
+        progress.take(event("node_started", "A") | {"path": f"M[{number}]"})
+        progress.show()
+        assert shown.reports()[-1] == (f"M[{number}]/A{words}, 0 of 2 nodes done, $0", 0)
+
+
 def test_the_progress_of_cases_names_the_one_that_was_last_heard_of(editor: Editor) -> None:
     progress = CaseProgress(editor.server, "Testing", lambda: None, 3)
     shown = Shown(editor, progress)

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step
+from tests.optimizer.suggestions.scripted import FLOW as VOICES
+from tests.optimizer.suggestions.scripted import Model, candidate, is_judging, prompt, said, setting
+from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
 from tests.runtime.workflows import CHAIN
 
+from merrow_optimizer.mutations.moves import OPERATORS
 from merrow_runtime.errors import RunFailure
 from merrow_server.runs import journal, revising
 from merrow_server.runs.channel import Channel
 from merrow_server.runs.keys import Keys
-from merrow_server.runs.orders import EvaluationOrder, Order, RevisionOrder, SearchOrder, WorkflowText
+from merrow_server.runs.orders import EvaluationOrder, Order, RevisionOrder, SearchOrder, SuggestionOrder, WorkflowText
 from merrow_server.runs.session import Session
 from merrow_server.runs.worker import Worker
 
@@ -318,6 +321,7 @@ async def test_revisions_are_compared_and_shown(bench: Bench) -> None:
     assert (refused["revision"], refused["state"]) == (2, "refused")
     assert refused["reason"] == refused["diff"]["refused"][0]
     assert (await revising.revision(session, run, 1))["text"] == other.text
+    assert (await revising.revision(session, run, 2))["earlier"] == [CHAIN], "the first is not applied yet"
     bench.server.script(Reply("8"))
     assert (await bench.run(None, resume=run))["outputs"] == {"RETURN": "8"}
     shown = await revising.revision(session, run, 1)
@@ -390,6 +394,13 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
     assert evaluations.rate(name, "q3", 0, "bad", "one too many") == rated | {"verdict": "bad", "note": "one too many"}
     assert evaluations.report(name, None)["rows"][0]["verdict"] == "bad"
     assert evaluations.rate(name, "q3", 0, None, None) == rated | {"verdict": None}
+
+    bench.server.answer = lambda request: Status(400) if "1 plus" in str(request.body) else numbers(request)
+    failing = await evaluated(bench, bench.text(FLOW.replace("first", "last")), asked)
+    assert failing["answers"] == {"right": 4, "wrong": 1, "failed": 0, "unanswered": 1, "invalid": 0}
+    sentence = f"Evaluation {failing['evaluation']} has no answer to q1 that could be rated."
+    assert await bench.refused(lambda: evaluations.rate(failing["evaluation"], "q1", 0, "good", None)) == sentence
+    evaluations.delete(failing["evaluation"])
 
     changed = bench.text(FLOW.replace("first", "other"))
     bench.server.answer = lambda request: Reply("0") if "1 plus" in str(request.body) else numbers(request)
@@ -552,6 +563,195 @@ async def test_a_search_that_found_nothing_has_nothing_better_and_one_that_goes_
     assert searches.cancel(3) is True
     refused = await bench.refused(searches.carry_out(3, news.append))
     assert refused == "The search was cancelled before it began."
+
+
+DRAFT = said(
+    candidate(prompt("Check each step."), title="Check the steps", reason="Slips are found."),
+    candidate(setting("samples", 3), title="Ask thrice"),
+    candidate({"apply": "nonsense"}, title="Impossible"),
+)
+
+
+class Advising(Model):
+    """A model for suggestions; a workflow that is run gets ``wrong`` from it."""
+
+    def __call__(self, request: Received) -> Step:
+        known = is_judging(request) or '"candidates"' in request.body["messages"][-1]["content"]
+        return super().__call__(request) if known else Reply("wrong")
+
+
+def unheard(what: str, done: int, most: int) -> None:
+    """Nobody is told."""
+
+
+async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: Bench) -> None:
+    suggestions, text = bench.session.suggestions, bench.text(VOICES)
+    answers = Advising(
+        DRAFT, [said(candidate({"apply": "nonsense"}))], score=lambda one: 9 if "thrice" in str(one) else 4
+    )
+    bench.server.answer = answers
+    order = SuggestionOrder(1, text, {"n": 3, "judge_model": "fair"}, operators=OPERATORS)
+    forecast = await suggestions.prepare(order, unheard)
+    origin = bench.server.origin
+    said_first = {"endpoint": origin, "mayCost": True, "notices": [], "calls": {"least": 3, "most": 16}}
+    assert {key: forecast[key] for key in said_first} == said_first
+    tokens = forecast["tokens"]["most"]
+    assert forecast["text"] == (
+        f"3 to 16 calls to test-model and, to judge, fair at {origin}, at most about {tokens:,.0f} tokens, the price is"
+        " not known."
+    )
+    assert bench.server.requests == []
+    report, differences = await suggestions.carry_out(1)
+    assert [one["title"] for one in report["suggestions"]] == ["Ask thrice", "Check the steps"]
+    assert len(differences) == 2
+    assert all(one["diagramText"] != VOICES and one["edits"] for one in report["suggestions"])
+    assert {key: report[key] for key in ("workflow", "optimizer_model", "judge_model", "endpoint", "notices")} == {
+        "workflow": text.name,
+        "optimizer_model": "test-model",
+        "judge_model": "fair",
+        "endpoint": origin,
+        "notices": [],
+    }
+    assert report["refused"] == [
+        {"title": "A change", "form": "moves", "stage": "read", "why": report["refused"][0]["why"]}
+    ]
+    counts = {
+        "proposed": 3,
+        "valid_first": 2,
+        "valid_after_free_repair": 0,
+        "valid_after_repair": [0, 0, 0],
+        "never": 1,
+        "share_first": pytest.approx(2 / 3),
+        "share_after_repair": pytest.approx(2 / 3),
+    }
+    none = {
+        **dict.fromkeys(counts, 0),
+        "valid_after_repair": [0, 0, 0],
+        "share_first": None,
+        "share_after_repair": None,
+    }
+    assert report["valid"] == counts | {"forms": {"moves": counts, "graph": none}}
+    assert report["usage"]["calls"] == len(bench.server.requests)
+    assert report["run"]["calls"] == {"least": 2, "most": 3}
+    count = len(bench.server.requests)
+    forecast = await suggestions.prepare(replace(order, ticket=2), unheard)
+    assert (forecast["text"], forecast["mayCost"]) == ("All answers are known already; no call is made.", False)
+    again, _ = await suggestions.carry_out(2)
+    assert again["suggestions"] == report["suggestions"]
+    assert (again["usage"]["calls"], again["usage"]["cost_usd"], len(bench.server.requests)) == (0, 0, count)
+    fresh = replace(order, ticket=3, asked={**order.asked, "fresh": True})
+    assert (await suggestions.prepare(fresh, unheard))["mayCost"] is True
+    await suggestions.drop(3)
+    other = replace(order, ticket=4, asked={**order.asked, "seed": 7})
+    assert (await suggestions.prepare(other, unheard))["mayCost"] is True
+    assert suggestions.cancel(4) is True
+    cancelled = "The suggestions were cancelled; answers that came are kept and not paid again."
+    assert await bench.refused(suggestions.carry_out(4)) == cancelled
+    bench.server.answer = lambda request: Hang() if is_judging(request) else answers(request)
+    await suggestions.prepare(replace(fresh, ticket=5), unheard)
+    bench.server.requests.clear()
+    running = asyncio.create_task(suggestions.carry_out(5))
+    while not any(map(is_judging, bench.server.requests)):
+        await bench.server.arrived(len(bench.server.requests) + 1)
+    assert suggestions.cancel(5) is True
+    refused = await bench.refused(_awaited(running))
+    assert re.fullmatch(rf"{re.escape(cancelled)} \d calls, cost unknown\.", refused), refused
+
+
+async def test_what_may_be_spent_unasked_and_what_a_budget_must_hold(bench: Bench) -> None:
+    suggestions, text = bench.session.suggestions, bench.text(VOICES)
+    config = bench.folder / "config"
+    config.mkdir()
+
+    def settings(dollars: float, more: str = "") -> None:
+        prices = f'[prices."{bench.server.origin}"."*"]\ninput = {dollars:f}\noutput = {dollars:f}\n'
+        (config / "config.toml").write_text(more + prices, "utf-8")
+
+    async def asks(budget: Json | None = None, **asked: Any) -> tuple[bool, float]:
+        found = await suggestions.prepare(SuggestionOrder(1, text, asked, budget or {}, OPERATORS), unheard)
+        await suggestions.drop(1)
+        return found["mayCost"], found["cost_usd"]["most"]
+
+    settings(1)
+    ask, most = await asks()
+    assert ask is (most > 0.05)
+    assert (await asks(ask_above_usd=most))[0] is False
+    assert (await asks(ask_above_usd=most * 0.99))[0] is True
+    settings(1, f"suggest_ask_above_usd = {most * 0.5:f}\n")
+    assert (await asks(ask_above_usd=most))[0] is True, "the user's settings allow less"
+    assert (await asks({"usd": most * 0.4}, ask_above_usd=most))[0] is False, "it is bounded"
+    assert (await asks({"usd": most * 0.6}, ask_above_usd=most))[0] is True
+    settings(1, f"suggest_ask_above_usd = {most * 2:f}\n")
+    assert (await asks())[0] is False
+    for unit, bound, says, option in (("usd", 0.0000012, "0.000002", "usd"), ("tokens", 7, "7", "tokens")):
+        order = SuggestionOrder(2, text, {}, {unit: bound}, OPERATORS)
+        await suggestions.prepare(order, unheard)
+        refused = await bench.refused(suggestions.carry_out(2))
+        words = {"usd": "US dollars", "tokens": "tokens"}[unit]
+        pattern = rf"A budget of [\d.]+ {words} is too small: the first question alone may use [\d.,]+ \(--budget-{option}\)\."
+        assert re.fullmatch(pattern, refused), (refused, says)
+    (config / "config.toml").unlink()
+    unpriced = SuggestionOrder(3, text, {}, {"usd": 1}, OPERATORS)
+    assert "The price of `test-model`" in await bench.refused(suggestions.prepare(unpriced, unheard))
+    assert bench.server.requests == []
+
+
+async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench) -> None:
+    suggestions, text, asked = bench.session.suggestions, bench.text(VOICES), data(bench.folder, 16)
+    answers = Advising(DRAFT, [said(candidate({"apply": "nonsense"}))])
+    bench.server.answer = answers
+    path = asked["dataset"]
+
+    def order(ticket: int, flow: WorkflowText, **more: Any) -> SuggestionOrder:
+        return SuggestionOrder(ticket, flow, {"n": 2, "datasets": (path,), **more}, operators=OPERATORS)
+
+    def refusal(what: str) -> str:
+        finds = f"merrow evaluate {text.name} --dataset {path} finds out what it gets wrong."
+        return f"{text.name} {what}: {finds}"
+
+    assert await bench.refused(suggestions.prepare(order(1, text), unheard)) == refusal(
+        f"was not evaluated on {path} yet"
+    )
+    await evaluated(bench, text, asked | {"part": "test"})
+    assert await bench.refused(suggestions.prepare(order(1, text), unheard)) == refusal(
+        f"was evaluated on the part test of {path} alone, which is never shown"
+    )
+    first = text
+    for number in range(7):
+        await evaluated(bench, text, asked)
+        if number < 6:
+            text = bench.text(VOICES.replace("one sentence", f"{number + 2} sentences"))
+    assert (await suggestions.prepare(order(2, text), unheard))["notices"] == []
+    await suggestions.carry_out(2)
+    question = answers.asked[0].body["messages"][1]["content"]
+    tried = re.findall(r'\{"change": "([^"]*)", "score before": ([\d.]+), "score after": ([\d.]+)\}', question)
+    assert tried == [("New prompt of B", "0.0", "0.0")] * 5
+    shown = set(re.findall(r"What is (\d+) plus", question))
+    evaluations = bench.session.evaluations
+    await evaluations.prepare(EvaluationOrder(9, text, asked | {"part": "validate"}))
+    await evaluations.carry_out(9, lambda _: None)
+    report = evaluations.report(evaluations.list(None, 1)[0]["evaluation"], None)
+    assert 0 < len(shown) <= 5
+    assert shown <= {row["item"].removeprefix("q") for row in report["rows"]}
+    # One that was changed since has the failures of the last version, and no notice about it where there are any.
+    changed = replace(first, text=VOICES.replace("step by step", "slowly"))
+    assert (await suggestions.prepare(order(3, changed), unheard))["notices"] == []
+    await suggestions.drop(3)
+    right = data(bench.folder, 16, "right.jsonl")
+    bench.server.answer = lambda request: Reply(str(2 * int(re.findall(r"What is (\d+)", str(request.body))[-1])))
+    single = bench.text(FLOW, "single.mmd")
+    await evaluated(bench, single, right)
+    prepared = await suggestions.prepare(
+        order(4, replace(single, text=FLOW.replace("first", "other")), datasets=(right["dataset"],)), unheard
+    )
+    assert prepared["notices"] == [f"The last evaluation on {right['dataset']} was before this change of the workflow."]
+    await suggestions.drop(4)
+    assert (await suggestions.prepare(order(4, single, datasets=(right["dataset"],)), unheard))["notices"] == []
+    await suggestions.drop(4)
+    Path(right["dataset"]).unlink()
+    assert right["dataset"] in await bench.refused(
+        suggestions.prepare(order(5, single, datasets=(right["dataset"],)), unheard)
+    )
 
 
 async def test_a_session_that_is_closed_ends_what_goes_on_and_says_so_in_the_journal(bench: Bench) -> None:

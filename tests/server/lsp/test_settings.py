@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor
 from tests.server.lsp.test_sync import BROKEN
 
+from merrow_analysis.definitions.configuration import DEFAULT
 from merrow_server.features import lifecycle
 from merrow_server.lsp.settings import ALL_SETTINGS, SERVER_SETTINGS, EditorSettings, read_editor_settings
 
@@ -129,6 +131,95 @@ def test_a_bad_value_is_told_once_and_the_default_holds(
     editor.notify("workspace/didChangeConfiguration", {"settings": None})
     editor.run(0.02)
     assert len(told(editor)) == 2, "a value that is wrong again is told again"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (5, "The settings `merrow` must be an object, not `5`."),
+        ([], "The settings `merrow` must be an object, not a list."),
+        ({"enable": "yes"}, "`merrow.enable` must be true or false, not `yes`; the default (true) holds."),
+        ({"enabel": True}, "There is no setting `merrow.enabel`; did you mean `merrow.enable`?"),
+        (
+            {"maximumProblems": 0},
+            "`merrow.maximumProblems` must be a whole number of at least 1, not `0`; the default (1000) holds.",
+        ),
+        (
+            {"maximum-problems": True},
+            "`merrow.maximum-problems` must be a whole number of at least 1, not true; the default (1000) holds.",
+        ),
+        (
+            {"logLevel": "loud"},
+            '`merrow.logLevel` must be error, warning, info or debug, not `loud`; the default ("info") holds.',
+        ),
+        ({"select": ["MW9999"]}, '`MW9999` in `merrow.select` selects no rule; the default (["ALL"]) holds.'),
+        (
+            {"select": ["MW1", 3]},
+            'Item 2 of `merrow.select` must be text that is not empty, not `3`; the default (["ALL"]) holds.',
+        ),
+        ({"ignore": "MW1"}, "`merrow.ignore` must be a list of texts, not `MW1`; it is left out."),
+        (
+            {"severity": {"MW006": "error", "MW1": "loud"}},
+            "`merrow.severity.MW1` must be error, warning, hint or off, not `loud`; it is left out.",
+        ),
+        ({"severity": {"MW999": "error"}}, "`MW999` in `merrow.severity` selects no rule; it is left out."),
+        (
+            {"perPath": {"*": ["MW1"], "a": ["MW1", "MW999"]}},
+            "`MW999` in `merrow.perPath` selects no rule; it is left out.",
+        ),
+        ({"perPath": {"a": 5}}, "`merrow.perPath.a` must be a list of texts, not `5`; it is left out."),
+        (
+            {"perPath": {"a": ["MW1", 5]}},
+            "Item 2 of `merrow.perPath.a` must be text that is not empty, not `5`; it is left out.",
+        ),
+        (
+            {"suggestAskAboveUsd": -1},
+            "`merrow.suggestAskAboveUsd` must be a number of at least 0, not `-1`; the default (0.05) holds.",
+        ),
+        ({"configuration": 5}, "`merrow.configuration` must be text, not `5`; it is left out."),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence_with_what_holds_instead(given: Any, says: str) -> None:
+    folder = Path("/work")
+    assert read_editor_settings(given, folder) == (EditorSettings(folder=folder), [says])
+
+
+def test_a_settings_file_is_looked_for_where_the_folder_is_and_the_editors_values_are_added_to_it() -> None:
+    given = {
+        "configuration": "own.toml",
+        "severity": {"MW006": "hint"},
+        "perPath": {"a": ["MW1"]},
+        "libraries": ["./ops.yaml"],
+        "patterns": ["./p.mmd"],
+        "ignore": ["MW404"],
+    }
+    file = replace(
+        DEFAULT,
+        severity={"MW006": "error", "MW202": "off"},
+        per_path={"b": ("MW2",)},
+        libraries=("l",),
+        patterns=("p",),
+    )
+    found, problems = read_editor_settings(given, Path("/folder"))
+    assert problems == []
+    assert found.configuration_file(Path("/base")) == Path("/folder/own.toml")
+    assert read_editor_settings(given)[0].configuration_file(Path("/base")) == Path("/base/own.toml")
+    assert EditorSettings(folder=Path("/folder")).configuration_file(Path("/base")) is None
+    applied = found.apply(file)
+    assert (applied.severity, applied.per_path) == (
+        {"MW006": "hint", "MW202": "off"},
+        {"b": ("MW2",), "a": ("MW1",)},
+    )
+    assert (applied.libraries, applied.patterns) == (("l", "./ops.yaml"), ("p", "./p.mmd"))
+    assert applied == replace(
+        file.with_selection((), ["MW404"]),
+        severity=applied.severity,
+        per_path=applied.per_path,
+        libraries=applied.libraries,
+        patterns=applied.patterns,
+    )
+    assert read_editor_settings({"select": ["MW1"]})[0].apply(file).select == file.with_selection(["MW1"], []).select
+    assert EditorSettings().apply(None) == DEFAULT.with_selection((), [])
 
 
 def test_good_values_beside_a_bad_one_count() -> None:

@@ -143,4 +143,5 @@ def _workflow(node: TypedNode) -> str:
 
 
 def _step(taken: set[str]) -> str:
-    return next(name for name in ("STEP", "WORK", "DO", "MAKE") if name not in taken)
+    names = ("STEP", *(f"STEP_{number}" for number in range(2, len(taken) + 2)))
+    return next(name for name in names if name not in taken)

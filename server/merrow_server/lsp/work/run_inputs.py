@@ -49,7 +49,7 @@ class Inputs:
             if (node.id not in values and not node.resolution.has_default) or (ask and node.id.casefold() not in named)
         ]
         if wanted and not self._server.supports.asks_for_inputs:
-            missing = [node.id for node in wanted if node.id not in values]
+            missing = [node.id for node in wanted if node.id not in values and not node.resolution.has_default]
             if missing:
                 raise FeatureError(_missing(missing), types.LSPErrorCodes.RequestFailed, {"code": "input"})
         else:
