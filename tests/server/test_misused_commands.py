@@ -148,6 +148,11 @@ def test_what_was_meant_is_said(capsys: Capture, arguments: list[str], sentence:
         ),
         ("optimize good.mmd --dataset arithmetic --set a=1 --set a=2", "--set a is given twice."),
         ("run good.mmd --input a=1 --input a=2", "--input a is given twice."),
+        ("run good.mmd --input =1", "--input '=1' lacks its value; write --input NAME=VALUE or --input NAME=@file."),
+        (
+            "run two.mmd --input problem=@- --input more=@-",
+            "--input problem and --input more can't both come from standard input; write --input more=@file.",
+        ),
         (
             "run good.mmd --refine-on failure,x",
             "Invalid value for --refine-on: 'x' is neither failure nor invalid. See merrow run --help.",
@@ -186,6 +191,7 @@ def test_what_does_not_go_together_or_with_a_file_is_refused_with_its_reason(
     write("empty.txt", "\n")
     write("none.mmd", "---\nworkflow: false\n---\nflowchart TD\n  A --> B\n")
     write("folder/x", "")
+    write("two.mmd", GOOD.replace("    PROBLEM -->", "    MORE([More]):::Interface -->|input| A\n    PROBLEM -->"))
     done = in_process(capsys, *line.split())
     assert (done.code, done.out, done.err) == (2, "", f"merrow: {sentence}\n")
 
