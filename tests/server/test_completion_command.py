@@ -173,6 +173,7 @@ def test_files_are_offered_behind_the_name_of_an_input() -> None:
 def test_rules_are_completed_by_code_and_by_name_and_patterns_by_name() -> None:
     assert offered("merrow explain MW10") == [rule.code for rule in all_rules() if rule.code.startswith("MW10")]
     assert offered("merrow explain ensemble-n") == ["ensemble-needs-two-sources"]
+    assert offered("merrow explain eNSEMBLE-n") == ["ensemble-needs-two-sources"]
     assert offered("merrow check --ignore mw105") == ["MW105"]
     assert offered("merrow explain m") == [rule.code for rule in all_rules()]
     assert offered("merrow explain mi") == [rule.name for rule in all_rules() if rule.name.startswith("mi")]

@@ -223,6 +223,22 @@ def test_a_table_of_masked_results_says_what_they_may_score(
     assert lines[3:] == [*explained, "* No other row has a better score for no more money."]
 
 
+def test_a_table_may_have_one_row_and_its_head_alone_is_bold(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    done = in_process(capsys, "evaluate", "flow.mmd", *DATA, "--models", "good", "--mask", "1")
+    head, row, *rest = done.out.splitlines()
+    assert head.startswith("\x1b[1mWORKFLOW  MODEL  MEMORY   SCORE ")
+    assert row.startswith("flow.mmd  good   its own  0.000 [0.000, 0.393]  (1 - 1)^2 = 0.000 ")
+    assert rest[:2] == [
+        "Differences are to the first row, on the items that both scored, with 95 % intervals and p.",
+        "Each result was passed on as `none` with probability 1. EXPECTED is the score of a workflow that is right",
+    ]
+    assert done.out.count("\x1b[1m") == 1
+
+
 def test_a_table_ends_with_the_cell_that_stops(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     flow = FLOW.replace("PROBLEM -->", 'C@{op: Custom, prompt: "third"}\n    PROBLEM --> C -->')
     write("longer.mmd", flow)

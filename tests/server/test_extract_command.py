@@ -101,6 +101,13 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     before, calls = written("out"), len(server.requests)
     replayed = extract("--replay", "answers.jsonl", out="replayed")
     assert replayed.code == 0, replayed.err
+    new = merrow("runs", "--kind", "extraction", "--format", "json").json[0]["extraction"]
+    assert replayed.out.splitlines() == merrow("show", new).out.splitlines()[1:]
+    assert re.fullmatch(r"Paid by this extraction: \d+ calls, \$0\.", replayed.err.splitlines()[-3])
+    assert replayed.err.splitlines()[-2:] == [
+        "replayed/operators.yaml is written, with its report, cases/ and start/ beside it.",
+        f"Extraction {new}: see it again with: merrow show {new}",
+    ]
     bare = {name: text for name, text in before.items() if ".report." not in name}  # which has what was paid
     assert {name: text for name, text in written("replayed").items() if name in bare} == bare
     assert merrow("resume", shown["extraction"]).code == 0
@@ -150,14 +157,34 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
     usage = {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000}
     server.answer = lambda request: Reply(WORLD.answer(request.body), usage=usage)
     stopped = extract("--budget-tokens", "30000")
-    assert stopped.code == 1
-    assert "Continue it with: merrow resume" in stopped.err
     identity_ = merrow("runs", "--kind", "extraction", "--format", "json").json[0]["extraction"]
+    assert (stopped.code, stopped.out) == (1, "")
+    *_, why, how = stopped.err.splitlines()
+    assert why.startswith("merrow: The budget of 30000 tokens is used up (")
+    continued = f"Stopped before its end; what is finished is kept. Continue it with: merrow resume {identity_}"
+    assert how == continued
+    more = merrow("resume", identity_, "--budget-tokens", "45000", "--json")
+    assert (more.code, more.json["extraction"], more.json["status"], more.json["report"]) == (
+        1,
+        identity_,
+        "stopped",
+        None,
+    )
+    assert more.err.splitlines()[-1] == continued
     shown = merrow("show", identity_)
     assert shown.code == 0
-    assert "The budget of 30000 tokens is used up" in shown.out
+    head, why, _ = shown.out.splitlines()
+    assert re.fullmatch(rf"{identity_}  stopped  \d+\.\d s ago  math_validate\.jsonl \(part validate, (\w+)\)", head), (
+        head
+    )
+    assert why.startswith("The budget of 45000 tokens is used up (")
     assert shown.out.endswith(f" so far. Continue it with: merrow resume {identity_}\n")
-    assert "  no operators  " in merrow("runs", "--kind", "extraction").out
+    listed = merrow("runs", "--kind", "extraction")
+    [row] = listed.out.splitlines()
+    assert re.fullmatch(
+        rf"{identity_}  stopped  \d+\.\d s ago  no operators  cost unknown  math_validate\.jsonl \(validate\)", row
+    ), row
+    assert listed.err == ""
     cancelled = merrow("cancel", identity_)
     sentence = f"merrow: No process works on extraction {identity_}: it is stopped.\n"
     assert (cancelled.code, cancelled.err) == (1, sentence)
@@ -251,9 +278,20 @@ def test_a_dry_run_says_in_words_what_each_stage_may_cost(server: OpenAIServer) 
 
 def test_the_embedded_model_names_nothing_useful(server: OpenAIServer) -> None:
     done = extract("--base-url", "offline")
-    assert done.code == 1
-    assert "names nothing useful" in done.err
-    assert "Traceback" not in done.err
+    assert (done.code, done.out) == (1, "")
+    *_, paid, why = done.err.splitlines()
+    assert paid.startswith("Paid by this extraction: ")
+    assert why.startswith("merrow: ")
+    assert "names nothing useful" in why
+    assert list(Path("out").iterdir()) == []
+    again = extract("--base-url", "offline", "--format", "json")
+    assert (again.code, again.json["status"], again.json["report"]["why_nothing"]) == (
+        1,
+        "finished",
+        why.removeprefix("merrow: "),
+    )
+    assert again.err.splitlines()[-1] == why
+    assert "Paid by" not in again.err
 
 
 def test_files_that_no_extraction_wrote_stay(server: OpenAIServer) -> None:
@@ -424,8 +462,12 @@ def test_the_set_with_the_best_coverage_is_written_where_none_covers_enough(
     server.answer = worse
     done = extract("--format", "json")
     assert done.code == 1, done.err
-    assert f"The set covers {share:.3f} of the cases, less than the 0.95" in done.err
-    assert "the set with the best coverage" in done.err
+    assert done.err.splitlines()[-3:] == [
+        "out/operators.yaml is written, with its report, cases/ and start/ beside it.",
+        f"Extraction {done.json['extraction']}: see it again with: merrow show {done.json['extraction']}",
+        f"merrow: The set covers {share:.3f} of the cases, less than the 0.95 that was asked for; it is the set with the best"
+        " coverage.",
+    ]
     report = done.json["report"]
     assert (report["coverage"]["extraction"]["share"], report["is_enough"]) == (share, False)
     assert bool(report["operators"]) == bool(share)

@@ -69,6 +69,133 @@ def test_what_was_meant_is_said(capsys: Capture, arguments: list[str], sentence:
     assert (done.code, done.out, done.err) == (2, "", f"merrow: {sentence}\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (
+            "metrics good.mmd --failure-probability nan",
+            "Invalid value for --failure-probability: a probability is a number from 0 to 1. See"
+            " merrow metrics --help.",
+        ),
+        ("mutate good.mmd", "Say one of --list, --apply ID and --random N. See merrow mutate --help."),
+        (
+            "mutate good.mmd --list --random 2",
+            "Say one of --list, --apply ID and --random N. See merrow mutate --help.",
+        ),
+        ("mutate good.mmd --random 2 --write", "--write goes with --apply ID. See merrow mutate --help."),
+        ("mutate good.mmd --apply no", "good.mmd has no mutation no; merrow mutate good.mmd --list shows all."),
+        ("crossover good.mmd other.mmd", "other.mmd is not a workflow: it is not a flowchart."),
+        (
+            "render good.mmd -o x.gif",
+            "x.gif ends neither in .svg nor in .png; give the picture a name that does. See merrow render --help.",
+        ),
+        ("render other.mmd -o x.svg", "other.mmd is not a flowchart, and merrow render draws only flowcharts."),
+        (
+            "render broken.mmd -o x.svg",
+            "broken.mmd can't be drawn. Line 3: This [[ is never closed: add ]] at the end of the text.",
+        ),
+        ("parse", "merrow parse reads JSON lines: add --jsonl. See merrow parse --help."),
+        ("import good.mmd", "good.mmd is a workflow already: merrow check good.mmd"),
+        ("import other.mmd", "other.mmd can't be imported: it is not a flowchart."),
+        (
+            "import broken.mmd",
+            "broken.mmd can't be imported. Line 3: This [[ is never closed: add ]] at the end of the text.",
+        ),
+        ("import empty.mmd", "empty.mmd can't be imported: it has no nodes."),
+        ("import none.mmd", "none.mmd can't be imported: its front matter says `workflow: false`."),
+        ("new", "Name the new file, such as `merrow new flow.mmd`. See merrow new --help."),
+        ("new x.mmd --template debat", "There is no template debat. Did you mean debate?"),
+        ("new x.mmd --template zzzz", "There is no template zzzz. `merrow new --list` shows all templates."),
+        ("new good.mmd", "good.mmd already exists; choose another name."),
+        ("new folder", "A file needs a name of its own: merrow new folder/flow.mmd"),
+        ("new x.txt", "A workflow file ends with .mmd or .mermaid: merrow new x.mmd"),
+        ("compile", "Name the workflow: merrow compile FILE -o FILE.py"),
+        (
+            "compile good.mmd empty.mmd",
+            "One workflow is compiled at a time, but got empty.mmd as well. The program is named with -o.",
+        ),
+        (
+            "compile good.mmd --check a.py -o b.py",
+            "--check goes with FILE alone: the program says itself how it was compiled.",
+        ),
+        (
+            "compile good.mmd empty.mmd --check a.py",
+            "One program is checked against a FILE; without FILE each names its own workflow.",
+        ),
+        (
+            "check good.mmd --unsafe-fixes",
+            "--unsafe-fixes needs --fix to write the repairs or --diff to look at them. See merrow check --help.",
+        ),
+        (
+            "check good.mmd --diff --format json",
+            "--diff prints a diff; leave out --format json. See merrow check --help.",
+        ),
+        ("costs --month 2026-01 --all", "Either --month or --all, not both. See merrow costs --help."),
+        ("costs --month x", "--month x is not a month; write it as 2026-11. See merrow costs --help."),
+        ("cancel none", "There is no run 'none' in the journal; list them with: merrow runs"),
+        ("optimize", "Name the data: merrow optimize FILE --dataset F."),
+        (
+            "optimize good.mmd --dataset arithmetic --set a",
+            "--set 'a' is not a constant with a number; write --set NAME=NUMBER.",
+        ),
+        (
+            "optimize good.mmd --dataset arithmetic --set a=x",
+            "--set 'a=x' is not a constant with a number; write --set NAME=NUMBER.",
+        ),
+        (
+            "optimize good.mmd --dataset arithmetic --set a=inf",
+            "--set 'a=inf' is not a constant with a number; write --set NAME=NUMBER.",
+        ),
+        ("optimize good.mmd --dataset arithmetic --set a=1 --set a=2", "--set a is given twice."),
+        ("run good.mmd --input a=1 --input a=2", "--input a is given twice."),
+        ("run good.mmd --input =1", "--input '=1' lacks its value; write --input NAME=VALUE or --input NAME=@file."),
+        (
+            "run two.mmd --input problem=@- --input more=@-",
+            "--input problem and --input more can't both come from standard input; write --input more=@file.",
+        ),
+        (
+            "run good.mmd --refine-on failure,x",
+            "Invalid value for --refine-on: 'x' is neither failure nor invalid. See merrow run --help.",
+        ),
+        ("show --format csv", "--format csv goes with an evaluation; list them with: merrow evaluations"),
+        ("show --item 3", "--item goes with an evaluation; list them with: merrow evaluations"),
+        ("show -o x", "-o writes a page; add --format html."),
+        ("explain none", "There is no rule none. merrow rules lists them all. See merrow explain --help."),
+        ("plan x --roles ,", "Invalid value for --roles: name at least one role. See merrow plan --help."),
+        ("plan x -o a --all b", "-o and --all can't be used together. See merrow plan --help."),
+        (
+            "plan --from good.mmd --form mermaid",
+            "--from reads plans from a file, so no model is asked for --form mermaid. See merrow plan --help.",
+        ),
+        ("plan @none", "There is no file none."),
+        ("plan @empty.txt", "empty.txt is empty; write the task into it."),
+        ("revise x", "Name the FILE that the run is to continue as, or a revision with --apply N or --refuse N."),
+        (
+            "revise x good.mmd --apply 1",
+            "Name the FILE that the run is to continue as, or a revision with --apply N or --refuse N.",
+        ),
+        (
+            "revise x --refuse 1 --apply 1",
+            "Name the FILE that the run is to continue as, or a revision with --apply N or --refuse N.",
+        ),
+        ("resume none", "There is no run 'none' in the journal; list them with: merrow runs"),
+    ],
+)
+def test_what_does_not_go_together_or_with_a_file_is_refused_with_its_reason(
+    capsys: Capture, line: str, sentence: str
+) -> None:
+    write("good.mmd", GOOD)
+    write("other.mmd", "sequenceDiagram\n  A->>B: hi\n")
+    write("broken.mmd", "flowchart TD\n  A -->\n  B[[\n")
+    write("empty.mmd", "flowchart TD\n")
+    write("empty.txt", "\n")
+    write("none.mmd", "---\nworkflow: false\n---\nflowchart TD\n  A --> B\n")
+    write("folder/x", "")
+    write("two.mmd", GOOD.replace("    PROBLEM -->", "    MORE([More]):::Interface -->|input| A\n    PROBLEM -->"))
+    done = in_process(capsys, *line.split())
+    assert (done.code, done.out, done.err) == (2, "", f"merrow: {sentence}\n")
+
+
 def test_without_a_workflow_the_way_to_one_is_said(capsys: Capture) -> None:
     done = in_process(capsys, "run")
     assert "this folder has no workflow. Begin one with: merrow new flow.mmd" in done.err

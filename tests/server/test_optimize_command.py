@@ -139,6 +139,8 @@ def test_held_out_items_are_read_once_and_the_second_time_there_is_no_p(server: 
     searched = {item for line in lines if line["event"] == "draw" for item, _ in line["places"]}  # type: ignore[union-attr]
     held = {one["item"] for one in kept["answers"]["0"]}  # type: ignore[index]
     assert (len(searched), len(held), searched & held) == (20, 80, set())
+    [row] = in_process(capsys, "optimizations").out.splitlines()
+    assert f"  {first['difference']:+.3f} held out  " in row
     again = in_process(capsys, "optimize", "flow.mmd", *published, "--seed", "5", "--format", "json")
     [second] = [line for line in events(again.out) if line["event"] == "held_out"]
     assert (second["p"], second["read_before"]) == (None, 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE
 from tests.server.program import GOOD, ONE_VOICE, in_process, markdown, merrow, write
+from tests.server.terminal import terminals
 
 from merrow_analysis.rules.registry import all_rules
 from merrow_server.cli import COMMANDS
@@ -231,6 +232,66 @@ def test_that_two_workflows_have_no_child_is_said_with_code_1(capsys: Capture) -
     ):
         outcome = in_process(capsys, "crossover", *arguments)
         assert (outcome.code, outcome.out, outcome.err) == (1, "", f"merrow: {sentence}\n")
+
+
+def test_children_are_printed_as_text_and_json(capsys: Capture) -> None:
+    write("one.mmd", GOOD)
+    write("two.mmd", GOOD.replace("A --> RETURN", "A --> B[Custom]:::CustomOp --> RETURN"))
+    text = """\
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: solver)"]:::CustomOp
+    RETURN([Answer]):::Interface
+    B[Custom]:::CustomOp
+    PROBLEM -->|input| A
+    A --> B
+    B --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#ddd
+"""
+    done = in_process(capsys, "crossover", "one.mmd", "two.mmd", "--all")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"%% e8c5fa120601: A up to its cut after A, then B from its cut after A\n{text}\n"
+    done = in_process(capsys, "crossover", "one.mmd", "two.mmd", "--format", "json")
+    first = {"title": "after A", "values": ["A.response"], "into": ["RETURN.result"], "type": "Text"}
+    assert (done.code, done.err) == (0, "")
+    assert done.json == {
+        "id": "e8c5fa120601",
+        "operator": "crossover",
+        "title": "A with B's part after A up to B in place of its own after A",
+        "cuts": [
+            {"parent": "A", "file": "one.mmd", "places": [first]},
+            {
+                "parent": "B",
+                "file": "two.mmd",
+                "places": [{**first, "into": ["B.input"]}, {**first, "title": "after B", "values": ["B.response"]}],
+            },
+        ],
+        "text": text,
+    }
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+def test_a_person_is_told_that_there_was_nothing_to_do(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    drawing = "flowchart TD\n    A --> B\n"
+    write("one.mmd", drawing)
+    write("two.mmd", drawing)
+    with terminals() as terminal:
+        assert terminal("check", "one.mmd") == "All checks passed: 1 file.\n"
+        assert terminal("check", "one.mmd", "two.mmd") == "All checks passed: 2 files.\n"
+        assert terminal("fmt", "one.mmd") == "Nothing to change: 1 file.\n"
+        assert terminal("fmt", "one.mmd", "two.mmd", "--check") == "Nothing to change: 2 files.\n"
+        assert (
+            terminal("check", "one.mmd", "none.mmd")
+            == "merrow: There is no file or folder named none.mmd. Did you mean one.mmd?\n"
+        )
+        head, _, *rows = terminal("rules").split("\n")[1:]
+    assert head.replace("\x1b[1m", "").replace("\x1b[0m", "").split() == ["code", "severity", "name", "fix", "summary"]
+    begun = [row.split()[:3] for row in rows if row.strip().startswith("MW")]
+    assert begun == [[rule.code, rule.severity.value, rule.name] for rule in all_rules()]
+    for command in (("check", "one.mmd"), ("fmt", "one.mmd")):
+        assert in_process(capsys, *command).out == ""
 
 
 def test_a_failure_probability_is_a_probability(capsys: Capture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 from scripts.make_replays import Script, scripts
 from tests.patience import PATIENCE
-from tests.runtime.openai_server import Received, Reply, Step, serving
+from tests.runtime.openai_server import Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, write
+from tests.server.terminal import terminals
 
 ROOT = Path(__file__).parents[2]
 PATTERNS = {script.name: script for script in scripts() if script.workflow.startswith("patterns/")}
@@ -100,6 +102,210 @@ def test_the_words_of_items_that_are_streamed_at_once_stand_under_the_name_of_ea
         ).err.splitlines()
     assert ran[ran.index("PARTS[1]/WORK:") + 1] == "the first part"
     assert ran[ran.index("PARTS[2]/WORK:") + 1] == "the second part"
+
+
+def plainly(text: str) -> str:
+    """The text without what differs from run to run."""
+    text = re.sub(r"127\.0\.0\.1:\d+", "HOST", re.sub(r"\b[0-9a-z]{13}\b", "RUN", text))
+    return re.sub(r"\d+\.\d s\b", "T", text)
+
+
+def test_a_run_and_its_record_are_told_line_by_line(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome, run = replayed(capsys, monkeypatch, "routing")
+    assert (
+        plainly(outcome.err)
+        == """\
+Note: The recording says: The answers in this recording were written by hand, not by a model; programs and tests were really run.
+SORT begins
+SORT finished (T)
+DESK finished: returns
+ORDERS is skipped: DESK chose `returns`
+OTHER is skipped: DESK chose `returns`
+RETURNS begins
+RETURNS finished (T)
+Finished: 0 calls, 0 tokens, $0, T, answered by recording. See it with: merrow show RUN
+"""
+    )
+    shown = in_process(capsys, "show", run)
+    assert (shown.code, shown.err) == (0, "")
+    record, _, rest = plainly(shown.out).partition("\nRETURN\n")
+    assert (
+        record
+        == """\
+RUN  finished  T ago  examples/patterns/routing.mmd
+0 calls, 0 tokens, $0, T, answered by recording
+input PROBLEM: Dear team, I ordered the blue lamp on Monday (order 5514) and got the...
+
+PROBLEM  finished     T  Dear team, I ordered the blue lamp on Monday (order 5514) and got the...
+SORT     finished     T  returns
+DESK     finished     T  chose returns
+ORDERS   skipped      T  DESK chose `returns`
+OTHER    skipped      T  DESK chose `returns`
+RETURNS  finished     T  Dear Ines, I am sorry that you got the green lamp (order 5514). Pleas...
+RETURN   finished     T  Dear Ines, I am sorry that you got the green lamp (order 5514). Pleas...
+"""
+    )
+    assert rest == outcome.out
+    desk = plainly(in_process(capsys, "show", run, "--node", "DESK").out)
+    assert desk.startswith("DESK  finished\nchose returns\n")
+    unknown = in_process(capsys, "show", run, "--node", "DESKS")
+    assert (unknown.code, unknown.out, unknown.err) == (
+        2,
+        "",
+        f"merrow: Run {run} has no node DESKS. Did you mean DESK?\n",
+    )
+    assert plainly(in_process(capsys, "show", run, "--node", "desk").out) == desk
+    unknown = in_process(capsys, "show", run, "--node", "xyz")
+    assert unknown.err == f"merrow: Run {run} has no node xyz.\n"
+    both = in_process(capsys, "show", run, "--node", "DESK", "--revision", "1")
+    assert both.err == "merrow: --revision shows the whole workflow; leave out --node.\n"
+
+
+def test_an_item_that_fails_is_told_with_its_reason_and_the_words_of_the_others(capsys: Capture) -> None:
+    write("flow.mmd", MAPPED.replace("max: 3", "max: 3, parallel: 1"))
+
+    def answers(request: Received) -> Step:
+        return answer(request) if "Split." in request.prompt or "one" in request.prompt else Status(400)
+
+    why = "The endpoint http://HOST refused the request (HTTP 400: scripted); change what it complains of."
+    with serving(answers) as server:
+        asked = ("run", "flow.mmd", "--input", "problem=x", "--base-url", server.base_url, "--fresh", "--model", "m")
+        told = in_process(capsys, *asked, "--verbose")
+        silent = in_process(capsys, *asked)
+    lines = [
+        "SPLIT begins",
+        "SPLIT:",
+        '{"response": ["one", "two"]}',
+        "SPLIT finished (T, 25 tokens)",
+        "PARTS[1]/WORK begins",
+        "PARTS[1]/WORK:",
+        "the first part",
+        "PARTS[1]/WORK finished (T, 5 tokens)",
+        "PARTS: item 1 of 2 is done",
+        "PARTS[2]/WORK begins",
+        f"PARTS[2]/WORK failed: {why}",
+        f"PARTS: item 2 of 2 failed: {why}",
+        f"merrow: Node PARTS[2]/WORK: {why}",
+        "Failed: 2 calls, 30 tokens, cost unknown, T, answered by m @ HOST. What is finished is kept; continue it with: merrow"
+        " resume RUN",
+    ]
+    assert (told.code, told.out, plainly(told.err).splitlines()) == (1, "", lines)
+    words = ("SPLIT:", '{"response": ["one", "two"]}', "PARTS[1]/WORK:", "the first part")
+    assert plainly(silent.err).splitlines() == [line for line in lines if line not in words]
+    assert plainly(in_process(capsys, "show").out).splitlines() == [
+        "RUN  failed  T ago  flow.mmd",
+        "2 calls, 30 tokens, cost unknown, T, answered by m @ HOST",
+        f"Node PARTS[2]/WORK: {why}",
+        "input PROBLEM: x",
+        "",
+        "PROBLEM        finished     T  x",
+        'SPLIT          finished     T  [ "one", "two" ]',
+        "PARTS[1]/WORK  finished     T  the first part",
+        f"PARTS[2]/WORK  failed       T  {why}",
+    ]
+
+
+JUDGED = """\
+---
+workflow:
+  model: m
+  prompts: {first: Do it.}
+  validators: {v: {rubric: Is it good?}}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: first, validate: v, attempts: 2, on_invalid: accept)"]:::CustomOp
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A
+    A --> RETURN
+    classDef Interface fill:#eee
+    classDef CustomOp fill:#ddd
+"""
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_each_verdict_of_a_validator_is_told_and_shown(capsys: Capture, last: bool) -> None:
+    write("flow.mmd", JUDGED)
+    verdicts = iter(
+        [
+            {"pass": False, "reasons": ["It is\nshort.", "It is late."], "feedback": "Say\n more."},
+            {"pass": last, "reasons": [] if last else ["Still."], "feedback": ""},
+        ]
+    )
+
+    def judge(request: Received) -> Step:
+        return Reply(json.dumps(next(verdicts))) if "Is it good?" in json.dumps(request.body) else Reply("part")
+
+    with serving(judge) as server:
+        done = in_process(capsys, "run", "flow.mmd", "--input", "problem=x", "--base-url", server.base_url)
+    assert (done.code, done.out) == (0, "part\n")
+    told = ["A begins", "A: attempt 1 is not valid: It is short.; It is late."]
+    if last:
+        told.append("A finished (T, 382 tokens, attempt 2)")
+    else:
+        told.append("A: attempt 2 is not valid: Still.")
+        told.append("A finished (T, 382 tokens, not valid, attempt 2)")
+        told.append("Note: the result of A is used although it is not valid.")
+    spent = "4 calls, 382 tokens, cost unknown, T, answered by m @ HOST"
+    assert plainly(done.err).splitlines() == [*told, f"Finished: {spent}. See it with: merrow show RUN"]
+    shown = plainly(in_process(capsys, "show", "--node", "A").out)
+    verdict, _, rest = shown.partition("\nInputs\n")
+    assert verdict.splitlines() == [
+        "A  finished  answered by m @ HOST",
+        "",
+        "attempt 1: not valid",
+        "  - It is",
+        "    short.",
+        "  - It is late.",
+        "  feedback: Say more.",
+        "",
+        *(["attempt 2: valid"] if last else ["attempt 2: not valid", "  - Still."]),
+    ]
+    assert rest.startswith(
+        "\ninput input (from PROBLEM.value)\nx\n\nanswer (model, answered by m @ HOST, T): system\nDo it.\n"
+    )
+    assert re.findall(r"^(.*) \(model, answered by m @ HOST, T\): (.*)$", rest, re.MULTILINE) == [
+        (step, role)
+        for step in ("answer", "validate", "2/answer", "2/validate")
+        for role in ("system", "user", *(["assistant", "user"] if step == "2/answer" else []), "answer")
+    ]
+    assert rest.endswith("\n\noutput response\npart\n")
+    record = plainly(in_process(capsys, "show").out).splitlines()
+    assert record[:3] == ["RUN  finished  T ago  flow.mmd", spent, "input PROBLEM: x"]
+    assert record[4:] == [
+        "PROBLEM  finished     T  x",
+        f"A        finished     T  {'attempt 2' if last else 'not valid, attempt 2'}",
+        f"{' ' * 29}part",
+        "RETURN   finished     T  part",
+        "",
+        "RETURN",
+        "part",
+    ]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+def test_the_last_table_on_a_terminal_has_all_nodes_and_what_was_spent() -> None:
+    write("flow.mmd", MAPPED)
+
+    def answers(request: Received) -> Step:
+        return answer(request) if "Split." in request.prompt else Reply("a part")
+
+    with serving(answers) as server, terminals() as terminal:
+        asked = ("run", "flow.mmd", "--input", "problem=x", "--base-url", server.base_url)
+        shown = terminal(*asked, "--model", "m")
+    text = plainly(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)).replace("\r", "\n")
+    last = text[text.rindex("SPLIT ") :]
+    assert [" ".join(line.split()) for line in last.splitlines()] == [
+        "SPLIT finished T 25 tokens",
+        "WORK finished T 4 tokens",
+        "PARTS 2 of 2 items",
+        "3 calls, 33 tokens, cost unknown",
+        "[",
+        '"a part",',
+        '"a part"',
+        "]",
+        "Finished: 3 calls, 33 tokens, cost unknown, T, answered by m @ HOST. See it with: merrow show RUN",
+    ]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")

@@ -174,8 +174,10 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     shown = [heads]
     for row in rows:
         found, score = row["difference"], row["score"]
-        low, high = row["interval"] or (0.0, 0.0)
-        difference = ""
+        scored, difference = "no score", ""
+        if score is not None:
+            low, high = row["interval"]
+            scored = f"{score:.3f} [{low:.3f}, {high:.3f}]"
         if found is not None and found["items"]:
             lower, upper = found["interval"]
             difference = f"{found['difference']:+.3f} [{lower:+.3f}, {upper:+.3f}], {p_text(found['p_holm'])}"
@@ -185,7 +187,7 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
                 visible(row["model"]),
                 row["memory"] or "its own",
                 *(["yes" if row["refine"] else "no"] if refined else []),
-                "no score" if score is None else f"{score:.3f} [{low:.3f}, {high:.3f}]",
+                scored,
                 *([expected_text(row["masking"])] if masked else []),
                 difference,
                 f"{row['usage']['prompt_tokens']:,}",
