@@ -489,8 +489,8 @@ async def test_what_no_case_can_be_found_by_is_a_sentence(folder: Path) -> None:
         (
             ["empty"],
             [
-                "No case was found. Write cases in NAME.cases.yaml beside NAME.mmd (docs/testing.md), or make one of a run: merrow"
-                " test --save RUN"
+                "No case was found. Write cases in NAME.cases.yaml beside NAME.mmd (docs/testing.md), or make one of a run:"
+                " merrow test --save RUN"
             ],
         ),
     ):
