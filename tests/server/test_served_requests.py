@@ -198,6 +198,10 @@ async def test_limits_hold_for_what_begins_and_not_for_what_is_known() -> None:
         assert closed.headers["retry-after"] == "5"
         known = await client.post("/runs", json={"problem": "1"}, headers={"Idempotency-Key": "k" * LONGEST_KEY})
         assert (known.status_code, known.json()["run"]) == (200, first.json()["run"])
+    endpoint.gate = asyncio.Event()
+    async with served(endpoint, most=1) as (client, _, _):
+        assert (await begin(client, "5")).status_code == 202
+        assert refused(await begin(client, "6")) == (429, "A run is under way; ask again when it has ended.")
     async with served(endpoint, usd=0.0) as (client, _, _):
         sentence = "start it again, with a higher --total-usd if need be."
         spent = f"The runs of this service have cost $0.0000, and it may spend $0: {sentence}"
