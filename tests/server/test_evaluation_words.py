@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from tests.server.test_evaluation_formats import report_of, rich_report, row_of
 
 from merrow_optimizer.evaluation.summary import compared
+from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import MOST_ROWS, comparison_lines, report_lines
+from merrow_server.evaluations.words import (
+    cost_sentence,
+    ended_text,
+    facts,
+    last_text,
+    lens_title,
+    may_cost,
+    report_text,
+)
 
 
 def coloured(text: str, **how: Any) -> str:
@@ -135,3 +146,69 @@ def test_what_there_is_so_far_is_the_score_the_money_and_the_rest() -> None:
     known.add(one("wrong", 0.0))
     known.add(one("failed", None))
     assert (known.done, known.text()) == (4, "score 0.333, $1.0000, 0.0 s left")
+
+
+def test_editors_tell_the_last_evaluation_in_a_few_words() -> None:
+    rich = {**rich_report(), "started": time.time() - 7200, "changed": False}
+    lens = "Score 0.500 [0.250, 0.750] · n = 1 · 2 h ago"
+    hover = "Last evaluation, 2 h ago: score 0.500 [0.250, 0.750] on 1 item."
+    assert (lens_title(rich), last_text(rich)) == (lens, hover)
+    rich["changed"] = True
+    assert lens_title(rich) == f"{lens} · before this change"
+    assert last_text(rich) == f"{hover} The workflow does something else now."
+    known = [("data", "/d/own.jsonl (part all, each item 2 times)"), ("metric", "exact"), ("answered by", "m at o")]
+    assert facts(rich) == known
+    once = {**rich, "repeats": 1, "model": "", "endpoint": OFFLINE_ORIGIN}
+    offline = "the embedded offline model"
+    assert facts(once) == [("data", "/d/own.jsonl (part all)"), ("metric", "exact"), ("answered by", offline)]
+    used = "3,000 calls, 1,500 tokens, $0.2500, 21 min"
+    score = (
+        "Score 0.500 [0.250, 0.750] on 1 item (exact, 95 % interval): 2 right, 1 failed, 1 invalid, 1,234 not asked yet"
+    )
+    left = f"{score}; the score leaves out what is unanswered or invalid; {used}."
+    for status, said in (
+        ("finished", ""),
+        ("cancelled", "Evaluation e1 was cancelled. "),
+        ("stopped", "Evaluation e1 was stopped before its end. "),
+        ("interrupted", "Evaluation e1 was interrupted. "),
+        ("running", "Evaluation e1 was left. "),
+    ):
+        assert ended_text({**rich, "status": status, "error": None}) == said + left
+    assert ended_text(rich) == f"Evaluation e1 was cancelled. {left} It was <stopped>."
+    head = [
+        "Evaluation e1 of /w/flow.mmd",
+        "data /d/own.jsonl (part all, each item 2 times); metric exact; answered by m at o",
+        "cancelled, 2 h ago",
+    ]
+    page = report_text(rich).splitlines()
+    assert page[:5] == [*head, "It was <stopped>.", ""]
+    assert page[5:] == list(report_lines(rich, whole=True))
+    assert report_text({**rich, "error": None}).splitlines() == [*head, *page[4:]]
+
+
+def test_editors_say_what_an_evaluation_may_cost() -> None:
+    forecast: dict[str, Any] = {
+        "cost_usd": {"most": 0.5},
+        "items": 1,
+        "repeats": 1,
+        "calls": {"least": 1, "most": 1},
+        "dataset": "/d/own.jsonl",
+        "part": "all",
+        "endpoint": "http://m.test",
+    }
+    end = "; what is known already costs nothing."
+    for more, said in (
+        ({}, "1 item of /d/own.jsonl (part all): 1 call to http://m.test, for at most about $0.5000"),
+        (
+            {"items": 1200, "repeats": 3, "calls": {"least": 1000, "most": 2000}, "cost_usd": {"most": None}},
+            "1,200 items of /d/own.jsonl (part all), each 3 times: 1,000 to 2,000 calls to http://m.test, for a price that is not"
+            " known",
+        ),
+        (
+            {"calls": {"least": 1, "most": None}, "cost_usd": {"most": 0.0}},
+            "1 item of /d/own.jsonl (part all): 1 or more calls to http://m.test, for $0",
+        ),
+    ):
+        assert cost_sentence({**forecast, **more}) == said + end
+    assert [may_cost({**forecast, "cost_usd": {"most": most}}) for most in (None, 0, 0.5)] == [True, False, True]
+    assert not may_cost({**forecast, "endpoint": OFFLINE_ORIGIN})
