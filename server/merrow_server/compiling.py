@@ -49,10 +49,12 @@ def compiled_text(text: WorkflowText, *, runtime: bool = False) -> tuple[str, in
     lines = program.partition(MARK)[0].splitlines()
     starts = {in_quotes(node.id): node.id for node in workflow.graph.nodes}
     found: dict[str, list[int]] = {name: [] for name in starts.values()}
-    own = True
+    own = False  # Between them are prompts, which may say anything, and the workflows that are called.
     for number, line in enumerate(lines):
-        if line.startswith(("def ", "async def ")) or line.endswith("NODES = {"):
-            own = line.startswith(("async def workflow", "NODES"))
+        if line == "NODES = {" or line.startswith("async def workflow("):
+            own = True
+        elif line == "}" or line.startswith("def "):
+            own = False
         said = _OF_NODE.match(line)
         if own and said is not None and (name := starts.get(said[1] or said[2])) is not None:
             found[name].append(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from pathlib import Path
 
@@ -59,6 +60,65 @@ def test_text_is_for_reading(capsys: Capture) -> None:
     assert (done.code, done.err) == (0, "")
     shown = done.out
     assert "--- a/flow.mmd" in shown
+
+
+def test_all_forms_say_the_same_of_a_mutation(capsys: Capture) -> None:
+    """Lists, applied mutations and random ones, as text and as objects, of a file and of the block of a Markdown file."""
+    write("flow.mmd", VOTE)
+    write("flow.md", "# Title\n\n" + markdown(VOTE))
+    for name, below in (("flow.mmd", 0), ("flow.md", 5)):
+        text = Path(name).read_text()
+        listed = lines(in_process(capsys, "mutate", name, "--list", "--format", "json"))
+        shown = in_process(capsys, "mutate", name, "--list")
+        assert (shown.code, shown.err) == (0, "")
+        assert shown.out.splitlines() == [f"{one['id']}  {one['operator']:<12}  {one['title']}" for one in listed]
+        first = listed[0]
+        said = {"id": first["id"], "operator": "substitution", "title": "Replace Custom A by AnswerGenerate"}
+        said["target"] = {"start": {"line": 9 + below, "character": 4}, "end": {"line": 9 + below, "character": 5}}
+        assert {key: first[key] for key in said} == said
+        assert "created" not in first
+        given = ("mutate", name, "--apply", str(first["id"]))
+        printed = in_process(capsys, *given)
+        assert (printed.code, printed.err) == (0, "")
+        assert printed.out == text.replace('A["Custom<', 'A["AnswerGenerate<', 1).replace(
+            'one)"]:::CustomOp', 'one)"]:::AnswerGenerateOp'
+        ).replace(
+            "    classDef DecisionOp fill:#d0e1f9\n",
+            "    classDef DecisionOp fill:#d0e1f9\n    classDef AnswerGenerateOp fill:#d0e1f9,stroke:#4378a2\n",
+        )
+        assert in_process(capsys, *given, "--format", "json").json == {**said, "text": printed.out}
+        written = in_process(capsys, *given, "--write")
+        assert (written.code, written.out, written.err) == (0, "", f"{name} is written.\n")
+        assert Path(name).read_text() == printed.out
+        write(name, text)
+        written = in_process(capsys, *given, "--write", "--format", "json")
+        assert (written.json, written.err) == ({**said, "text": printed.out}, f"{name} is written.\n")
+        write(name, text)
+        # Each random one is made from the one before.
+        made = lines(in_process(capsys, "mutate", name, "--random", "3", "--seed", "3", "--format", "json"))
+        steps, before = "", text
+        for one in made:
+            after = str(one["text"])
+            pair = (before.splitlines(keepends=True), after.splitlines(keepends=True))
+            steps += f"{one['id']}  {one['title']}\n" + "".join(difflib.unified_diff(*pair, f"a/{name}", f"b/{name}"))
+            before = after
+        assert in_process(capsys, "mutate", name, "--random", "3", "--seed", "3").out == steps
+        assert made[0]["target"] == {
+            "start": {"line": 14 + below, "character": 6},
+            "end": {"line": 14 + below, "character": 9},
+        }
+        assert in_process(capsys, "mutate", name, "--random", "0") == Outcome(0, "", "")
+        gone = in_process(capsys, "mutate", name, "--apply", "0")
+        assert gone == Outcome(2, "", f"merrow: {name} has no mutation 0; merrow mutate {name} --list shows all.\n")
+        large = next(one for one in listed if str(one["title"]) == "Insert Custom on PROBLEM -> A")
+        refused = ("mutate", name, "--apply", str(large["id"]), "--max-nodes", "5")
+        found = in_process(capsys, *refused, "--format", "json")
+        reason = found.json.pop("message")
+        assert found.json == {"id": large["id"], "title": large["title"], "precondition": "growth", "message": reason}
+        sentence = f"merrow: {large['title']} is not safe (growth): {reason}\n"
+        assert (found.code, found.err) == (1, sentence)
+        assert in_process(capsys, *refused, "--write") == Outcome(1, "", sentence)
+        assert Path(name).read_text() == text
 
 
 def test_a_block_of_markdown_is_changed_in_its_file(capsys: Capture) -> None:
@@ -128,8 +188,8 @@ def test_a_chain_that_can_go_no_further_says_so(capsys: Capture) -> None:
         "flow.mmd", "flowchart TD\n    PROBLEM([P]):::Interface\n    RETURN([R]):::Interface\n    PROBLEM --> RETURN\n"
     )
     outcome = in_process(capsys, "mutate", "flow.mmd", "--random", "3", "--max-nodes", "2")
-    assert outcome.code == 1
-    assert "No safe mutation is left after 0 of 3" in outcome.err
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == "merrow: No safe mutation is left after 0 of 3; --max-nodes may leave no room.\n"
 
 
 def test_patterns_that_the_settings_name(capsys: Capture, tmp_path: Path) -> None:
@@ -176,11 +236,14 @@ def test_an_extraction_is_printed_or_both_files_are_written(capsys: Capture) -> 
     (file,) = move["created"]  # type: ignore[misc]
     printed = in_process(capsys, "mutate", "flow.mmd", "--apply", str(move["id"]))
     assert "(workflow: check.mmd)" in printed.out
-    assert "--write writes both" in printed.err
+    assert printed.err == "merrow: The mutant calls check.mmd, which is not written yet: --write writes both files.\n"
+    shown = in_process(capsys, "mutate", "flow.mmd", "--apply", str(move["id"]), "--format", "json")
+    del move["edits"]
+    assert (shown.json, shown.err) == ({**move, "text": printed.out}, "")
     assert not Path("check.mmd").exists()
     assert Path("flow.mmd").read_text() == SPLIT
     done = in_process(capsys, "mutate", "flow.mmd", "--apply", str(move["id"]), "--write")
-    assert (done.code, done.out) == (0, "")
+    assert (done.code, done.out, done.err) == (0, "", "check.mmd is written.\nflow.mmd is written.\n")
     assert Path("flow.mmd").read_text() == printed.out
     assert Path("check.mmd").read_text() == file["text"]
     assert in_process(capsys, "check", ".").code == 0

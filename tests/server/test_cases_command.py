@@ -573,3 +573,179 @@ async def test_ctrl_c_keeps_what_was_recorded(folder: Path) -> None:
         await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 130
     assert statuses(await merrow("test", "flow.mmd::spider", "--format", "json")) == {"spider": "passed"}
+
+
+async def test_what_no_case_can_be_found_by_is_a_sentence(folder: Path) -> None:
+    (folder / "flow.txt").write_text("")
+    (folder / "lone.mmd").write_text(CHAIN)
+    (folder / "none.mmd").write_text(CHAIN)
+    (folder / "none.cases.yaml").write_text("cases: []\n")
+    many = "".join(f"- {{id: number-{number}, inputs: {{PROBLEM: x}}}}\n" for number in range(21))
+    (folder / "many.cases.yaml").write_text("cases:\n" + many)
+    (folder / "many.mmd").write_text(CHAIN)
+    (folder / "empty").mkdir()
+    listed = ", ".join(f"number-{number}" for number in range(20))
+    for arguments, said in (
+        (["flow.txt"], ["flow.txt is neither a workflow nor a cases file (NAME.cases.yaml)."]),
+        (
+            ["lone.mmd"],
+            ["lone.mmd has no cases; write them in lone.cases.yaml, or make one of a run: merrow test --save RUN"],
+        ),
+        (
+            ["zzzz", "gone.cases.yaml::x"],
+            [
+                "There is no file or folder named zzzz.",
+                "There is no file or folder named gone.cases.yaml. Did you mean none.cases.yaml?",
+            ],
+        ),
+        (["flow.mmd::zzzz"], ["flow.cases.yaml has no case zzzz. It has: spider, ant."]),
+        (
+            ["flow.mmd::spidr", "flow.mmd::an"],
+            [
+                "flow.cases.yaml has no case an. Did you mean flow.cases.yaml::ant?",
+                "flow.cases.yaml has no case spidr. Did you mean flow.cases.yaml::spider?",
+            ],
+        ),
+        (["none.mmd::x"], ["none.cases.yaml has no case x. It has: none."]),
+        (["many.mmd::x"], [f"many.cases.yaml has no case x. It has: {listed}."]),
+        (
+            ["empty"],
+            [
+                "No case was found. Write cases in NAME.cases.yaml beside NAME.mmd (docs/testing.md), or make one of a run:"
+                " merrow test --save RUN"
+            ],
+        ),
+    ):
+        done = await merrow("test", *arguments)
+        assert (done.code, done.out, done.err.splitlines()) == (2, "", [f"merrow: {one}" for one in said]), arguments
+
+
+async def test_cases_that_are_named_are_tested_beside_what_is_wrong(folder: Path) -> None:
+    await recorded()
+    (folder / "other").mkdir()
+    (folder / "other/flow.mmd").write_text(CHAIN)
+    (folder / "other/flow.cases.yaml").write_text(
+        "cases: [{id: ANT-eater, tags: [big, smoke], inputs: {PROBLEM: x}}]\n"
+    )
+    for arguments, wanted in (
+        (["::ant"], ["ant"]),
+        (["flow.mmd::ant", "flow.mmd"], ["spider", "ant"]),
+        (["flow.mmd", "flow.mmd::ant"], ["spider", "ant"]),
+        (["flow.mmd::ant", "flow.mmd::spider"], ["spider", "ant"]),
+        ([".", "-k", "AnT"], ["ant", "ANT-eater"]),
+        ([".", "--tag", "smoke", "--tag", "none"], ["spider", "ANT-eater"]),
+        ([".", "--tag", "big", "-k", "ant"], ["ANT-eater"]),
+    ):
+        done = await merrow("test", *arguments, "--format", "json")
+        assert [one["id"] for one in done.json["results"]] == wanted, arguments
+        assert done.code == (2 if arguments == ["::ant"] else 0), done.err
+    wrong = await merrow("test", "zzzz", "flow.mmd::ant", "--format", "json")
+    assert (wrong.code, statuses(wrong)) == (2, {"ant": "passed"})
+    assert wrong.err == "merrow: There is no file or folder named zzzz.\n"
+
+
+async def test_cases_that_failed_stay_known_until_they_are_well(folder: Path) -> None:
+    await recorded()
+    kept = folder / ".state" / "failed-cases.json"
+    file = str(folder / "flow.cases.yaml")
+
+    async def failed(*arguments: str) -> dict[str, list[str]]:
+        await merrow("test", *arguments)
+        known: dict[str, list[str]] = json.loads(kept.read_text())
+        return known
+
+    assert await failed() == {}
+    (folder / "flow.cases.yaml").write_text(CASES.replace("eight", "nine").replace("numeric: 6", "numeric: 7"))
+    assert await failed("flow.mmd::spider") == {file: ["spider"]}
+    assert await failed("flow.mmd::ant") == {file: ["spider", "ant"]}
+    assert await failed("flow.mmd::spider") == {file: ["ant", "spider"]}
+    assert statuses(await merrow("test", "--last-failed", "-k", "ant", "--format", "json")) == {"ant": "failed"}
+    (folder / "flow.cases.yaml").write_text(CASES.replace("eight", "nine"))
+    assert await failed("--last-failed") == {file: ["spider"]}
+    for damaged in ("[]", "{", '{"x": 1}', "[" * 5000):
+        kept.write_text(damaged)
+        nothing = await merrow("test", "--last-failed")
+        assert (nothing.code, nothing.out, nothing.err) == (0, "", "No case failed when it was last tested.\n"), damaged
+    kept.write_text(json.dumps({file: ["ant", 1], "x": 2}))
+    assert statuses(await merrow("test", "--last-failed", "--format", "json")) == {"ant": "passed"}
+    assert await failed() == {file: ["1", "spider"]}
+
+
+async def test_programs_get_all_results_of_all_files(folder: Path) -> None:
+    known = "  - {id: known, xfail: see 41, inputs: {PROBLEM: How many legs has an ant?}, expect: {exact: '9'}}\n"
+    (folder / "flow.cases.yaml").write_text(CASES + known)
+    await recorded()
+    changed = CASES.replace("numeric: 6", "exact: '<7>'") + known + "  - id: new\n    inputs: {PROBLEM: new}\n"
+    (folder / "flow.cases.yaml").write_text(changed)
+    (folder / "other").mkdir()
+    (folder / "other/b.mmd").write_text(CHAIN)
+    (folder / "other/b.cases.yaml").write_text("cases: [{id: <one>, tags: [x, y], inputs: {PROBLEM: x}}]\n")
+    done = await merrow("test", "--junit", "r.xml", "--format", "json")
+    assert done.code == 1
+    shown = done.json
+    seconds = [f"{one.pop('seconds'):.3f}" for one in shown["results"]]
+    stale = (
+        "Its recording does not have what is asked at node A: the workflow, its inputs, its model or a prompt changed since, or"
+        " the case was never recorded. Record what is missing with: merrow test --record"
+    )
+    skipped = (
+        "There is no recording beside the workflow and no endpoint to ask: set OPENAI_API_KEY (see docs/models.md), or record the"
+        " cases where there is one, with: merrow test --record"
+    )
+    xfailed = "Expected to fail (see 41): exact `9`: differs from the gold answer"
+    usual = {
+        "file": "flow.cases.yaml",
+        "workflow": "flow.mmd",
+        "tags": [],
+        "message": "",
+        "expected": None,
+        "actual": None,
+        "node": None,
+        "run": None,
+        "source": "recording",
+        "passed": 0,
+        "repeat": 1,
+        "min_pass": 1,
+        "changed": [],
+        "cost_usd": 0.0,
+    }
+    wrong = {"message": "exact `<7>`: differs from the gold answer", "expected": "<7>", "actual": "It has 6 legs."}
+    other = {"file": "other/b.cases.yaml", "workflow": "other/b.mmd", "tags": ["x", "y"], "source": None}
+    total = f"{shown.pop('seconds'):.3f}"
+    assert shown == {
+        "ok": False,
+        "counts": {"passed": 1, "failed": 1, "stale": 1, "skipped": 1, "xfailed": 1},
+        "cost_usd": 0.0,
+        "results": [
+            {**usual, "line": 3, "id": "spider", "status": "passed", "tags": ["smoke"], "passed": 1},
+            {**usual, "line": 10, "id": "ant", "status": "failed", **wrong},
+            {**usual, "line": 11, "id": "known", "status": "xfailed", **wrong, "message": xfailed, "expected": "9"},
+            {**usual, "line": 12, "id": "new", "status": "stale", "message": stale, "node": "A"},
+            {**usual, "line": 1, "id": "<one>", "status": "skipped", "message": skipped, **other},
+        ],
+    }
+    lines = (folder / "r.xml").read_text().splitlines()
+    of_file = re.sub(r".*time=", "", lines[2])
+
+    def case(name: str, file: str, line: int, number: int) -> str:
+        return f'    <testcase name="{name}" classname="{file}" file="{file}" line="{line}" time="{seconds[number]}"'
+
+    assert lines == [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        f'<testsuites tests="5" failures="1" errors="1" skipped="2" time="{total}">',
+        f'  <testsuite name="flow.cases.yaml" tests="4" failures="1" errors="1" skipped="1" time={of_file}',
+        case("spider", "flow.cases.yaml", 3, 0) + "/>",
+        case("ant", "flow.cases.yaml", 10, 1)
+        + '><failure type="failed" message="exact `&lt;7&gt;`: differs from the gold answer">'
+        "expected: &lt;7&gt;",
+        "actual: It has 6 legs.</failure></testcase>",
+        case("known", "flow.cases.yaml", 11, 2) + f'><skipped message="{xfailed}"/></testcase>',
+        case("new", "flow.cases.yaml", 12, 3) + f'><error type="stale" message="{stale}"></error></testcase>',
+        "  </testsuite>",
+        '  <testsuite name="other/b.cases.yaml" tests="1" failures="0" errors="0" skipped="1" time="0.000">',
+        case("&lt;one&gt;", "other/b.cases.yaml", 1, 4) + f'><skipped message="{skipped}"/></testcase>',
+        "  </testsuite>",
+        "</testsuites>",
+    ]
+    assert float(of_file[1:6]) == pytest.approx(sum(map(float, seconds)), abs=0.003)
+    assert (await merrow("test", "flow.mmd::spider", "--format", "json")).json["ok"] is True

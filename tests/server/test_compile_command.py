@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import compileall
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -343,3 +344,95 @@ def test_a_function_in_another_program() -> None:
     done = run("user.py")
     assert done.code == 0
     assert done.out.startswith("There is no model to ask")
+
+
+def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*arguments: str) -> tuple[int, str, str]:
+        done = in_process(capsys, "compile", *arguments)
+        return done.code, done.out, done.err.removeprefix("merrow: ")
+
+    flow = ("flow.mmd", "-o", "out/flow.py")
+    Path("out").mkdir()
+    names = ("other/shared.py", "out/shared.txt", "out/not a name.py", "out/1.py", "out/flow.py")
+    beside, name = "must be a Python file in the folder of out/flow.py, which imports it.", "give it another name."
+    for arguments, sentence in (
+        (
+            ("flow.mmd", "--runtime", "--support", "s.py"),
+            "A program either imports Merrow's runtime (--runtime) or has its code in a module (--support).",
+        ),
+        (("flow.mmd", "--support", "s.py"), "--support needs -o: the module is written beside the program."),
+        ((*flow, "--support", names[0]), f"{names[0]} {beside}"),
+        ((*flow, "--support", names[1]), f"{names[1]} {beside}"),
+        *(((*flow, "--support", one), f"{one} can't be imported by out/flow.py; {name}") for one in names[2:]),
+        ((), "Name the workflow: merrow compile FILE -o FILE.py"),
+        (
+            (*flow, "more.mmd"),
+            "One workflow is compiled at a time, but got more.mmd as well. The program is named with -o.",
+        ),
+        (("--check", "out/flow.py"), "out/flow.py can't be read: no such file or directory."),
+        (
+            ("--check", "out/flow.py", "--runtime"),
+            "--check goes with FILE alone: the program says itself how it was compiled.",
+        ),
+        (
+            ("--check", "a.py", "flow.mmd", "b.py"),
+            "One program is checked against a FILE; without FILE each names its own workflow.",
+        ),
+    ):
+        assert said(*arguments) == (2, "", sentence + "\n"), arguments
+    assert list(Path("out").iterdir()) == []
+
+    # What only looks empty, and what an earlier call wrote, is written over; what a person wrote is not.
+    write("out/flow.py", " \n")
+    again = "Compile it again with: merrow compile out/../flow.mmd -o out/flow.py"
+    for form, wrote in (
+        (("--support", "out/shared.py"), "out/shared.py is written.\nout/flow.py is written.\n"),
+        (("--support", "out/shared.py"), "out/shared.py is written.\nout/flow.py is written.\n"),
+        (("--runtime",), "out/flow.py is written.\n"),
+        ((), "out/flow.py is written.\n"),
+    ):
+        assert said(*flow, *form) == (0, wrote, "")
+        program = Path("out/flow.py").read_text()
+        assert "# Source: ../flow.mmd, SHA-256 " in program
+        assert said("--check", "out/flow.py") == said("flow.mmd", "--check", "out/flow.py") == (0, "", "")
+        Path("out/flow.py").write_bytes(program.replace("\n", "\r\n").encode())
+        assert said("--check", "out/flow.py") == (0, "", ""), "ends of lines are no change"
+        # A line that is changed, one that is missing at the end of what a person reads, and one more at the end of all.
+        lines = program.splitlines()
+        changed, mark = lines.index("NODES = {"), lines.index(MARK)
+        by_hand = "out/flow.py was changed by hand since it was compiled, first in line {}. " + again + "\n"
+        write("out/flow.py", program.replace("NODES = {", "NODES  = {"))
+        assert said("--check", "out/flow.py") == (1, "", by_hand.format(changed + 1))
+        write("out/flow.py", "\n".join([*lines[: mark - 1], *lines[mark:], ""]))
+        assert said("--check", "out/flow.py") == (1, "", by_hand.format(mark - 1))
+        write("out/flow.py", program + "\n")
+        assert said("--check", "out/flow.py") == (
+            1,
+            "",
+            f"The code in out/flow.py is not that of this version of Merrow. {again}\n",
+        )
+        write("out/flow.py", program)
+        write("flow.mmd", GOOD + "%% later\n")
+        outdated = "out/flow.py is out of date: {} has changed since it was compiled. "
+        for given, source in (((), "out/../flow.mmd"), (("flow.mmd",), "flow.mmd")):
+            assert said(*given, "--check", "out/flow.py") == (
+                1,
+                "",
+                outdated.format(source) + again.replace("out/../flow.mmd", source) + "\n",
+            )
+        write("flow.mmd", GOOD)
+    assert said(*flow, "--support", "out/shared.py")[0] == 0
+    write("out/shared.py", Path("out/shared.py").read_text() + "\n")
+    sentence = "The code in out/shared.py is not that of this version of Merrow. "
+    assert said("--check", "out/flow.py") == (1, "", f"{sentence}{again} --support out/shared.py\n")
+    Path("out/shared.py").unlink()
+    assert said("--check", "out/flow.py") == (2, "", "out/shared.py can't be read: no such file or directory.\n")
+    write("out/shared.py", "print('mine')\n")
+    mine = "out/shared.py is there already and was not made by `merrow compile`; it is not written over.\n"
+    assert said(*flow, "--support", "out/shared.py") == (2, "", mine)
+    for text in ("print('mine')\n", Path("out/flow.py").read_text().replace(MARK, "")):
+        write("mine.py", text)
+        mine = "mine.py was not made by `merrow compile`, so there is nothing to check it against.\n"
+        assert said("--check", "mine.py") == (2, "", mine)
+    # Printed, a program names no file beside it.
+    assert re.findall(r"# Source: (.*), SHA", said("flow.mmd")[1]) == ["flow.mmd"]

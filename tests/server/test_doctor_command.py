@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.server.program import Outcome, in_process, write
+from tests.server.program import GOOD, Outcome, in_process, write
 
 Capture = pytest.CaptureFixture[str]
 
@@ -53,3 +53,50 @@ def test_a_journal_that_cannot_be_read_is_not_in_order(capsys: Capture) -> None:
     write("state/runs.sqlite", b"no database at all, " * 100)
     assert "The journal of runs is damaged" in check(capsys, "journal")
     assert "runs.sqlite" in in_process(capsys, "doctor").out
+
+
+def test_what_is_in_order_is_told_with_where_it_is(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own, journal = tmp_path / "config" / "config.toml", tmp_path / "state" / "runs.sqlite"
+
+    def told(part: str, *arguments: str) -> list[str]:
+        found = in_process(capsys, "doctor", *arguments)
+        assert (found.code, found.err) == (0, "")
+        assert in_process(capsys, "doctor", *arguments, "--format", "json").code == 0
+        return lines_of(found, part)
+
+    assert told("journal")[0].startswith(f"  ok {journal}: 0 runs, 0.")
+    write("flow.mmd", GOOD)
+    for count in ("1 run", "2 runs"):
+        assert in_process(capsys, "run", "flow.mmd", "--input", "problem=x", "--base-url", "offline").code == 0
+        (line,) = told("journal")
+        assert line.startswith(f"  ok {journal}: {count}, 0.")
+    none = f"  - your own settings: none ({own} isn't there)"
+    offline = "  ok the embedded offline model (merrow:offline): free, and no real model"
+    assert told("endpoint") == [
+        offline,
+        "  - set OPENAI_API_KEY, OPENAI_BASE_URL or --base-url to use a real one",
+        none,
+    ]
+    write(str(own), "")
+    assert told("endpoint", "--base-url", "offline")[-1] == f"  - your own settings: {own}"
+    shown = in_process(capsys, "doctor", "--format", "json").json
+    assert list(shown) == ["installed", "journal", "endpoint", "sandbox"]
+    assert (shown["journal"]["path"], shown["endpoint"]["origin"]) == (str(journal), "merrow:offline")
+    assert [line["text"].split()[0] for line in shown["installed"]["lines"]] == [
+        "merrow",
+        "Python",
+        "aiohttp",
+        "pygls",
+        "lark",
+    ]
+    for key, said in ((None, "none is sent"), ("sk-secret", "OPENAI_API_KEY")):
+        if key is not None:
+            monkeypatch.setenv("OPENAI_API_KEY", key)
+        found = in_process(capsys, "doctor", "--base-url", "http://127.0.0.1:9/v1")
+        first, second, third, *_, last = lines_of(found, "endpoint")
+        assert (first, second) == ("  ok http://127.0.0.1:9, named by the command line", f"  - key: {said}")
+        assert third.startswith("  no ")
+        assert last == f"  - your own settings: {own}"
+        assert "sk-secret" not in found.out

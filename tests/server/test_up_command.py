@@ -148,9 +148,19 @@ def events_of(text: str) -> list[dict[str, Any]]:
 
 def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url, token=None) as service:
-        assert "flow.mmd is served at http://127.0.0.1:" in service.told
-        assert "Calls of a run: 2; tokens: about" in service.told
-        assert model.base_url.removesuffix("/v1") in service.told
+        assert service.said == [
+            f"flow.mmd is served at {service.url}, to programs on this machine alone.",
+            "  POST /runs     a run with the inputs in the body, as JSON",
+            "  /openapi.json  what it takes and gives",
+            "  /mcp           the tool flow, for the Model Context Protocol",
+            "Calls of a run: 2; tokens: about 98 to 2,146; cost: unknown, for the price of a model is not known.",
+            "Where a price is not known, --total-usd can't hold; limit each run with --budget-tokens.",
+            f"{model.origin} answers.",
+            "At most 16 runs at a time; no further one once they have cost $10. Each is in the journal: merrow runs",
+            f"Token: {service.headers['Authorization'].removeprefix('Bearer ')} (send it as Authorization: Bearer TOKEN;"
+            " MERROW_UP_TOKEN sets another)",
+            "Stop it with Ctrl-C.",
+        ]
 
         document = service.client.get("/openapi.json").json()
         schemas = document["components"]["schemas"]
@@ -243,11 +253,22 @@ def test_the_end_waits_for_runs_and_what_is_stopped_goes_on_later(model: OpenAIS
 
 
 def test_it_keeps_within_its_limits(model: OpenAIServer) -> None:
-    with up("--base-url", model.base_url, "--most-runs", "1", "--grace", "0") as service:
-        assert service.post({"PROBLEM": "NEVER"}, Prefer="respond-async").status_code == 202
+    with up("--base-url", model.base_url, "--most-runs", "2", "--grace", "0") as service:
+        begun = [service.post({"PROBLEM": f"NEVER {number}"}, Prefer="respond-async") for number in (1, 2)]
+        assert [one.status_code for one in begun] == [202, 202]
         refused = service.post({"PROBLEM": "x"})
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
-        assert "1 runs are under way" in refused.json()["error"]
+        assert refused.json()["error"] == "2 runs are under way; ask again when one has ended."
+        said = len(service.said)
+        assert service.end() == 0
+        assert service.said[said:] == [
+            "2 runs are under way and may end, in 0 seconds at most; Ctrl-C again stops at once.",
+            *(
+                f"Run {one.json()['run']} is stopped; what is finished is kept. Continue it with: merrow resume"
+                f" {one.json()['run']}"
+                for one in begun
+            ),
+        ]
     count = len(model.requests)
     with up("--base-url", model.base_url, "--total-usd", "0") as service:
         spent = service.post({"PROBLEM": "x"})
@@ -359,6 +380,17 @@ async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> No
             assert not found.is_error
             jsonschema.validate(found.structured_content, tool.output_schema)
             assert [name for _, name in seen if name in ("A", "B")] == ["A", "B"]
+            assert [number for number, _ in seen] == list(range(1, len(seen) + 1))
+            assert json.loads(found.content[0].text) == found.structured_content  # type: ignore[union-attr]
+            nothing = await client.call_tool("none", {"PROBLEM": "x"})
+            assert nothing.is_error
+            assert nothing.content[0].text == "There is no tool none; the one here is flow."  # type: ignore[union-attr]
+            model.answer = lambda _: Status(400)
+            failed = await client.call_tool("flow", {"PROBLEM": "ten"})
+            assert failed.is_error
+            run = re.fullmatch(r".+ What is finished is kept: merrow resume (\w+)", failed.content[0].text)  # type: ignore[union-attr]
+            assert run is not None
+            assert kept(run[1])["status"] == "failed"
             assert found.meta is not None
             assert kept(found.meta["run"])["outputs"] == found.structured_content
             wrong = await client.call_tool("flow", {"PROBLEM": "x", "TONE": "loud"})

@@ -130,7 +130,7 @@ def comparison_lines(found: Comparison, before: str, after: str, style: Style = 
     one = found.difference
     yield (
         f"{style('Difference', bold=True)} {one.difference:+.3f} [{one.interval.lower:+.3f}, {one.interval.upper:+.3f}]"
-        + (f" on {one.items:,} items ({after} minus {before}), {p_text(one.p)} ({one.test})")
+        + (f" on {counted(one.items, 'item')} ({after} minus {before}), {p_text(one.p)} ({one.test})")
     )
     for word, colour, items in (("better", "green", found.better), ("worse", "red", found.worse)):
         if items:

@@ -63,7 +63,9 @@ def cost_sentence(forecast: Mapping[str, Any]) -> str:
     items = counted(forecast["items"], "item")
     times = "" if forecast["repeats"] == 1 else f", each {forecast['repeats']} times"
     least, most = forecast["calls"]["least"], forecast["calls"]["most"]
-    calls = f"{least:,.0f}" if least == most else f"{least:,.0f} to {'unknown' if most is None else f'{most:,.0f}'}"
+    calls = f"{least:,.0f}"
+    if least != most:
+        calls += " or more" if most is None else f" to {most:,.0f}"
     calls += " call" if calls == "1" else " calls"
     return (
         f"{items} of {visible(workflow_text(forecast['dataset']))} (part {visible(forecast['part'])}){times}:"

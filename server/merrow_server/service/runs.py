@@ -115,7 +115,8 @@ class ServedRuns:
                 " with a higher --total-usd if need be.",
             )
         if len(self._going) >= self._most:
-            raise RefusedError(429, f"{self._most} runs are under way; ask again when one has ended.")
+            some = "A run is under way" if self._most == 1 else f"{self._most} runs are under way"
+            raise RefusedError(429, f"{some}; ask again when {'it' if self._most == 1 else 'one'} has ended.")
 
     def _name_of(self, key: str) -> str:
         """The id of the run of a key: another one for another workflow, or another version of it."""

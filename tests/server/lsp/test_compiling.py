@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from tests.server.lsp.editor import MODERN, Editor, Json, ServerError
@@ -47,6 +48,64 @@ def test_the_second_diagram_of_a_markdown_file(editor: Editor) -> None:
     uri = editor.open(markdown(GOOD, second), language="markdown")
     assert "SECOND" not in compiled(editor, uri=uri)["text"].partition("# ---- Below")[0]
     assert 'flow("SECOND"' in compiled(editor, uri=uri, diagram=2)["text"]
+
+
+CALLED = """\
+flowchart TD
+    PROBLEM([P]):::Interface
+    A@{ op: Custom, prompt: "inside" }
+    RETURN([R]):::Interface
+    PROBLEM -->|input| A
+    A --> RETURN
+    classDef Interface fill:#eee
+"""
+CALLS = """\
+---
+workflow:
+  prompts:
+    says: |
+      Say
+          "PASS": {
+          flow("PASS")
+---
+flowchart TD
+    PROBLEM([P]):::Interface
+    A@{ op: Custom, role: says, returns: Problem }
+    PART@{ op: Call, workflow: ./nodes.mmd }
+    PASS@{ op: Custom, prompt: "pass" }
+    RETURN([R]):::Interface
+    PROBLEM -->|input| A
+    A --> PART
+    PART -->|input| PASS
+    PASS --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+def test_the_lines_of_a_node_are_neither_those_of_called_workflows_nor_of_prompts(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    (tmp_path / "nodes.mmd").write_text(CALLED)
+    editor = open_editor(MODERN, tmp_path)
+    answer = compiled(editor, uri=editor.open(CALLS))
+    lines = answer["text"].splitlines()[: answer["readable"]]
+    assert {node["id"]: [lines[number].strip() for number in node["lines"]] for node in answer["nodes"]} == {
+        "PROBLEM": ['problem = flow.input("PROBLEM", problem)'],
+        "A": [
+            '"A": {"operator": "Custom", "prompt": A, "outputs": {"response": "Problem"}, "title": "says"},',
+            'a = flow("A", input=[problem])',
+        ],
+        "PART": [
+            '"PART": {"operator": "Call", "outputs": {"RETURN": "Text"}, "parameters": {"workflow": "./nodes.mmd"}},',
+            'part = flow.call("PART", nodes_mmd, PROBLEM=a)',
+        ],
+        "PASS": [
+            '"PASS": {"operator": "Custom", "prompt": PASS, "outputs": {"response": "Text"}},',
+            'pass_2 = flow("PASS", input=[part])',
+        ],
+        "RETURN": ['flow.output("RETURN", pass_2)'],
+    }
+    assert [line for line in lines if line.endswith("NODES = {")] == ["NODES = {", "NODES_MMD_NODES = {"]
 
 
 def test_what_cannot_be_compiled_is_refused_in_a_sentence(editor: Editor) -> None:
