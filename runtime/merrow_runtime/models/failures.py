@@ -231,7 +231,7 @@ class Failures:
         return quoted(text, self._secrets)
 
     def _said(self, error: ServerError) -> str:
-        message = self.said(error.message).rstrip(". ")
+        message = self.said(error.message.rstrip(". \n"))
         return f": {message}" if message else ""
 
     def _failure(
