@@ -105,7 +105,14 @@ def talked(code: str, *tests: str, entry: str = "f") -> tuple[list[dict[str, Any
     job = {"code": dedent(code), "entry": entry}
     loaded: queue.Queue[Frame | None] = queue.Queue()
     solution = End(loaded)
-    thread = threading.Thread(target=_until_ended, args=(serve, solution, job), daemon=True)
+
+    def serving() -> None:
+        try:
+            _until_ended(serve, solution, job)
+        finally:
+            solution._to.put(None)  # who waits for an answer of it hears of its end
+
+    thread = threading.Thread(target=serving, daemon=True)
     thread.start()
     names = loaded.get(timeout=PATIENCE)
     assert names is not None
