@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,48 @@ def test_the_folder_has_one_name_in_what_is_printed() -> None:
     script = f"{says(LOCKED)}pwd >&2; dirname $(pwd) >&2; printf '\\377' >&2; exit 1"
     _, _, errors = told_of(script)
     assert errors == "/sandbox\n/\n�"
+
+
+def test_a_frame_without_end_is_read_to_the_limit_alone() -> None:
+    script = says(LOCKED, frame("o", b"a" * 1025, 10_000_000)) + READS
+    assert told_of(script, limits=Limits(output_kb=1)) == (OUTPUT, "a" * 1024, "")
+
+
+def test_where_a_guest_can_not_be_started_nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    async def start() -> None:
+        async with Guest(Shell(), Limits(), {"work": "evaluate"}):  # type: ignore[arg-type]
+            pass
+
+    with pytest.raises(IndexError):
+        run(start())
+    assert list(tmp_path.iterdir()) == []
+
+
+READER = """
+import json, marshal, os, struct, sys
+read = sys.stdin.buffer
+modules = marshal.loads(read.read(int(read.readline())))
+kind, length = struct.unpack(">cI", read.read(5))
+said = json.dumps({"kinds": sorted({type(code).__name__ for _, code in modules}), "job": json.loads(read.read(length))})
+os.write(1, b"k\\0\\0\\0\\4nullv" + struct.pack(">I", len(said)) + said.encode())
+"""
+
+
+@pytest.mark.parametrize(("as_source", "kind"), [(True, "str"), (False, "code")])
+def test_another_version_of_python_is_sent_source(as_source: bool, kind: str) -> None:
+    class Reader(Shell):
+        def start(self, folder: Path, limits: Limits) -> Start:  # noqa: ARG002
+            return Start([sys.executable, "-c", READER], {}, {"a": 1}, ["/libraries"], as_source=as_source, watch=False)
+
+    async def of() -> dict[str, Any]:
+        async with Guest(Reader(), Limits(), {"work": "evaluate", "b": 2}) as guest:  # type: ignore[arg-type]
+            await guest.begin()
+            return await guest.receive_value()
+
+    job = {"work": "evaluate", "b": 2, "lock": {"a": 1}, "libraries": ["/libraries"]}
+    assert run(of()) == {"kinds": [kind], "job": job}
 
 
 @pytest.mark.parametrize(
