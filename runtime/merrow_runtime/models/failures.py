@@ -113,7 +113,7 @@ class Failures:
                 transient=True,
                 retry_after=wait,
             )
-        if status in (408, 409, 425, 529) or error.code == "json_validate_failed" or (status >= 500 and status != 501):
+        if status in (408, 409, 425) or error.code == "json_validate_failed" or (status >= 500 and status != 501):
             return self._failure(f"failed (HTTP {status}{said}); try again later", transient=True, retry_after=wait)
         if error.code == "context_length_exceeded":
             return self._failure(
@@ -231,7 +231,7 @@ class Failures:
         return quoted(text, self._secrets)
 
     def _said(self, error: ServerError) -> str:
-        message = self.said(error.message).rstrip(". ")
+        message = self.said(error.message.rstrip(". \n"))
         return f": {message}" if message else ""
 
     def _failure(

@@ -64,20 +64,94 @@ async def test_a_reservation_that_does_not_fit_waits_for_others_to_settle() -> N
     assert budget.settled.tokens == 30
 
 
+USED_UP = "is used up ({} spent): resume the run with a higher one (--budget-usd)."
+NO_PRICE = (
+    "The price of {} is not known, so a budget in US dollars can't be kept: set its price in your own settings (`[prices]`, 0"
+    " for a model that costs nothing) or limit `tokens` instead."
+)
+BUT_FOR_LESS = "is used up but for less than another call may use: resume the run with a higher one ({})."
+
+
 @pytest.mark.parametrize(
-    ("budget", "word"),
+    ("budget", "sentence"),
     [
-        (Budget(tokens=100, spent=tokens(100)), "100 tokens"),
-        (Budget(usd=0.5, spent=tokens(1, 0.5)), "0.5 US dollars"),
-        (Budget(usd=0.5, spent=tokens(1, None)), "unknown"),
-        (Budget(seconds=0), "0 seconds"),
-        (Budget(seconds=60, elapsed=61), "60 seconds"),
-        (Budget(tokens=0), "0 tokens"),
+        (
+            Budget(tokens=100, spent=tokens(100)),
+            "The budget of 100 tokens is used up (100 used): resume the run with a higher one (--budget-tokens).",
+        ),
+        (
+            Budget(tokens=0),
+            "The budget of 0 tokens is used up (0 used): resume the run with a higher one (--budget-tokens).",
+        ),
+        (Budget(usd=0.5, spent=tokens(1, 0.5)), f"The budget of 0.5 US dollars {USED_UP.format('0.5000 US dollars')}"),
+        (Budget(usd=0.5, spent=tokens(1, None)), f"The budget of 0.5 US dollars {USED_UP.format('an unknown sum')}"),
+        (Budget(seconds=0), "The budget of 0 seconds is over: resume the run with a higher one (--budget-seconds)."),
+        (
+            Budget(seconds=60, elapsed=60),
+            "The budget of 60 seconds is over: resume the run with a higher one (--budget-seconds).",
+        ),
+        (
+            Budget(tokens=100, spent=tokens(91), strict=True),
+            f"The budget of 100 tokens {BUT_FOR_LESS.format('--budget-tokens')}",
+        ),
+        (
+            Budget(usd=0.5, spent=tokens(1, 0.35), strict=True),
+            f"The budget of 0.5 US dollars {BUT_FOR_LESS.format('--budget-usd')}",
+        ),
+        (
+            Budget(usd=0.5, tokens=9, strict=True),
+            f"The budget of 0.5 US dollars and 9 tokens {BUT_FOR_LESS.format('--budget-usd')}",
+        ),
     ],
 )
-async def test_nothing_starts_where_the_budget_is_used_up(budget: Budget, word: str) -> None:
-    with pytest.raises(BudgetFailure, match=word):
-        await budget.reserve(tokens(1)).__aenter__()
+async def test_nothing_starts_where_the_budget_is_used_up(budget: Budget, sentence: str) -> None:
+    with pytest.raises(BudgetFailure) as caught:
+        await budget.reserve(tokens(10, 0.25)).__aenter__()
+    assert str(caught.value) == sentence
+    assert isinstance(caught.value, budgets.NotEnoughLeft) is ("but for less" in sentence)
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        Budget(tokens=100, spent=tokens(99)),
+        Budget(usd=0.5, spent=tokens(1, 0.49)),
+        Budget(seconds=PATIENCE, elapsed=0),
+        Budget(tokens=100, spent=tokens(90), strict=True),
+        Budget(usd=0.5, spent=tokens(1, 0.25), strict=True),
+        Budget(tokens=100, usd=0.5, spent=tokens(90, 0.25), strict=True),
+    ],
+)
+async def test_a_call_starts_as_long_as_there_is_something_left(budget: Budget) -> None:
+    async with budget.reserve(tokens(10, 0.25)) as reservation:
+        reservation.settle(tokens(1, 0.0))
+
+
+async def test_new_limits_hold_from_then_on() -> None:
+    budget = Budget(tokens=5, spent=tokens(5, 0.5))
+    budget.bound(1.0, 10)
+    async with budget.reserve(tokens(1, 0.25)) as reservation:
+        reservation.settle(tokens(5, 0.25))
+    with pytest.raises(BudgetFailure, match="10 tokens"):
+        await budget.reserve(tokens(1, 0.25)).__aenter__()
+    budget.bound(0.75, None)
+    with pytest.raises(BudgetFailure, match=r"0\.75 US dollars"):
+        await budget.reserve(tokens(1, 0.25)).__aenter__()
+    budget.bound(None, None)
+    async with budget.reserve(tokens(1, None)):
+        assert budget.settled == Usage(10, 0, 2, 0.75)
+
+
+def test_the_time_that_is_left_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    moments = iter([100.0, 100.0, 139.0, 140.0, 141.0])
+    monkeypatch.setattr(budgets, "time", SimpleNamespace(monotonic=moments.__next__))
+    budget = Budget(seconds=60, elapsed=20)
+    assert [budget.remaining_seconds for _ in range(4)] == [40.0, 1.0, 0.0, 0.0]
+
+
+def test_an_unknown_price_is_told_with_what_is_known() -> None:
+    found = [str(budgets.unpriced_failure(*known)) for known in ((), ("m",), (None, "https://h"), ("m", "https://h"))]
+    assert found == [NO_PRICE.format(what) for what in ("a model", "`m`", "a model at https://h", "`m` at https://h")]
 
 
 async def test_money_without_a_price_is_refused_before_the_first_call() -> None:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.runtime.models.making import SCHEMA, asking, endpoint_at
 
 from merrow_runtime.models.offline import OfflineEndpoint
-from merrow_runtime.models.prices import Price, PriceTable, packaged_prices, price_at, price_of
+from merrow_runtime.models.prices import Price, PriceTable, packaged_prices, price_at, price_of, read_price
 from merrow_runtime.models.tokens import EXPECTED_COMPLETION, estimate_call, estimate_tokens, prompt_tokens
-from merrow_runtime.requests import Message, ModelRequest
+from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
 from merrow_runtime.usage import Usage
 
 OPENAI = "https://api.openai.com"
@@ -109,3 +109,33 @@ def test_an_estimate_holds_the_prompt_the_longest_answer_and_their_cost() -> Non
     assert estimate == Usage(prompt_tokens(request), 100, 1, (prompt_tokens(request) + 200) / 1e6, estimated=True)
     assert estimate_call(asking(), None).completion_tokens == EXPECTED_COMPLETION
     assert estimate_call(asking(), None).cost_usd is None
+
+
+@pytest.mark.parametrize(
+    ("figures", "price"),
+    [
+        ({"input": 0, "output": 2.5}, Price(0.0, 2.5)),
+        ({"input": 1, "output": 2, "cached_input": 0}, Price(1.0, 2.0, 0.0)),
+    ],
+)
+def test_a_price_is_read_as_it_is_written(figures: object, price: Price) -> None:
+    assert read_price(figures) == price
+
+
+def test_the_rules_of_tokens_are_counted_exactly() -> None:
+    one, two = Message("system", "abcd"), Message("user", "abcde")
+    assert prompt_tokens(ModelRequest("m", ())) == 3
+    assert prompt_tokens(ModelRequest("m", (one,))) == 3 + 4 + 1
+    assert prompt_tokens(ModelRequest("m", (one, two))) == 3 + 4 + 1 + 4 + 2
+    schema = AnswerSchema("s", {"type": "object"})
+    assert prompt_tokens(ModelRequest("m", (one,), schema=schema)) == 8 + len('{"type":"object"}') // 4 + 1
+    assert estimate_call(ModelRequest("m", (one,)), None).completion_tokens == 1024
+
+
+@pytest.mark.parametrize(
+    ("cached", "cost"), [(-1, 1000.0), (0, 1000.0), (1, 999.5), (500, 750.0), (1000, 500.0), (1001, 500.0)]
+)
+def test_cached_tokens_cost_what_the_price_says_and_no_more_are_cached_than_were_sent(cached: int, cost: float) -> None:
+    assert Price(1.0, 8.0, 0.5).cost(Usage(1000, 0), cached) * 1e6 == pytest.approx(cost)
+    assert Price(1.0, 8.0).cost(Usage(1000, 0), cached) * 1e6 == pytest.approx(1000)
+    assert Price(1.0, 8.0).cost(Usage(0, 3), cached) * 1e6 == pytest.approx(24)

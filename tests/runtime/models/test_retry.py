@@ -215,3 +215,40 @@ async def test_calls_that_were_asked_to_wait_alike_do_not_come_back_together() -
         waits.update(waiting.waits)
     assert len(waits) > 1
     assert all(5.0 <= wait <= 6.0 for wait in waits)
+
+
+@pytest.mark.parametrize(
+    ("policy", "failure", "tries", "sentence"),
+    [
+        (RetryPolicy(retries=0), BUSY, 1, "The endpoint x is busy."),
+        (RetryPolicy(retries=1, jitter=0.0), BUSY, 2, "The endpoint x is busy. It was tried 2 times."),
+        (
+            RetryPolicy(),
+            EndpointFailure("The endpoint x is busy.", transient=True, retry_after=120.6),
+            1,
+            "The endpoint x is busy. It asks to wait 121 seconds, more than the 120 that Merrow waits: run it again then.",
+        ),
+        (
+            RetryPolicy(jitter=0.0, total=2.4),
+            BUSY,
+            2,
+            "The endpoint x is busy. Trying again would take longer than 2 seconds in all.",
+        ),
+    ],
+)
+async def test_why_nothing_more_is_tried_is_told(
+    policy: RetryPolicy, failure: EndpointFailure, tries: int, sentence: str
+) -> None:
+    waiting = Waiting()
+    with pytest.raises(EndpointFailure) as caught:
+        await waiting.call(policy, failing(*[failure] * 10))
+    assert str(caught.value) == sentence
+    assert [(told.number, told.of, told.failure) for told in waiting.told] == [
+        (number, policy.retries, failure) for number in range(1, tries)
+    ]
+
+
+async def test_without_other_wishes_it_is_tried_four_times_within_a_quarter_of_an_hour() -> None:
+    usual = RetryPolicy()
+    assert (usual.retries, usual.first_wait, usual.longest_wait, usual.jitter) == (3, 1.0, 30.0, 1.0)
+    assert (usual.longest_retry_after, usual.total) == (120.0, 900.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,20 +11,17 @@ from tests.runtime.models.making import KEY, asking
 from tests.runtime.openai_server import OpenAIServer, Reply
 
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.origins import is_loopback, origin_of
+from merrow_runtime.models.prices import Price, PriceTable
 from merrow_runtime.models.selection import EndpointChoice, ModelOptions, choose_endpoint, decide
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
-from merrow_runtime.models.user_settings import UserSettings, read_user_settings
+from merrow_runtime.models.user_settings import UserSettings
 
 OPENAI = "https://api.openai.com"
 MINE = "https://models.example.com"
 EVIL = "https://evil.example"
 WITH_KEY = {"OPENAI_API_KEY": KEY}
-
-
-def written(folder: Path, text: str) -> UserSettings:
-    path = folder / "config.toml"
-    path.write_text(text, encoding="utf-8")
-    return read_user_settings(path)
 
 
 def chosen(
@@ -190,3 +187,206 @@ def test_headers_of_the_environment_go_where_the_environment_means(
 
 def test_an_unencrypted_endpoint_without_a_key_is_nothing_to_remark() -> None:
     assert chosen(ModelOptions(base_url="http://models.example.com/v1")).notices == ()
+
+
+LOCAL = "http://localhost:11434"
+NOT_SENT = (
+    f"OPENAI_API_KEY is not sent to {MINE}, which it was not set for; to send it, add"
+    f' "{MINE}" = "OPENAI_API_KEY" to `[api_key_env]` in your own settings.'
+)
+PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "settings", "choice", "key"),
+    [
+        (ModelOptions(), {}, UserSettings(), EndpointChoice("merrow:offline", "nothing"), None),
+        (
+            ModelOptions(base_url=" Offline ", model="m"),
+            WITH_KEY,
+            UserSettings(model="n"),
+            EndpointChoice("merrow:offline", "command line", model="m"),
+            None,
+        ),
+        (
+            ModelOptions(),
+            {"OPENAI_BASE_URL": "merrow:offline"},
+            UserSettings(model="n", base_url=f"{MINE}/v1"),
+            EndpointChoice("merrow:offline", "environment", model="n"),
+            None,
+        ),
+        (
+            ModelOptions(),
+            {"OPENAI_API_KEY": f" {KEY} "},
+            UserSettings(),
+            EndpointChoice(
+                OPENAI, "default", Connection(f"{OPENAI}/v1", KEY, 64, environment_headers=True), "OPENAI_API_KEY"
+            ),
+            KEY,
+        ),
+        (
+            ModelOptions(base_url=" ", api_key="typed-0123"),
+            WITH_KEY,
+            UserSettings(concurrency=3, proxy="http://p:1", prices=PRICES),
+            EndpointChoice(
+                OPENAI,
+                "default",
+                Connection(f"{OPENAI}/v1", "typed-0123", 3, "http://p:1", environment_headers=True),
+                "command line",
+                prices=PRICES,
+            ),
+            "typed-0123",
+        ),
+        (
+            ModelOptions(concurrency=5),
+            WITH_KEY,
+            UserSettings(base_url=f"{MINE}/v1", concurrency=3, proxy=False),
+            EndpointChoice(MINE, "settings", Connection(f"{MINE}/v1", None, 5, False), notices=(NOT_SENT,)),
+            None,
+        ),
+        (
+            ModelOptions(),
+            WITH_KEY,
+            UserSettings(base_url=f"{LOCAL}/v1"),
+            EndpointChoice(LOCAL, "settings", Connection(f"{LOCAL}/v1")),
+            None,
+        ),
+        (
+            ModelOptions(),
+            {"MINE_KEY": "mine-0123"},
+            UserSettings(base_url=f"{MINE}/v1", api_key_env={MINE: "MINE_KEY"}),
+            EndpointChoice(
+                MINE, "settings", Connection(f"{MINE}/v1", "mine-0123"), f"MINE_KEY (your settings name it for {MINE})"
+            ),
+            "mine-0123",
+        ),
+        (
+            ModelOptions(),
+            {**WITH_KEY, "MINE_KEY": " "},
+            UserSettings(base_url=f"{MINE}/v1", api_key_env={MINE: "MINE_KEY"}),
+            EndpointChoice(
+                MINE,
+                "settings",
+                Connection(f"{MINE}/v1"),
+                notices=(f"MINE_KEY, which your settings name for the key of {MINE}, is not set.",),
+            ),
+            None,
+        ),
+        (
+            ModelOptions(),
+            {**WITH_KEY, "THEIRS": "theirs-0123"},
+            UserSettings(api_key_env={OPENAI: "THEIRS"}),
+            EndpointChoice(
+                OPENAI,
+                "default",
+                Connection(f"{OPENAI}/v1", environment_headers=True),
+                f"THEIRS (your settings name it for {OPENAI})",
+            ),
+            "theirs-0123",
+        ),
+        (
+            ModelOptions(),
+            WITH_KEY,
+            UserSettings(api_key_env={OPENAI: "THEIRS"}),
+            EndpointChoice("merrow:offline", "nothing"),
+            None,
+        ),
+        (
+            ModelOptions(),
+            {**WITH_KEY, "OPENAI_BASE_URL": " http://m.example/v1 "},
+            UserSettings(),
+            EndpointChoice(
+                "http://m.example",
+                "environment",
+                Connection("http://m.example/v1", environment_headers=True),
+                "OPENAI_API_KEY",
+                notices=("The key goes to http://m.example unencrypted; use an https address where there is one.",),
+            ),
+            KEY,
+        ),
+        (
+            ModelOptions(base_url=f"{LOCAL}/v1"),
+            WITH_KEY,
+            UserSettings(),
+            EndpointChoice(LOCAL, "command line", Connection(f"{LOCAL}/v1"), "OPENAI_API_KEY"),
+            KEY,
+        ),
+    ],
+)
+def test_each_choice_is_made_and_told_as_a_whole(
+    options: ModelOptions,
+    environment: dict[str, str],
+    settings: UserSettings,
+    choice: EndpointChoice,
+    key: str | None,
+) -> None:
+    found = chosen(options, environment, settings)
+    assert key_of(found) == key
+    # A key is no part of what is shown.
+    if choice.connection is not None:
+        choice = replace(choice, connection=replace(choice.connection, api_key=key))
+    assert found == choice
+
+
+def test_each_setting_of_a_shared_file_that_is_ignored_is_told() -> None:
+    settings = UserSettings(trusted_origins=frozenset({MINE}))
+    values = (("Base-URL", f"{EVIL}/v1"), ("api_key", KEY), ("api_base", 3), ("openai_base_url", f"{MINE}/v1"))
+    choice = chosen(None, WITH_KEY, settings, *values)
+    assert (choice.origin, choice.source, key_of(choice)) == (MINE, "workspace", None)
+    assert choice.notices == (
+        f"flow.mmd: `Base-URL` ({EVIL}) is ignored in a file that can be shared; to allow it, add"
+        f' "{EVIL}" to `trusted_origins` in your own settings.',
+        "flow.mmd: `api_key` is ignored in a file that can be shared; set it in the environment, in your own settings or on"
+        " the command line.",
+        "flow.mmd: `api_base` is ignored: it is not an address of an endpoint.",
+        NOT_SENT,
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://Host.Example.:443/v1", "https://host.example"),
+        ("http://host:80", "http://host"),
+        ("http://host:443/", "http://host:443"),
+        ("https://host:80", "https://host:80"),
+        ("http://[::1]:8080/v1", "http://[::1]:8080"),
+        (" http://host/v1 ", "http://host"),
+        (f"http://{'a' * 63}.b", f"http://{'a' * 63}.b"),
+        ("http://host/v1?x=1#y", "http://host"),
+    ],
+)
+def test_an_origin_is_scheme_host_and_port(url: str, origin: str) -> None:
+    assert origin_of(url) == origin
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_here"),
+    [
+        ("http://localhost:1", True),
+        ("http://a.localhost", True),
+        ("http://127.0.0.2", True),
+        ("http://[::1]:8080", True),
+        ("http://notlocalhost", False),
+        ("http://128.0.0.1", False),
+        ("http://host", False),
+        ("", False),
+    ],
+)
+def test_this_very_machine_is_known_by_its_names(origin: str, is_here: bool) -> None:
+    assert is_loopback(origin) is is_here
+
+
+def test_an_address_that_is_none_is_told_without_repeating_it() -> None:
+    for url in ("ftp://h/v1", "h/v1", "http://h:x/v1", f"http://{'a' * 64}/v1", "http://"):
+        with pytest.raises(UsageFailure) as caught:
+            origin_of(url)
+        assert str(caught.value) == (
+            "The base URL is not an address such as `https://host/v1`; correct it where it is set."
+        )
+    for url in ("http://me:pw@h/v1", "http://me@h/v1"):
+        with pytest.raises(UsageFailure) as caught:
+            origin_of(url, "proxy")
+        assert str(caught.value) == (
+            "The proxy holds a user name or a password; give the key in an environment variable instead."
+        )

@@ -9,6 +9,7 @@ import json
 import queue
 import sys
 import threading
+from collections.abc import Iterable
 from textwrap import dedent
 from typing import Any
 
@@ -30,9 +31,13 @@ class End:
     def __init__(self, to: queue.Queue[Frame | None]) -> None:
         self.incoming: queue.Queue[Frame | None] = queue.Queue()
         self.sent: list[Frame] = []
+        self.refused: list[Exception] = []
+        """What the next frames that are sent meet in place of their way."""
         self._to = to
 
     def send(self, kind: bytes, value: Any) -> None:
+        if self.refused:
+            raise self.refused.pop(0)
         frame = (kind.decode(), json.loads(json.dumps(value, allow_nan=False)))
         self.sent.append(frame)
         self._to.put(frame)
@@ -63,9 +68,10 @@ def _until_ended(work: Any, channel: End, job: dict[str, Any]) -> list[Frame]:
     raise AssertionError("it ended by itself")
 
 
-def served(code: str, *frames: Frame, entry: str = "f") -> list[Frame]:
-    """What the solution's end says of itself and answers to these frames."""
+def served(code: str, *frames: Frame, entry: str = "f", refused: Iterable[Exception] = ()) -> list[Frame]:
+    """What the solution's end says of itself and answers to these frames, where the first that it sends are refused so."""
     channel = End(queue.Queue())
+    channel.refused.extend(refused)
     for frame in (*frames, None):
         channel.incoming.put(frame)
     return _until_ended(serve, channel, {"code": dedent(code), "entry": entry})
@@ -105,7 +111,14 @@ def talked(code: str, *tests: str, entry: str = "f") -> tuple[list[dict[str, Any
     job = {"code": dedent(code), "entry": entry}
     loaded: queue.Queue[Frame | None] = queue.Queue()
     solution = End(loaded)
-    thread = threading.Thread(target=_until_ended, args=(serve, solution, job), daemon=True)
+
+    def serving() -> None:
+        try:
+            _until_ended(serve, solution, job)
+        finally:
+            solution._to.put(None)  # who waits for an answer of it hears of its end
+
+    thread = threading.Thread(target=serving, daemon=True)
     thread.start()
     names = loaded.get(timeout=PATIENCE)
     assert names is not None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.runtime.sandbox.between import Frame, judged, served, talked
 
+from merrow_runtime.sandbox.guest.channel import TooLongError
 from merrow_runtime.sandbox.guest.running import MAX_MESSAGE, cut
 
 CODE = """
@@ -191,6 +192,31 @@ def test_items_come_in_batches_and_what_fails_late_fails_after_them() -> None:
     ]
     assert found[3][1]["raise"]["error"] == "solution.TooBig: late"
     assert found[4] == result(["dict", ["items", ["list"]], ["end", True]])
+
+
+def test_what_fails_at_the_first_item_of_a_batch_fails_at_once() -> None:
+    found = answers(ask("call", LATE), *[ask("next", NEXT, 1)] * 4)
+    assert [said.get("value") for _, said in found[1:]] == [
+        ["dict", ["items", ["list", 1]], ["end", False]],
+        ["dict", ["items", ["list", 2]], ["end", False]],
+        None,
+        ["dict", ["items", ["list"]], ["end", True]],
+    ]
+    assert found[3][1]["raise"]["error"] == "solution.TooBig: late"
+
+
+@pytest.mark.parametrize("problem", [TooLongError("no"), MemoryError()], ids=repr)
+def test_of_names_that_are_too_many_the_functions_stay(problem: Exception) -> None:
+    code = "TABLE = [1, 2]\nclass E(Exception): pass\ndef f(): pass\nNOTHING = None"
+    assert served(code, refused=[problem]) == [
+        (
+            "l",
+            {
+                "E": ["exception", "E", "Exception", "BaseException", "object"],
+                "f": ["remote", 0, "callable", "f"],
+            },
+        )
+    ]
 
 
 def test_fields_are_told_of_dictionaries_and_slots_and_whether_they_are_compared() -> None:
@@ -410,6 +436,14 @@ def test_a_verdict_shows_the_places_in_both_and_nothing_of_the_test_before() -> 
         ("def isclose(a, b): return True", "assert isclose(1, 2)", "AssertionError"),
         ("def approx(a): return a", "assert approx(1)", "NameError: name 'approx' is not defined"),
         ("math = 3", "assert math.pi > 3", ""),
+        ("math = 3", "try:\n    math\nexcept NameError:\n    math = 4\nassert math == 4", ""),
+        ("", "assert isnan(nan := float('nan')) and not isinf(1) and isfinite(1) and fabs(-1) == 1", ""),
+        ("", "assert allclose([1], [1]) and array_equal([1], [1]) and array_equiv([1], [1])", ""),
+        ("", "assert_allclose([1], [1]), assert_almost_equal(1, 1), assert_array_equal([1], [1])", ""),
+        ("", "assert_equal(1, 1), assert_array_almost_equal([1], [1]), assert_approx_equal(1, 1)", ""),
+        ("", "assert Counter('a') == OrderedDict(a=1) == defaultdict(int, a=1) and list(deque([1])) == [1]", ""),
+        ("", "assert Decimal(1) == Fraction(1) == deepcopy(1)", ""),
+        ("", "assert issubclass(TestCase, unittest.TestCase)", ""),
         ("from bisect import bisect", "assert bisect([1], 2) == 1", ""),
         ("LIMIT = 3", "assert LIMIT == 3", ""),
         ("def helper(): return 3", "assert helper() == 3", ""),
@@ -421,6 +455,22 @@ def test_a_verdict_shows_the_places_in_both_and_nothing_of_the_test_before() -> 
 def test_each_name_of_a_test_means_what_the_solution_can_not_change(code: str, test: str, error: str) -> None:
     (found,) = said_of(f"{code}\ndef f(x):\n    return x\n", test)
     assert found.partition(".")[0].partition(" (")[0] == error
+
+
+def test_a_function_under_test_may_be_called_like_what_a_test_compares_with() -> None:
+    assert said_of("def isclose(a): return a", "assert isclose(3) == 3", entry="isclose") == [""]
+    assert said_of("def math(a): return a", "assert math(3) == 3 and candidate(4) == 4", entry="math") == [""]
+
+
+def test_an_exception_of_one_test_says_nothing_of_its_namesake_in_the_next() -> None:
+    code = """
+    def f(kind):
+        class E(kind and ValueError or KeyError):
+            pass
+        raise E
+    """
+    tests = ("try:\n    f(1)\nexcept ValueError:\n    pass", "try:\n    f(0)\nexcept KeyError:\n    pass")
+    assert said_of(code, *tests) == ["", ""]
 
 
 def verdict_on(*frames: Frame, code: str = "", test: str = "f(1)", entry: str = "f") -> dict[str, Any]:

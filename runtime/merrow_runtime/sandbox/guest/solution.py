@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -166,15 +167,13 @@ class _Solution:
         for name, value in list(namespace.items()):
             if not isinstance(name, str) or name.startswith("__") or isinstance(value, types.ModuleType):
                 continue
-            try:
+            with contextlib.suppress(Exception):  # data that can't travel (nested without end, say) has no stand-in
                 if name == entry and callable(value):
                     found[name] = self._extend(value, 0)
                 elif isinstance(value, type) and issubclass(value, Exception):
                     found[name] = ["exception", *(kind.__name__ for kind in value.__mro__)]
                 else:
                     found[name] = self.encode(value)
-            except Exception:  # noqa: BLE001, S112 - data that can't travel (nested without end, say) has no stand-in
-                continue
         return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import importlib
 import json
 import sys
@@ -77,7 +78,7 @@ def _shared_imports(code: str) -> dict[str, Any]:
             )
             if source not in _SHARED_MODULES or not own_name:
                 continue
-            try:
+            with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(source)
                 if isinstance(statement, ast.Import):
                     found[alias.asname or source] = imported
@@ -85,8 +86,6 @@ def _shared_imports(code: str) -> dict[str, Any]:
                     found.update({name: value for name, value in vars(imported).items() if not name.startswith("_")})
                 else:
                     found[alias.name] = getattr(imported, alias.name)
-            except (ImportError, AttributeError):
-                continue
     return found
 
 
@@ -103,15 +102,13 @@ def _own_names(test: str, solution_imports: dict[str, Any]) -> dict[str, Any]:
         return found
     used = {node.id for node in mentioned} - {node.id for node in mentioned if isinstance(node.ctx, ast.Store)}
     for name in used & (_MODULES.keys() | _COMPARING.keys()):
-        try:
+        with contextlib.suppress(ImportError, AttributeError):
             if name in solution_imports:
                 found[name] = solution_imports[name]
             elif name in _MODULES:
                 found[name] = importlib.import_module(_MODULES[name])
             elif _COMPARING[name]:
                 found[name] = getattr(importlib.import_module(_COMPARING[name]), name)
-        except (ImportError, AttributeError):
-            continue
     return found
 
 
