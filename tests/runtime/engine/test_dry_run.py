@@ -130,15 +130,21 @@ def shown(plan: merrow_runtime.Forecast) -> list[tuple[object, ...]]:
     """Each node that asks, runs by choice or has bounds of its own: with how often, and its questions with the first lines of
     their messages.
     """
-    return [
-        (
-            node["node"], node["model"], node["runs"], node["samples"],
-            *((one["step"], one.get("model"), one["least"], one["most"], [m["content"].split("\n")[0][:40] for m in one["messages"]])
-              for one in node["questions"]),
-            *([node["calls"]] if "calls" in node else []),
-        )
-        for node in plan.to_json()["nodes"]
-    ]  # fmt: skip
+    rows: list[tuple[object, ...]] = []
+    for node in plan.to_json()["nodes"]:
+        questions = [
+            (
+                one["step"],
+                one.get("model"),
+                one["least"],
+                one["most"],
+                [m["content"].split("\n")[0][:40] for m in one["messages"]],
+            )
+            for one in node["questions"]
+        ]
+        calls = [node["calls"]] if "calls" in node else []
+        rows.append((node["node"], node["model"], node["runs"], node["samples"], *questions, *calls))
+    return rows
 
 
 def test_a_plan_has_every_node_with_all_that_it_may_ask(tmp_path: Path) -> None:
