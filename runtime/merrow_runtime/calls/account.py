@@ -41,8 +41,7 @@ class NodeAccount:
     def count_known(self, usage: Usage) -> None:
         """Count usage for the node alone: the run has it counted already."""
         self.used = usage if self.used is NOTHING else self.used + usage
-        if self.run.meters and usage is not NOTHING:
-            self.run.meter(self.path, usage)
+        self.run.meter(self.path, usage)
 
 
 @dataclass(slots=True, eq=False)
