@@ -92,7 +92,7 @@ class Account:
         """What was used in the turns of a Loop; ``place`` is their path without the number."""
         if self._is_stale:
             self.metered, self._is_stale = {}, False
-            for one in self.nodes.values() if self.meters else ():
+            for one in self.nodes.values():
                 self.meter(one.path, one.used)
         return self.metered.get(place, NOTHING)
 
