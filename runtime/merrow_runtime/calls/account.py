@@ -41,8 +41,7 @@ class NodeAccount:
     def count_known(self, usage: Usage) -> None:
         """Count usage for the node alone: the run has it counted already."""
         self.used = usage if self.used is NOTHING else self.used + usage
-        if self.run.meters and usage is not NOTHING:
-            self.run.meter(self.path, usage)
+        self.run.meter(self.path, usage)
 
 
 @dataclass(slots=True, eq=False)
@@ -93,7 +92,7 @@ class Account:
         """What was used in the turns of a Loop; ``place`` is their path without the number."""
         if self._is_stale:
             self.metered, self._is_stale = {}, False
-            for one in self.nodes.values() if self.meters else ():
+            for one in self.nodes.values():
                 self.meter(one.path, one.used)
         return self.metered.get(place, NOTHING)
 

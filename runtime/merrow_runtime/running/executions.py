@@ -69,8 +69,6 @@ class Executions:
 
     def done(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
         """The execution with which the run itself finished a visit, before it was resumed; None where none is ``usable``."""
-        if not self._done:
-            return None
         own = self._done.get((key, visit))
         if own is None or not usable(own):
             return None

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import json
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.runtime.composites.loops import asks, box, custom, data, flow, ran, says
+from tests.runtime.composites.loops import Ran, asks, box, custom, data, flow, ran, says
 
 from merrow_runtime import RunFailure, RunOptions, UsageFailure, Workflow
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.models.prices import Price
-from merrow_runtime.requests import ModelReply
+from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running import loop_budgets
 from merrow_runtime.usage import Usage
+from merrow_runtime.visit import Visit
 
 DECIDED = ['JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp', "D{which?}:::DecisionOp"]
 
@@ -333,3 +335,59 @@ async def test_of_two_loops_the_inner_one_brings_the_newer_value() -> None:
         if name.endswith("]/V")
     }
     assert solutions == {"O[1]/I[1]/V": "PROBLEM", "O[1]/I[2]/V": "FIX", "O[2]/I[1]/V": "NOTE", "O[2]/I[2]/V": "FIX"}
+
+
+def arrived(done: Ran, name: str, port: str = "input") -> list[str]:
+    """Which visits gave what arrived at a port, in the order in which it arrived."""
+    record = done.record(name)
+    given = (record.inputs or {})[port]
+    return [Visit(one["node"], one.get("path", record.path)).name for one in given]
+
+
+async def test_what_comes_back_follows_what_comes_in_and_takes_the_place_of_what_came_first() -> None:
+    workflow = flow(
+        custom("S"),
+        box("L", "Loop (max: 3)", custom("A"), custom("J"), custom("K")),
+        "PROBLEM -->|input| A & S",
+        "PROBLEM -->|first:input| J",
+        "S & A -->|input| J",
+        "J -->|input| K",
+        "K & J -.->|again:input| J",
+        "K --> RETURN",
+    )
+    done = await ran(workflow, says())
+    assert done.result.status == "finished", done.result.error
+    assert arrived(done, "L[1]/J") == ["PROBLEM", "S", "L[1]/A"]
+    assert arrived(done, "L[2]/J") == ["S", "L[2]/A", "L[1]/K", "L[1]/J"]
+    assert arrived(done, "L[3]/J") == ["S", "L[3]/A", "L[2]/K", "L[2]/J"]
+    assert [arrived(done, f"L[{turn}]/A") for turn in (1, 2, 3)] == [["PROBLEM"]] * 3
+
+
+async def test_a_port_that_takes_one_value_has_what_the_innermost_loop_brought_last() -> None:
+    workflow = flow(
+        custom("A"),
+        box(
+            "OUT",
+            "Loop (max: 3)",
+            *box("IN", "Loop (max: 2)", 'R["Review<br/>"]:::ReviewOp', custom("F")),
+            custom("G"),
+        ),
+        "PROBLEM -->|input| A",
+        "PROBLEM -->|problem| R",
+        "A -->|solution| R",
+        "R -->|feedback:input| F",
+        "F -.->|again:solution| R",
+        "F -->|input| G",
+        "G -.->|again:solution| R",
+        "G --> RETURN",
+    )
+
+    def answer(request: ModelRequest) -> str:
+        return json.dumps({"accepted": False, "feedback": "more"}) if request.schema is not None else asks(request)
+
+    done = await ran(workflow, answer)
+    assert done.result.status == "finished", done.result.error
+    visits = [f"OUT[{outer}]/IN[{inner}]/R" for outer in (1, 2, 3) for inner in (1, 2)]
+    assert [arrived(done, name, "solution") for name in visits] == [
+        ["A"], ["OUT[1]/IN[1]/F"], ["OUT[1]/G"], ["OUT[2]/IN[1]/F"], ["OUT[2]/G"], ["OUT[3]/IN[1]/F"],
+    ]  # fmt: skip

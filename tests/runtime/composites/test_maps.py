@@ -318,3 +318,42 @@ async def test_a_member_that_an_outer_choice_leaves_out_brings_no_empty_list() -
         assert [event.path for event in done.events if event.event == "node_skipped" and event.node == "EXTRA"] == (
             [] if mood == "bad" else ["M[1]", "M[2]"]
         )
+
+
+@pytest.mark.parametrize("chosen", ["good", "bad"])
+async def test_a_case_may_bring_a_field_of_each_item(chosen: str) -> None:
+    workflow = flow(
+        custom("LIST", "returns: list[Book]"),
+        'JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp',
+        "D{which?}:::DecisionOp",
+        box("M", "Map ()", custom("W")),
+        custom("E"),
+        "PROBLEM -->|input| LIST & JUDGE & E",
+        "LIST -->|value| D",
+        "JUDGE -->|when| D",
+        "D -->|good:each:title:input| W",
+        "D -->|bad:input| E",
+        "W -->|input| E",
+        "E --> RETURN",
+        front="{types: {Mood: [good, bad], Book: {title: Text}}}",
+    )
+
+    def answer(request: ModelRequest) -> str:
+        if asks(request) == "LIST":
+            return json.dumps({"response": [{"title": "a"}, {"title": "b"}]})
+        if request.schema is not None:
+            return json.dumps(dict.fromkeys(request.schema.schema["properties"], chosen))
+        return f"{asks(request)} {data(request)}"
+
+    done = await ran(workflow, answer)
+    assert done.result.status == "finished", done.result.error
+    items = [done.record(f"M[{number}]/W") for number in (1, 2) if f"M[{number}]/W" in done.result.nodes]
+    given = [(one.inputs or {})["input"] for one in items]
+    item = {"node": "LIST", "output": "response", "type": "Text"}
+    at_end = (done.record("E").inputs or {})["input"]
+    if chosen == "good":
+        assert given == [[{**item, "value": "a"}], [{**item, "value": "b"}]]
+        assert at_end[1:] == [{"node": "W", "output": "response", "type": "list[Text]", "value": ["W a", "W b"]}]
+    else:
+        assert given == []
+        assert at_end[1:] == [{"node": "LIST", "output": "response", "type": "list[Book]"}]

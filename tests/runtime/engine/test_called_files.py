@@ -240,14 +240,26 @@ def test_calls_in_a_map_and_a_loop_have_paths_of_their_own(tmp_path: Path) -> No
     assert "one" in endpoint.seen[-1].messages[-1].content
 
 
-def test_a_dry_run_has_the_bounds_of_all_calls(tmp_path: Path) -> None:
-    path = write(tmp_path, {"main.mmd": CALLS.replace("sub/f", "f"), "f.mmd": COUNTS.replace("DEPTH", "")})
+@pytest.mark.parametrize(("said", "depth"), [("", 3), (", depth: 1", 1), (", depth: 2", 2), (", depth: 5", 5)])
+def test_a_dry_run_has_the_bounds_of_all_calls(tmp_path: Path, said: str, depth: int) -> None:
+    """A file that calls itself is shown in itself once."""
+    path = write(tmp_path, {"main.mmd": CALLS.replace("sub/f", "f"), "f.mmd": COUNTS.replace("DEPTH", said)})
     plan = merrow_runtime.dry_run(path, endpoint=FakeEndpoint())
-    assert (plan.calls.least, plan.calls.most) == (2, 2 * 4)
+    assert (plan.calls.least, plan.calls.most) == (2, 2 * (depth + 1))
+    inside = ["PROBLEM", "STEP", "R", "D", "AGAIN", "RETURN"]
     shown = plan.to_json()
-    assert {"SUMMARISE", "SUMMARISE/STEP", "SUMMARISE/AGAIN/STEP"} <= set(shown["order"])
-    (call,) = [node for node in shown["nodes"] if node["node"] == "SUMMARISE"]
-    assert call["calls"] == {"least": 2, "most": 8}
+    again = [f"AGAIN/{name}" for name in inside]
+    assert shown["order"] == [
+        "PROBLEM", "SUMMARISE", *(f"SUMMARISE/{name}" for name in [*inside[:5], *again, inside[5]]), "RETURN",
+    ]  # fmt: skip
+    calls = {
+        node["node"]: (node["calls"]["least"], node["calls"]["most"]) for node in shown["nodes"] if "calls" in node
+    }
+    assert calls == {
+        "SUMMARISE": (2, 2 * (depth + 1)),
+        "SUMMARISE/AGAIN": (2, 2 * depth),
+        "SUMMARISE/AGAIN/AGAIN": (2, 2 * (depth - 1)) if depth > 1 else (0, 0),
+    }
 
 
 def test_a_called_file_with_errors_is_refused_before_anything_is_called(tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from unittest.mock import ANY
+
 import pytest
-from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
+from tests.runtime.engine.fakes import FakeEndpoint, answered, flowchart, workflow
 
 import merrow_runtime
 from merrow_runtime import RunOptions
@@ -121,3 +124,87 @@ def test_bounds_of_cost_are_in_proportion_to_the_price_and_others_do_not_depend_
     assert cheap.tokens.least <= cheap.cost_usd.least * 1_000_000 <= 2 * cheap.tokens.least
     for other in (free, dear):
         assert (other.calls, other.tokens) == (cheap.calls, cheap.tokens)
+
+
+def shown(plan: merrow_runtime.Forecast) -> list[tuple[object, ...]]:
+    """Each node that asks, runs by choice or has bounds of its own: with how often, and its questions with the first lines of
+    their messages.
+    """
+    rows: list[tuple[object, ...]] = []
+    for node in plan.to_json()["nodes"]:
+        questions = [
+            (
+                one["step"],
+                one.get("model"),
+                one["least"],
+                one["most"],
+                [m["content"].split("\n")[0][:40] for m in one["messages"]],
+            )
+            for one in node["questions"]
+        ]
+        calls = [node["calls"]] if "calls" in node else []
+        rows.append((node["node"], node["model"], node["runs"], node["samples"], *questions, *calls))
+    return rows
+
+
+def test_a_plan_has_every_node_with_all_that_it_may_ask(tmp_path: Path) -> None:
+    """Samples, attempts, judges, summaries, choices, and the nodes of a file that is called."""
+    (tmp_path / "merrow.toml").touch()
+    (tmp_path / "f.mmd").write_text(
+        flowchart(
+            'X@{op: Custom, prompt: "x"}', 'Y@{op: Custom, prompt: "y", memory: all}', "PROBLEM --> X --> Y --> RETURN",
+            "RETURN@{type: Text}",
+        )
+    )  # fmt: skip
+    lines = (
+        'L@{op: Custom, prompt: "l", returns: "list[Text]"}',
+        'S@{op: Custom, prompt: "s", samples: 2, temperature: 0.5, model: sm, validate: short, attempts: 2}',
+        'U@{op: Custom, prompt: "u", memory: summary}', "D{is it?}:::DecisionOp", 'C@{op: Call, workflow: "f.mmd"}',
+        'W@{op: Custom, prompt: "w"}', 'J@{op: Custom, prompt: "j"}', "PROBLEM --> L & S", "L & S --> U --> D",
+        "D -- yes --> J", "D -- else --> W", "PROBLEM --> C --> W & J", "W & J --> RETURN",
+    )  # fmt: skip
+    front = '{model: m, validators: {short: {rubric: "Is it short?", model: jm}}}'
+    (tmp_path / "main.mmd").write_text(flowchart(*lines, front=front))
+    plan = merrow_runtime.dry_run(tmp_path / "main.mmd", endpoint=Priced())
+    judged = ["You are given what a step of a workflow ", "## What the step was asked"]
+    summed = ["You are given earlier results of a workf", "## Earlier result: PROBLEM"]
+    ends, problem = (None, "always", 1), "<Problem from PROBLEM>"
+    expected = [
+        ("PROBLEM", *ends),
+        ("L", "m", "always", 1, ("answer", None, 1, 1, ["l", problem])),
+        (
+            "S", "sm", "always", 2, ("answer", None, 1, 1, ["s", problem]),
+            ("2/answer", None, 0, 1, ["s", problem, "<Text from S.response>", "Your result was checked, and it is not v"]),
+            ("validate", "jm", 1, 2, judged),
+        ),
+        (
+            "U", "m", "always", 1, ("memory", None, 0, 1, summed),
+            ("answer", None, 1, 1, ["u", "## Earlier result: summary of all earlie"]),
+        ),
+        ("D", *ends),
+        ("C", *ends, {"least": 2, "most": 2}),
+        ("C/PROBLEM", *ends),
+        ("C/X", "gpt-4o-mini", "always", 1, ("answer", None, 1, 1, ["x", problem])),
+        ("C/Y", "gpt-4o-mini", "always", 1, ("answer", None, 1, 1, ["y", "## Earlier result: PROBLEM"])),
+        ("C/RETURN", *ends),
+        ("W", "m", "by choice", 1, ("answer", None, 1, 1, ["w", "<Text from C.RETURN>"])),
+        ("J", "m", "by choice", 1, ("answer", None, 1, 1, ["j", "<Text from C.RETURN>"])),
+        ("RETURN", *ends),
+    ]  # fmt: skip
+    assert shown(plan) == expected
+    assert plan.calls.to_json() == {"least": 1 + 2 * 2 + 1 + 2 + 1, "most": 1 + 2 * 4 + 2 + 2 + 1}
+    assert (plan.workflow, plan.endpoint) == (str(tmp_path / "main.mmd"), "http://fake.test")
+    assert plan.to_json()["order"] == [row[0] for row in expected]
+    # Without Decisions there is something to sum up in any case.
+    (tmp_path / "one.mmd").write_text(flowchart(*lines[:3], *lines[7:8], "L & S --> U --> RETURN", front=front))
+    plan = merrow_runtime.dry_run(tmp_path / "one.mmd", {"problem": "p"}, endpoint=Priced())
+    always = ("U", "m", "always", 1, ("memory", None, 1, 1, [summed[0], "p"]), expected[3][-1])
+    assert shown(plan)[1:4] == [("L", "m", "always", 1, ("answer", None, 1, 1, ["l", "p"])), ANY, always]
+    # What a person sets isn't asked; nor is what is set of a choice left open.
+    said = {"L": {"response": ["x"]}, "D": "else", "C/X": "set"}
+    plan = merrow_runtime.dry_run(tmp_path / "main.mmd", endpoint=Priced(), options=RunOptions(set_outputs=said))
+    rows = {str(row[0]): row for row in shown(plan)}
+    assert [rows[name] for name in ("L", "D", "C", "C/X")] == [
+        ("L", *ends), ("D", *ends), ("C", *ends, {"least": 1, "most": 1}), ("C/X", *ends),
+    ]  # fmt: skip
+    assert (plan.calls.least, plan.calls.most) == (4 + 1 + 1 + 1, 8 + 2 + 1 + 1)

@@ -348,6 +348,9 @@ def test_what_was_taken_before_a_resume_is_taken_from_the_others() -> None:
     assert taken(executions, "A", "N", "M") == ["one", "two", None]
     found = executions.take(Visit("O"), "k", lambda _: True)
     assert found is records[0]
+    # It took its own: an equal one of another node is there still.
+    both = Executions([executed("A", said="one"), executed("X", said="one", of="B")], steps(A=OF["A"]), had)
+    assert taken(both, "N", "M", "A") == ["one", None, "one"]
     # Its own had another result then: that stays there for nobody, and what it took is its own.
     other = Executions([executed("A", said="before")], steps(A=OF["A"]), [executed("A", said="had", started=1.0)])
     assert taken(other, "N", "A", "M") == [None, "had", None]

@@ -179,3 +179,15 @@ def test_from_a_visit_on_what_comes_later_is_made_again(start: str | None, one: 
     rerun = Rerun(frozenset((3, 5)), None if start is None else Visit("S", start))
     assert [rerun.covers(handle, Visit("N", one)) for handle in (3, 4, 5)] == [again, False, again]
     assert not Rerun().covers(3, Visit("N", one))
+
+
+async def test_of_names_that_differ_in_case_alone_the_one_that_is_written_counts() -> None:
+    several = workflow(
+        *(f'{name}@{{op: Custom, prompt: "of {name}"}}' for name in ("Ab", "aB")), "PROBLEM --> Ab --> aB --> RETURN"
+    )
+    for name in ("Ab", "aB"):
+        result, _ = await alone(several, only=name, set_values={f"{name}.input": "x"})
+        assert result.outputs == {name: f"of {name} of x"}
+    with pytest.raises(UsageFailure) as failure:
+        await alone(several, only="AB")
+    assert str(failure.value) == "The workflow has no node AB. Did you mean Ab?"
