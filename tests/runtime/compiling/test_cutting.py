@@ -177,7 +177,7 @@ async def start(first: int, /, second: str = str(_shared), *, third: Carton[int]
     async for made[0] in {one async for one in dumps(rest)}:
         words.Plain.kept = dict[str, int](a=first)
     print(shown, sys)
-    return Three, f"{call} {_hidden([])}", é.fget, n, m, one, _given, _other, os.path.join(around, words.Last, words.places, LIMITS)
+    return Three, f"{call} {_hidden([])}", é.fget, n, m, _given, _other, os.path.join(around, words.Last, words.places, LIMITS)
 '''
 AGAIN = """\
 from pickle import dumps
@@ -339,7 +339,7 @@ async def start(first, /, second = str(_shared), *, third = Box()):
     async for made[0] in {one async for one in dumps_of_pickle(rest)}:
         Plain.kept = dict(a=first)
     print(shown, sys)
-    return Three, f'{call} {count([])}', é.fget, n, m, one, _given, _other, os.path.join(around, Last, places, LIMITS)
+    return Three, f'{call} {count([])}', é.fget, n, m, _given, _other, os.path.join(around, Last, places, LIMITS)
 '''
 
 
