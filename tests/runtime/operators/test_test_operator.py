@@ -168,6 +168,7 @@ SEVERAL = (
             ["assert a(1) == 2; assert a(2) == 3", "  ", "assert a(1) == 2", "assert é(1)"],
             ["assert a(1) == 2", "assert a(2) == 3", "assert é(1)"],
         ),
+        (["assert  a( 1 )==2; assert a((2))  # two"], ["assert  a( 1 )==2", "assert a((2))"]),
         ([f"{CHECK}\n\n"], [f"{CHECK}\n\ncheck(candidate)\n"]),
         ([SEVERAL], [f"{SEVERAL}\n\ncheck()\ntest_x(candidate)\n"]),
         ([f"{CHECK}\nx = 3"], [f"{CHECK}\nx = 3\n\ncheck(candidate)\n"]),
