@@ -202,10 +202,6 @@ def _written(cut: _Cut, definition: Definition, names: Mapping[Place | Imported,
             written = f"{use.name}.{use.attribute}"
         if name != written:
             edits.append(Edit(use.start, use.end, name.encode()))
-    for use in definition.bound:
-        name = names.get((module.name, use.name), use.name)
-        if name != use.name:
-            edits.append(Edit(use.start, use.end, name.encode()))
     for one in definition.formatted:
         renamed = {}
         for use in one.uses:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -61,15 +60,15 @@ class Formatted(NamedTuple):
 
 @dataclass(slots=True)
 class Definition:
-    """A statement of a module that binds ``names``: its text without annotations, as edits, and the names that it uses."""
+    """A statement of a module that binds ``names``: its text without annotations, as edits, and the names that it uses,
+    its own among them.
+    """
 
     module: str
     names: tuple[str, ...]
     text: bytes
     edits: list[Edit] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
-    bound: list[Use] = field(default_factory=list)
-    """Where its own names are bound."""
     formatted: list[Formatted] = field(default_factory=list)
     inner: set[str] = field(default_factory=set)
     """Names that its functions bind for themselves."""
@@ -147,11 +146,6 @@ class Module:
         """Its text."""
         return self._source
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """All names that stand for something in it."""
-        return frozenset(self._nodes) | frozenset(self.imports)
-
 
 def _bound_by(statement: ast.stmt) -> list[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -197,13 +191,13 @@ class _Reader(ast.NodeVisitor):
     def _note_definition_name(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         place = self._module.source.index(node.name.encode(), self._module.offset(node.lineno, node.col_offset) + 4)
         start = place - self._base
-        self.definition.bound.append(Use(node.name, start, start + len(node.name.encode())))
+        self.definition.uses.append(Use(node.name, start, start + len(node.name.encode())))
 
     def _dedent(self) -> None:
         """Of a definition that stands in a block: each line further left."""
         at = 0
         for line in self.definition.text.splitlines(keepends=True):
-            if at and line.startswith(b" " * self._indent):
+            if line.startswith(b" " * self._indent):
                 self.definition.edits.append(Edit(at, at + self._indent, b""))
             at += len(line)
 
@@ -229,11 +223,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> None:
         if not self._is_local(node.id):
-            use = Use(node.id, self._start(node), self._stop(node))
-            if isinstance(node.ctx, ast.Load):
-                self.definition.uses.append(use)
-            else:
-                self.definition.bound.append(use)
+            self.definition.uses.append(Use(node.id, self._start(node), self._stop(node)))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         value = node.value
@@ -253,8 +243,7 @@ class _Reader(ast.NodeVisitor):
                 self.generic_visit(part)
         found = [*own.uses, *(use for inner in own.formatted for use in inner.uses)]
         own.uses, own.edits, own.formatted = uses, edits, formatted
-        if found:
-            own.formatted.append(Formatted(self._start(node), self._stop(node), node, found))
+        own.formatted.append(Formatted(self._start(node), self._stop(node), node, found))
 
     def visit_Global(self, node: ast.Global) -> None:
         raise NotImplementedError(f"{self._module.name}: `global` in what is cut out, line {node.lineno}")
@@ -376,8 +365,7 @@ class _Reader(ast.NodeVisitor):
             self._replace(self._stop(node.target), self._stop(node.annotation), "")
         else:
             self._replace(self._start(node), self._stop(node), "pass")
-        if not isinstance(node.target, ast.Name) or not in_class:
-            self.visit(node.target)
+        self.visit(node.target)
 
     def visit_Call(self, node: ast.Call) -> None:
         function = node.func

@@ -62,8 +62,35 @@ class Three(Generic[T], Says):
         return str(known) + str(self.known)
 
 
+class Last(Says, Generic[T]):
+    known = 1
+
+    def say(self) -> str:
+        return known
+
+
+known = 2
+
+
+class Odd(Generic[T],Says):
+    kept: int = _shared
+    _hidden = 1
+    of: int = _hidden
+    re = 4
+
+    def say(self, *, one: int, two: int = _shared) -> str: ...
+
+
+@_shared
 class Plain(Protocol[T], Generic[T]):
     pass
+
+
+def places(_hidden: int) -> object:
+    kept: int = _shared
+    kept.at: int = _shared
+    found = {_shared: kept for _ in ()}, [_shared for _ in ()], [_shared for _shared in ()], Odd
+    return found, lambda *, one, two=_shared: (one, two, _hidden)
 
 
 def count(words: list[str]) -> Counter[str]:  # noqa: X1
@@ -79,6 +106,7 @@ from __future__ import annotations
 
 import os.path
 import xml.dom as tree
+from shutil import copy
 from typing import TYPE_CHECKING, cast
 
 from merrow_runtime.made import words
@@ -88,6 +116,10 @@ from merrow_runtime.made.words import Box as Carton, count as _hidden
 if TYPE_CHECKING:
     from nowhere import Never
 else:
+    LIMITS = (
+        1,
+    )
+
     def Never(first: int = 1,
               second: int = 2) -> None:
         """Of no type."""
@@ -96,6 +128,8 @@ else:
 
 if os.path.sep:
     IGNORED = 1
+else:
+    IGNORED = 2
 
 _shared = 7
 _given = _other = Given
@@ -105,6 +139,12 @@ _given = _other = Given
 def é(self: object) -> int:
     """Not ASCII."""
     return self.x
+
+
+def around(_hidden: int, words: str = "") -> object:
+    def deep() -> object:
+        return _hidden, words.NAMES, copy.__name__, IGNORED
+    return deep, lambda *_hidden, **_shared: (_hidden, _shared), lambda *, _hidden=1: _hidden
 
 
 async def start(first: int, /, second: str = str(_shared), *, third: Carton[int] = Carton()) -> None:
@@ -136,7 +176,8 @@ async def start(first: int, /, second: str = str(_shared), *, third: Carton[int]
 
     async for made[0] in {one async for one in dumps(rest)}:
         words.Plain.kept = dict[str, int](a=first)
-    return Three, shown, sys, f"{call} {_hidden([])}", os.path.join(é.fget, n, m, one, rest, _given, _other)
+    print(shown, sys)
+    return Three, f"{call} {_hidden([])}", é.fget, n, m, _given, _other, os.path.join(around, words.Last, words.places, LIMITS)
 '''
 AGAIN = """\
 from pickle import dumps
@@ -153,6 +194,7 @@ import xml.dom
 from collections import Counter
 from json import dumps
 from pickle import dumps as dumps_of_pickle
+from shutil import copy
 from typing import Protocol
 
 
@@ -202,12 +244,44 @@ class Three(Says):
         return str(known) + str(self.known)
 
 
+class Last(Says):
+    known = 1
+
+    def say(self):
+        return known
+
+
+known = 2
+
+
+class Odd(Says):
+    kept: object = _shared_made
+    _hidden = 1
+    of: object = _hidden
+    re = 4
+
+    def say(self, *, one, two = _shared_made): ...
+
+
+@_shared_made
 class Plain:
     pass
 
 
+def places(_hidden):
+    kept = _shared_made
+    kept.at = _shared_made
+    found = {_shared_made: kept for _ in ()}, [_shared_made for _ in ()], [_shared for _shared in ()], Odd
+    return found, lambda *, one, two=_shared_made: (one, two, _hidden)
+
+
 def count(words):
     return Counter[str](word for word in words if word != _shared_made)
+
+
+LIMITS = (
+    1,
+)
 
 
 def Never(first = 1,
@@ -227,6 +301,12 @@ _given = _other = Given
 def é(self):
     """Not ASCII."""
     return self.x
+
+
+def around(_hidden, words = ""):
+    def deep():
+        return _hidden, words.NAMES, copy.__name__, IGNORED
+    return deep, lambda *_hidden, **_shared: (_hidden, _shared), lambda *, _hidden=1: _hidden
 
 
 async def start(first, /, second = str(_shared), *, third = Box()):
@@ -258,7 +338,8 @@ async def start(first, /, second = str(_shared), *, third = Box()):
 
     async for made[0] in {one async for one in dumps_of_pickle(rest)}:
         Plain.kept = dict(a=first)
-    return Three, shown, sys, f'{call} {count([])}', os.path.join(é.fget, n, m, one, rest, _given, _other)
+    print(shown, sys)
+    return Three, f'{call} {count([])}', é.fget, n, m, _given, _other, os.path.join(around, Last, places, LIMITS)
 '''
 
 

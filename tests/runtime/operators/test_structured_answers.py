@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.shapes import Shape, is_of, schema_of, shape_of
-from merrow_runtime.operators.formats.structured import Field, answer_schema, read_fields, read_json
+from merrow_runtime.operators.formats.structured import (
+    Field,
+    answer_form,
+    answer_schema,
+    read_fields,
+    read_json,
+    read_record,
+)
 
 WORDS = {"Route": ("math", "code", "other")}
 TEXT, NUMBER, BOOL, ROUTE, LIST, JSON = (
@@ -168,3 +175,187 @@ def test_an_answer_without_json_is_refused() -> None:
 @pytest.mark.parametrize("type_", ["Text", "Code", "Bool", "Number", "Route", "list[Route]", "Json"])
 def test_every_schema_is_one(type_: str) -> None:
     jsonschema.Draft202012Validator.check_schema(dict(schema_of(shape_of(type_, {}, WORDS))))
+
+
+FORM = "Answer with one JSON object and nothing else. Its fields, in this order:\n"
+OF_TWO = f'{FORM}- "thought": text\n- "answer": a number'
+OF_ONE = f'{FORM}- "answer": a number; the number'
+OF_TEXT = f'{FORM}- "answer": text'
+OF_LIST = f'{FORM}- "items": a list, each item text'
+ONE = [Field("answer", NUMBER, "the number")]
+SAID = [Field("answer", TEXT)]
+ITEMS = [Field("items", shape_of("list[Text]", {}, {}))]
+NO_OBJECT = "The answer is no JSON object."
+EMPTY = ("Field `answer` of the answer is empty.", "Field `answer` must not be empty.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "value"),
+    [
+        (FIELDS, '{"thought": "", "answer": 1}', {"thought": "", "answer": 1}),
+        (FIELDS, '{"thought": "a", "Thought": "b", " ANSWER ": 2}', {"thought": "a", "answer": 2}),
+        (
+            FIELDS,
+            '{"a": 1} {"thought": "x", "answer": 3} {"thought": "y", "answer": 4}',
+            {"thought": "x", "answer": 3},
+        ),
+        (FIELDS, 'a { b {"thought": "x", "answer": 3} c', {"thought": "x", "answer": 3}),
+        (FIELDS, '[{"thought": "x", "answer": 3}]', {"thought": "x", "answer": 3}),
+        (FIELDS, "thought: a\nanswer: 3\nthought: b", {"thought": "b", "answer": 3}),
+        (FIELDS, "thought: a\nb\n\nanswer = 3", {"thought": "a\nb", "answer": 3}),
+        (FIELDS, "> - **answer** : 3\n# _thought_ = c", {"thought": "c", "answer": 3}),
+        (FIELDS, "<answer>3</answer><thought>\n\n a \n</thought>", {"thought": "a", "answer": 3}),
+        (FIELDS, "</answer><thought >a</thought\n><answer>3</answer>", {"thought": "a", "answer": 3}),
+        (
+            FIELDS,
+            '```json\n{"thought": "x"}\n```\n```\n{"answer": 1, "thought": "b"}\n```',
+            {"thought": "b", "answer": 1},
+        ),
+        (ONE, "answer: 7", {"answer": 7}),
+        (ONE, "```\n3\n```", {"answer": 3}),
+        (SAID, "said", {"answer": "said"}),
+        (SAID, "```\ncode\n```", {"answer": "code"}),
+        (SAID, '{"answer": "x"}', {"answer": "x"}),
+        ([Field("answer", TEXT, blank=True)], "", {"answer": ""}),
+        (ITEMS, '["a", "b"', {"items": ["a", "b"]}),
+        (ITEMS, "x [1] y", {"items": ["1"]}),
+        *(
+            (
+                [Field("answer", NUMBER), Field("b", TEXT)],
+                "{x} " * bad + '{"answer": 3, "b": "z"}',
+                {"answer": 3, "b": "z"},
+            )
+            for bad in (1, 49, 60)
+        ),
+    ],
+)
+def test_the_likeliest_reading_of_an_answer_counts(fields: list[Field], text: str, value: dict[str, Any]) -> None:
+    assert read_fields(text, fields) == value
+    assert list(read_fields(text, fields)) == [field.name for field in fields]
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "why", "advice"),
+    [
+        (FIELDS, "", NO_OBJECT, OF_TWO),
+        (FIELDS, "answer: 3", NO_OBJECT, OF_TWO),
+        (FIELDS, "<answer>3</answer>", NO_OBJECT, OF_TWO),
+        (FIELDS, "<thought>a<answer>3</answer>", NO_OBJECT, OF_TWO),
+        (FIELDS, "<thought>a</thought></answer><answer>3", NO_OBJECT, OF_TWO),
+        (FIELDS, "<thought>a</thought>3</answer>", NO_OBJECT, OF_TWO),
+        (FIELDS, '{"thought": "so"}', "The answer has no field `answer`.", OF_TWO),
+        (FIELDS, '{"x": 1}', "The answer has no field `thought`, `answer`.", OF_TWO),
+        (FIELDS, '{"thought": "so", "answer": "many"}', "Field `answer` of the answer: `many` is not a number.", None),
+        (FIELDS, '{"thought": "so", "answer": null}', "Field `answer` of the answer: `null` is not a number.", None),
+        (
+            FIELDS,
+            '{"x": 1} {"thought": "x", "answer": "y"}',
+            "The answer has no field `thought`, `answer`.",
+            OF_TWO,
+        ),
+        (ONE, "", "Field `answer` of the answer: `` is not a number.", f"{OF_ONE}\nField `answer`: Give a number."),
+        (
+            ONE,
+            "```\n3\n```\n```\n4\n```",
+            "Field `answer` of the answer: ```` 3 ``` ``` 4 ```` is not a number.",
+            f"{OF_ONE}\nField `answer`: Give a number.",
+        ),
+        (ONE, '{"x": 3}', "The answer has no field `answer`.", OF_ONE),
+        (SAID, "", EMPTY[0], f"{OF_TEXT}\n{EMPTY[1]}"),
+        (SAID, '{"answer": ""}', *EMPTY),
+        (ITEMS, "a, b", "The answer is no JSON.", f"{OF_LIST}\nAnswer with valid JSON and nothing else."),
+        (ITEMS, "{}", "The answer has no field `items`.", OF_LIST),
+    ],
+)
+def test_what_is_wrong_with_an_answer_and_what_is_asked_for_instead(
+    fields: list[Field], text: str, why: str, advice: str | None
+) -> None:
+    with pytest.raises(AnswerFailure) as caught:
+        read_fields(text, fields)
+    assert (str(caught.value), caught.value.advice) == (why, advice or "Field `answer`: Give a number.")
+
+
+def test_only_so_much_is_repaired_as_takes_no_time() -> None:
+    """The bounds are on characters, on characters times the depth of brackets, and times their number."""
+    for begin, most in (
+        ('{"b": "", "answer": "', 50_000),
+        ('{"b": "", "answer": ' + "[" * 9 + '"', 20_000),
+        ('{"b": "", "answer": [' + "[]," * 48 + '"', 20_000),
+        ('{"b": "}]}]", "answer": ' + "[" * 13 + '"', 20_000),
+    ):
+        fields = [Field("answer", TEXT if begin.endswith(' "') else JSON), Field("b", TEXT, blank=True)]
+        text = begin + "x" * (most - len(begin))
+        assert list(read_fields(text, fields)) == ["answer", "b"]
+        with pytest.raises(AnswerFailure, match=r"^The answer is no JSON object\.$"):
+            read_fields(text + "x", fields)
+
+
+def test_the_form_of_an_answer_says_each_field_in_words_and_as_a_schema() -> None:
+    fields = [Field("a", TEXT, "what is said"), Field('b "c"', NUMBER)]
+    assert answer_form(fields) == f'{FORM}- "a": text; what is said\n- "b \\"c\\"": a number'
+    made = answer_schema("form", fields)
+    assert (made.name, made.schema) == (
+        "form",
+        {
+            "type": "object",
+            "properties": {"a": {"type": "string", "description": "what is said"}, 'b "c"': {"type": "number"}},
+            "required": ["a", 'b "c"'],
+            "additionalProperties": False,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("null", None),
+        ("[]", []),
+        ("x [1, 2", [1, 2]),
+        ("x {'a': 1} [2]", [{"a": 1}, [2]]),
+        ("```\n[1]\n```", [1]),
+        ("As said:\n```\nx\n```\n```\n[1]\n```", [1]),
+        ('"\\ud83d"', "\ufffd"),
+        ('{"a": "\\ud83d\\ude00"}', {"a": "\U0001f600"}),
+        ('{"a":1}x', {"a": 1}),
+    ],
+)
+def test_json_is_found_in_an_answer(text: str, value: object) -> None:
+    assert read_json(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "x", "x {} y", "NaN", "{", "x [] y"])
+def test_what_holds_no_json_is_refused_with_what_to_do(text: str) -> None:
+    with pytest.raises(AnswerFailure) as caught:
+        read_json(text)
+    assert (str(caught.value), caught.value.advice) == (
+        "The answer is no JSON.",
+        "Answer with valid JSON and nothing else.",
+    )
+
+
+PLACE = shape_of("Place", {"Place": "Json"}, {}, {"Place": {"city": "Text", "rank": "Number"}}, {})
+OF_PLACE = f'{FORM}- "city": text\n- "rank": a number'
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "advice"),
+    [
+        ("", NO_OBJECT, ""),
+        (
+            '{"city": "Rome"}',
+            "Field `rank` of the answer is missing.",
+            'Give an object with the fields "city" (text), "rank" (a number) and no others; `rank` is missing.\n',
+        ),
+        (
+            '{"city": "Rome", "rank": "x"} {"city": "Rome"}',
+            "Field `rank` of the answer is wrong: `x` is not a number.",
+            "Field `rank`: Give a number.\n",
+        ),
+    ],
+)
+def test_a_record_that_does_not_fit_says_its_field(text: str, why: str, advice: str) -> None:
+    with pytest.raises(AnswerFailure) as caught:
+        read_record(text, PLACE)
+    assert (str(caught.value), caught.value.advice) == (why, f"{advice}{OF_PLACE}")
+    assert read_record('{"x": 1} {"city": "Rome", "rank": 1}', PLACE) == {"city": "Rome", "rank": 1}

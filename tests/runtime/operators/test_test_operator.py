@@ -9,6 +9,7 @@ from tests.runtime.operators.scripted import ScriptedTools, given, node, outputs
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import Given
+from merrow_runtime.operators.programs.visible_tests import single_tests
 from merrow_runtime.operators.programs.visible_tests import tests_in as shown_tests
 from merrow_runtime.sandbox import Sandbox, TestFailure, TestResult
 
@@ -31,6 +32,7 @@ def inputs_of(solution: str, problem: str = "Double x.", **more: list[Given]) ->
     }
 
 
+QUOTES = '"""'
 TESTS = ["assert candidate(1) == 2", "assert candidate(3) == 6"]
 
 
@@ -127,13 +129,62 @@ async def test_a_check_that_is_only_defined_is_called() -> None:
     assert tools.sandbox[0][2] == [f"{check}\n\ncheck(candidate)\n"]
 
 
+NO_PYTHON = "Node N: test {} is not valid Python; write it as `assert candidate(1) == 2`."
+NOTHING = "Node N: test {} asserts nothing; write it as `assert candidate(1) == 2`."
+
+
 @pytest.mark.parametrize(
-    ("text", "why"),
-    [("assert (", "is not valid Python"), ("x = 1", "asserts nothing"), ("import math", "asserts nothing")],
+    ("texts", "why"),
+    [
+        (["assert ("], NO_PYTHON.format(1)),
+        (["assert a", "\n", "assert ("], NO_PYTHON.format(2)),
+        (["x = 1"], NOTHING.format(1)),
+        (["", "import math"], NOTHING.format(1)),
+        (["def other(candidate):\n    assert candidate(1)"], NOTHING.format(1)),
+        (["def check(candidate, more):\n    assert candidate(1)"], NOTHING.format(1)),
+        (["async def check(candidate):\n    assert candidate(1)"], NOTHING.format(1)),
+        (["class A:\n    assert 1"], NOTHING.format(1)),
+    ],
 )
-async def test_a_test_that_could_not_tell_is_refused(text: str, why: str) -> None:
-    with pytest.raises(NodeFailure, match=why):
-        await outputs_of(node("Test"), inputs_of(GOOD, tests=given(text)), ScriptedTools())
+async def test_a_test_that_could_not_tell_is_refused(texts: list[str], why: str) -> None:
+    tools = ScriptedTools()
+    with pytest.raises(NodeFailure) as refused:
+        await outputs_of(node("Test"), inputs_of(GOOD, tests=given(texts, type_="list[Text]")), tools)
+    assert str(refused.value) == why
+    assert tools.sandbox == tools.asked == []
+
+
+CHECK = "def check(candidate):\n    assert candidate(1)"
+SEVERAL = (
+    "def check():\n    assert 1\ndef test_x(c):\n    assert c\ndef test(a, b):\n    pass\ndef other(x):\n    pass\n"
+    "def mycheck(x): pass"
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "ready"),
+    [
+        (
+            ["assert a(1) == 2; assert a(2) == 3", "  ", "assert a(1) == 2", "assert é(1)"],
+            ["assert a(1) == 2", "assert a(2) == 3", "assert é(1)"],
+        ),
+        (["assert  a( 1 )==2; assert a((2))  # two"], ["assert  a( 1 )==2", "assert a((2))"]),
+        ([f"{CHECK}\n\n"], [f"{CHECK}\n\ncheck(candidate)\n"]),
+        ([SEVERAL], [f"{SEVERAL}\n\ncheck()\ntest_x(candidate)\n"]),
+        ([f"{CHECK}\nx = 3"], [f"{CHECK}\nx = 3\n\ncheck(candidate)\n"]),
+        *(
+            ([text], [text])
+            for text in (
+                f"{CHECK}\ncheck(candidate)",
+                "import os\nassert os",
+                "if x:\n    raise ValueError",
+                "for x in 1,2:\n    assert x",
+            )
+        ),
+    ],
+)
+def test_each_assertion_is_a_test_and_what_is_only_defined_is_called(texts: list[str], ready: list[str]) -> None:
+    assert single_tests(texts, "N") == ready
 
 
 @pytest.mark.parametrize(
@@ -179,6 +230,60 @@ async def test_a_test_that_could_not_tell_is_refused(text: str, why: str) -> Non
             'def double(x):\n    """Twice.\n\n    >>> double("a\\nb")\n    \'a\\nba\\nb\'\n    """',
             ["(double('a\\nb')) == ('a\\nba\\nb')"],
         ),
+        (
+            "assert double(1) == 2\n  assert double(2) == 4 # c\nassertion double(3)",
+            ["double(1) == 2", "double(2) == 4"],
+        ),
+        ("assert double(\n" + "\n" * 18 + "1) == 2", ["double(1) == 2"]),
+        ("assert double(\n" + "\n" * 19 + "1) == 2", []),
+        ("assert x == 3\nassert candidate(2) == 1\nassert m.double(1)", ["candidate(2) == 1"]),
+        (">>> double(2); 3\n4\n>>> double(3)\nTraceback\n>>> double(4)\n\n5\n>>> x.double(1)\n2", []),
+        (">>> double(1)\n[1,\n 2]\nprose\n\n7", ["(double(1)) == ([1, 2])"]),
+        (
+            ">>> print(double(1))\n  'a'  \n>>> print()\n1\n>>> x.print(double(2))\n3",
+            ["str(double(1)) == \"'a'\"", "(x.print(double(2))) == (3)"],
+        ),
+        (
+            "  - double(1) == 2\n1. double(2) == 3\n12) double(3) = 4\n\u2022 candidate(4) ==> 5\n>>> double(5) -> 6\n"
+            "assert double(6) => 7\nfor double(7) returns 8\n* - double(8) must return 9\ndouble(9) will be 10\n"
+            "double(10) gives 11\ndouble(11) is 12\ndouble(12) give 13\ndouble(13) \u2192 returns: 14\n"
+            "double(14) # => 15\ndouble(15) should 16\ndouble(16) isx 17\ndouble(17) should  be: 18",
+            [f"{'candidate' if n == 4 else 'double'}({n}) == {n + 1}" for n in (*range(1, 15), 17)],
+        ),
+        ("redouble(1) == 2\nforx double(1) == 2\nx double(1) == 2", []),
+        (
+            "double(1) == 2 (two)\ndouble(2) == 'x' (y).\ndouble(3) == [1, 2].\ndouble(4) == (1, 2)\ndouble(5) == NONE\n"
+            "double(6) == null.\ndouble(7) == False (no)\ndouble(8) == 1.5.",
+            [
+                "double(1) == 2",
+                "double(2) == 'x'",
+                "double(3) == [1, 2]",
+                "double(4) == (1, 2)",
+                "double(5) == None",
+                "double(6) == None",
+                "double(7) == False",
+                "double(8) == 1.5",
+            ],
+        ),
+        (
+            "double((1), [2, (3)]) == 2\ndouble(')') == 3\ndouble(f(2)) == 4\ndouble(x=1) == 5\ndouble(f) == 6",
+            ["double(1, [2, 3]) == 2", "double(')') == 3", "double(f(2)) == 4", "double(x=1) == 5"],
+        ),
+        (f"double('{')' * 99}') == 2", [f"double('{')' * 99}') == 2"]),
+        (f"double('{')' * 100}') == 2", []),
+        (f"double(1) == '{'x' * 3985}'", [f"double(1) == '{'x' * 3985}'"]),
+        (f"double(1) == '{'x' * 3986}'", []),
+        (
+            "def double(x):\n    'Doc.\\ndouble(1) == 2'\nclass A:\n    'double(2) == 3'\n"
+            "    async def f(self):\n        'double(3) == 4'",
+            ["double(1) == 2", "double(2) == 3", "double(3) == 4"],
+        ),
+        ("'double(0) == 1'", ["double(0) == 1"]),
+        ("x = 3\ndouble = 4", []),
+        (
+            f"def f(:\n    {QUOTES}\n    >>> double(1)\n    2\n    {QUOTES}\n    >>> double(2)\n    4\n  {QUOTES} \n",
+            ["(double(1)) == (2)", "(double(2)) == (4)"],
+        ),
     ],
 )
 def test_what_a_problem_shows(problem: str, tests: list[str]) -> None:
@@ -187,6 +292,11 @@ def test_what_a_problem_shows(problem: str, tests: list[str]) -> None:
 
 def test_statements_that_lead_to_an_example_go_with_it() -> None:
     assert shown_tests(">>> x = 4\n>>> double(x)\n8\n", "double") == ["x = 4\nassert (double(x)) == (8)"]
+    problem = ">>> double(1)\n2\n>>> y = 3\n>>> z = y\n7\n>>> y = 5\n>>> double(y)\n10\n"
+    assert shown_tests(problem, "double") == [
+        "assert (double(1)) == (2)",
+        "y = 3\ny = 5\nassert (double(y)) == (10)",
+    ]
 
 
 def test_an_assertion_has_the_imports_of_the_problem_that_it_needs() -> None:
@@ -194,6 +304,13 @@ def test_an_assertion_has_the_imports_of_the_problem_that_it_needs() -> None:
     problem = f"{imports}assert math.isclose(double(2), 4)\nassert double(3) == 6\n"
     tests = ["import math, re\nassert math.isclose(double(2), 4)", "assert double(3) == 6"]
     assert shown_tests(problem, "double") == tests
+    imports = "import a.b\nfrom c import d as e, f\n import g as h, i\nimport\nimportant = 1\n"
+    problem = f"{imports}assert double(a.x, e, h, i) == 1\nassert double(f, f) == 2\nassert double(d, b, c) == 3\n"
+    assert shown_tests(problem, "double") == [
+        "from c import d as e, f\nimport g as h, i\nimport a.b\nassert double(a.x, e, h, i) == 1",
+        "from c import d as e, f\nassert double(f, f) == 2",
+        "assert double(d, b, c) == 3",
+    ]
 
 
 async def test_the_problem_is_searched_only_where_the_task_brings_no_tests() -> None:

@@ -101,7 +101,8 @@ def _ready(text: str, tree: ast.Module) -> list[str]:
     """A test as the sandbox runs it: assertions one by one; a ``check`` that is only defined is called."""
     if all(isinstance(statement, ast.Assert) for statement in tree.body):
         return [ast.get_source_segment(text, statement) or ast.unparse(statement) for statement in tree.body]
-    does = [statement for statement in tree.body if not isinstance(statement, (ast.FunctionDef, ast.ClassDef))]
+    only_defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    does = [statement for statement in tree.body if not isinstance(statement, only_defined)]
     if any(isinstance(node, (ast.Assert, ast.Raise, ast.Call)) for statement in does for node in ast.walk(statement)):
         return [text]
     functions = [statement for statement in tree.body if isinstance(statement, ast.FunctionDef)]
