@@ -106,10 +106,11 @@ def test_runs_are_completed_by_what_can_be_done_with_them() -> None:
 
 
 def journal() -> None:
-    """A run, an evaluation and a search of each status, begun one after the other, with ids like ``r-finished``."""
+    """A run, an evaluation, a search and an extraction of each status, begun one after the other: ids like ``r-finished``."""
     from merrow_runtime.store.contract import RunRecord
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.evaluations import EvaluationRecord
+    from merrow_runtime.store.extractions import ExtractionRecord
     from merrow_runtime.store.optimizations import OptimizationRecord
 
     write("flow.mmd", GOOD)
@@ -121,6 +122,7 @@ def journal() -> None:
             about = (file, status, float(at), "data", "all", "exact", "m")
             store.evaluations.begin(EvaluationRecord(f"e-{status}", *about, 0, 1, {}))
             store.optimizations.begin(OptimizationRecord(f"s-{status}", *about, "climb", "moves", 0, 1, {}), "all", "s")
+            store.extractions.begin(ExtractionRecord(f"x-{status}", *about, "g", 0, {}))
 
 
 def test_each_command_is_offered_what_it_can_work_on() -> None:
@@ -128,12 +130,14 @@ def test_each_command_is_offered_what_it_can_work_on() -> None:
     runs = ["r-cancelled", "r-failed", "r-finished", "r-running"]  # the newest is the first
     evaluations = ["e-cancelled", "e-stopped", "e-finished", "e-running"]
     searches = ["s-cancelled", "s-stopped", "s-finished", "s-running"]
-    left = [one for one in (*runs, *evaluations, *searches) if not one.endswith("-finished")]
+    extractions = [f"x{one[1:]}" for one in searches]
+    all_ = runs + evaluations + searches + extractions
+    left = [one for one in all_ if not one.endswith("-finished")]
     for line, words in (
-        ("merrow show ", runs + evaluations + searches),
+        ("merrow show ", all_),
         ("merrow resume ", left),
-        ("merrow revise ", left),
-        ("merrow cancel ", ["r-running", "e-running", "s-running"]),
+        ("merrow revise ", ["r-cancelled", "r-failed", "r-running"]),
+        ("merrow cancel ", ["r-running", "e-running", "s-running", "x-running"]),
         ("merrow runs --delete ", runs),
         ("merrow evaluations --delete ", evaluations),
         ("merrow optimizations --delete ", searches),
@@ -153,6 +157,7 @@ def test_each_command_is_offered_what_it_can_work_on() -> None:
     about = f"stopped, {Path('flow.mmd').absolute()}"
     assert asked("merrow resume e-s", "fish").out == f"plain,e-stopped\tevaluation, {about}\n"
     assert asked("merrow resume s-s", "fish").out == f"plain,s-stopped\tsearch, {about}\n"
+    assert asked("merrow resume x-s", "fish").out == f"plain,x-stopped\textraction, {about}\n"
 
 
 def test_data_that_comes_with_merrow_is_offered_before_files() -> None:

@@ -18,7 +18,7 @@ _PATIENCE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """What is seen of a run, an evaluation or a search; ``workflow`` is the whole path of its file."""
+    """What is seen of a run, an evaluation, a search or an extraction; ``workflow`` is the whole path of its file."""
 
     id: str
     workflow: str
@@ -40,6 +40,11 @@ def newest_searches(limit: int) -> list[Glimpse]:
     return _newest("optimizations", limit)
 
 
+def newest_extractions(limit: int) -> list[Glimpse]:
+    """The same for extractions; in place of a workflow they have the file with the solved cases."""
+    return _newest("extractions", limit, "cases")
+
+
 def has_evaluation(workflow: str) -> bool:
     """Whether there is an evaluation of a workflow, by the whole path of its file; no where the journal can't be read now."""
     return bool(_rows("SELECT 1 FROM evaluations WHERE workflow = ? LIMIT 1", workflow))
@@ -50,8 +55,8 @@ def has_search(workflow: str) -> bool:
     return bool(_rows("SELECT 1 FROM optimizations WHERE workflow = ? LIMIT 1", workflow))
 
 
-def _newest(table: str, limit: int) -> list[Glimpse]:
-    sql = f"SELECT id, workflow, status FROM {table} ORDER BY started DESC, id LIMIT ?"  # noqa: S608 (a name of this module)
+def _newest(table: str, limit: int, file: str = "workflow") -> list[Glimpse]:
+    sql = f"SELECT id, {file}, status FROM {table} ORDER BY started DESC, id LIMIT ?"  # noqa: S608 (a name of this module)
     return [Glimpse(*map(str, row)) for row in _rows(sql, limit)]
 
 

@@ -75,19 +75,23 @@ def searches(_context: click.Context, _parameter: click.Parameter, typed: str) -
 
 def anything(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow show` can show."""
-    return _runs(typed, _ANY_RUN) + _evaluations(typed, _ANY) + _searches(typed, _ANY)
+    return _runs(typed, _ANY_RUN) + _sessions(typed, _ANY)
 
 
 def unfinished(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow resume` can continue."""
-    left = ("stopped", "cancelled", "running")
-    return _runs(typed, ("failed", "cancelled", "running")) + _evaluations(typed, left) + _searches(typed, left)
+    return unfinished_runs(_context, _parameter, typed) + _sessions(typed, ("stopped", "cancelled", "running"))
+
+
+def unfinished_runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """What `merrow revise` can change."""
+    return _runs(typed, ("failed", "cancelled", "running"))
 
 
 def running(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow cancel` can end."""
     now = ("running",)
-    return _runs(typed, now) + _evaluations(typed, now) + _searches(typed, now)
+    return _runs(typed, now) + _sessions(typed, now)
 
 
 def evaluations_or_files(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
@@ -133,6 +137,10 @@ def _runs(typed: str, statuses: Iterable[str]) -> Items:
     return _fitting(((run.id, visible(f"{run.status}, {run.workflow}")) for run in found), typed)
 
 
+def _sessions(typed: str, statuses: Iterable[str]) -> Items:
+    return _evaluations(typed, statuses) + _searches(typed, statuses) + _extractions(typed, statuses)
+
+
 def _evaluations(typed: str, statuses: Iterable[str]) -> Items:
     from merrow_runtime.store.glance import newest_evaluations
 
@@ -145,6 +153,13 @@ def _searches(typed: str, statuses: Iterable[str]) -> Items:
 
     found = [one for one in newest_searches(_MOST_RUNS) if one.status in statuses]
     return _fitting(((one.id, visible(f"search, {one.status}, {one.workflow}")) for one in found), typed)
+
+
+def _extractions(typed: str, statuses: Iterable[str]) -> Items:
+    from merrow_runtime.store.glance import newest_extractions
+
+    found = [one for one in newest_extractions(_MOST_RUNS) if one.status in statuses]
+    return _fitting(((one.id, visible(f"extraction, {one.status}, {one.workflow}")) for one in found), typed)
 
 
 def _fitting(words: Iterable[tuple[str, str]], typed: str, type_: str = "plain") -> Items:

@@ -40,7 +40,7 @@ _PATIENCE = 30.0
     merrow revise 4f2a --apply 2                   agree to a change of a model that waits for that
     """,
 )
-@click.argument("run", shell_complete=words.unfinished)
+@click.argument("run", shell_complete=words.unfinished_runs)
 @click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
 @click.option(
     "--apply", "apply", type=click.IntRange(min=1), metavar="N", help="Apply revision N, which is waiting for approval."
