@@ -220,6 +220,10 @@ def test_references_of_a_file_and_its_ports(open_editor: Callable[..., Editor], 
     edges = editor.find(uri, "|PROBLEM|")["line"]
     expected = [("main.mmd", edges), ("notes.md", edges + 1)]
     own = [("f.mmd", editor.find(inner, "PROBLEM -->")["line"])]
+    assert places(editor.at(uri, "./f.mmd", 3), declarations=False) == [("main.mmd", line), ("notes.md", line + 1)]
+    declared = [("f.mmd", editor.find(inner, "PROBLEM([")["line"])]
+    for at in (editor.at(uri, "|PROBLEM|", 3), editor.at(inner, "PROBLEM -->")):
+        assert places(at) == declared + own + expected
     assert places(editor.at(uri, "|PROBLEM|", 3), declarations=False) == own + expected
     assert places(editor.at(inner, "PROBLEM -->"), declarations=False) == own + expected
 
