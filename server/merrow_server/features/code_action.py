@@ -143,14 +143,14 @@ def resolve(server: MerrowServer, action: types.CodeAction) -> types.CodeAction:
 
 def apply_action(server: MerrowServer, arguments: list[Any]) -> None:
     """Carry out an offer for a client without code action literals."""
-    data = as_mapping(arguments[0]) if arguments else None
+    data = (as_mapping(arguments[0]) if arguments else None) or {}
     edit = _edit_for(server, data)
     if edit is not None:
-        label = str(data["title"]) if data is not None else None
+        label = str(data.get("title", ""))
         server.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, label), lambda answer: _told(label, answer))
 
 
-def _told(label: str | None, answer: types.ApplyWorkspaceEditResult) -> None:
+def _told(label: str, answer: types.ApplyWorkspaceEditResult) -> None:
     if not answer.applied:
         log.warning("The editor did not apply “%s”: %s", label, answer.failure_reason or "no reason given")
 

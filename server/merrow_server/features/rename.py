@@ -94,7 +94,9 @@ def _declared_at(server: MerrowServer, diagram: OpenDiagram, port: Symbol, name:
 
 
 async def _in_callers(server: MerrowServer, home: OpenDiagram, found: Renamed, changes: _Changes) -> None:
-    """Rename an input or output at its callers. Raises `RenameRefusedError` where the change would break one of them."""
+    """Rename an input or output at its callers. Raises `RenameRefusedError` where the change would break one of them, and
+    `FeatureError` where a document changed meanwhile.
+    """
     path = callers.own_path(home)
     if path is None:
         return
@@ -112,6 +114,7 @@ async def _in_callers(server: MerrowServer, home: OpenDiagram, found: Renamed, c
         renamed.append((caller, symbols, text))
         if own is not None:
             after[own] = text
+    changes.check()
     for caller, symbols, text in renamed:
         before = callers.read_instead(caller, caller.text, {})
         ide_rename.refuse_misread(before, callers.read_instead(caller, text, after), symbols, found.new)
@@ -134,12 +137,16 @@ class _Changes:
         if edits:
             self._edits.setdefault(uri, []).extend(edits)
 
-    def whole(self) -> types.WorkspaceEdit:
-        """All edits. Raises `FeatureError` where a document changed while other files were read."""
+    def check(self) -> None:
+        """Raise `FeatureError` where a document changed while other files were read."""
         for uri, version in self._versions.items():
             document = self._server.document(uri)
             if document is None or document.version != version:
                 raise FeatureError("The text changed meanwhile; rename again.", types.LSPErrorCodes.ContentModified)
+
+    def whole(self) -> types.WorkspaceEdit:
+        """All edits. Raises `FeatureError` as `check`."""
+        self.check()
         return self._server.edits(self._edits)
 
 

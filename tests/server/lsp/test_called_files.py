@@ -188,8 +188,9 @@ def test_a_file_that_is_broken_has_callers_and_one_outside_has_none(
     assert editor.request("textDocument/prepareCallHierarchy", at) is None
     assert editor.request("textDocument/definition", at) in (None, [])
     assert len(editor.request("textDocument/references", {**at, "context": {"includeDeclaration": False}})) == 1
-    with pytest.raises(ServerError):
+    with pytest.raises(ServerError, match="Nothing here has a name that can be changed") as caught:
         editor.request("textDocument/rename", {**editor.at(uri, "|PROBLEM|", 2), "newName": "TASK"})
+    assert caught.value.code == -32803
 
 
 def test_files_that_call_each_other_have_a_hierarchy(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
@@ -220,6 +221,10 @@ def test_references_of_a_file_and_its_ports(open_editor: Callable[..., Editor], 
     edges = editor.find(uri, "|PROBLEM|")["line"]
     expected = [("main.mmd", edges), ("notes.md", edges + 1)]
     own = [("f.mmd", editor.find(inner, "PROBLEM -->")["line"])]
+    assert places(editor.at(uri, "./f.mmd", 3), declarations=False) == [("main.mmd", line), ("notes.md", line + 1)]
+    declared = [("f.mmd", editor.find(inner, "PROBLEM([")["line"])]
+    for at in (editor.at(uri, "|PROBLEM|", 3), editor.at(inner, "PROBLEM -->")):
+        assert places(at) == declared + own + expected
     assert places(editor.at(uri, "|PROBLEM|", 3), declarations=False) == own + expected
     assert places(editor.at(inner, "PROBLEM -->"), declarations=False) == own + expected
 

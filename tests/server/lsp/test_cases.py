@@ -149,6 +149,76 @@ async def test_cases_are_listed_with_their_places(tmp_path: Path) -> None:
         assert (other["uri"], other["cases"]) == (None, [])
 
 
+def executed(editor: Editor, command: str, uri: str) -> Any:
+    return editor.request("workspace/executeCommand", {"command": command, "arguments": [{"uri": uri}]})
+
+
+def test_what_is_listed_of_cases_is_whole_with_and_without_a_workflow(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    text = CASES.replace("tags: [smoke]", "tags: [smoke, fast]\n    repeat: 3").replace("numeric", "numerc")
+    editor, uri = opened(open_editor, tmp_path, text + "    xfail: it can't count\n")
+    flow = (tmp_path / "flow.mmd").as_uri()
+
+    def place(line: int, end: int) -> dict[str, Any]:
+        return {"start": {"line": line, "character": 8}, "end": {"line": line, "character": end}}
+
+    listed = {
+        "uri": uri,
+        "workflow": flow,
+        "recording": None,
+        "problems": 1,
+        "cases": [
+            {"id": "spider", "range": place(1, 14), "tags": ["smoke", "fast"], "repeat": 3, "xfail": None},
+            {"id": "ant", "range": place(6, 11), "tags": [], "repeat": 1, "xfail": "it can't count"},
+        ],
+    }
+    assert executed(editor, "merrow.cases", uri) == executed(editor, "merrow.cases", flow) == listed
+    (tmp_path / "flow.replay.jsonl").write_text("")
+    recorded = listed | {"recording": (tmp_path / "flow.replay.jsonl").as_uri()}
+    assert executed(editor, "merrow.cases", uri) == recorded
+    # The workflow is told by the URI that the client has it open under.
+    written = flow.replace("flow.mmd", "%66low.mmd")
+    editor.notify(
+        "textDocument/didOpen", {"textDocument": {"uri": written, "languageId": "mermaid", "version": 1, "text": CHAIN}}
+    )
+    assert executed(editor, "merrow.cases", uri) == recorded | {"workflow": written}
+    nothing = {"uri": None, "workflow": None, "recording": None, "problems": 0, "cases": []}
+    other = (tmp_path / "other.mmd").as_uri()
+    assert executed(editor, "merrow.cases", other) == nothing | {"workflow": other}
+    for none in (other.replace(".mmd", ".cases.yaml"), "untitled:flow.mmd"):
+        assert executed(editor, "merrow.cases", none) == nothing
+    (tmp_path / "alone.cases.yaml").write_text(CASES)
+    alone = executed(editor, "merrow.cases", (tmp_path / "alone.cases.yaml").as_uri())
+    assert (alone["workflow"], alone["problems"], len(alone["cases"])) == (None, 1, 2)
+
+
+def test_cases_of_a_workflow_that_cannot_be_run_are_not_carried_out(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    (tmp_path / "merrow.toml").write_text('ignore = ["MW522"]\n')
+    editor, uri = opened(open_editor, tmp_path, CASES)
+    flow = editor.open(CHAIN, "flow.mmd")
+    for text, why in (
+        ("flowchart TD\n    A[Mail]\n", "flow.mmd is not a workflow: it has no PROBLEM or RETURN"),
+        (CHAIN.replace("    B --> RETURN\n", ""), "flow.mmd has an error and is not run: line 9: Nothing follows B"),
+    ):
+        editor.change(flow, {"text": text})
+        with pytest.raises(ServerError) as caught:
+            executed(editor, "merrow.test", uri)
+        assert caught.value.message.startswith(why)
+    (tmp_path / "alone.cases.yaml").write_text(CASES)
+    with pytest.raises(ServerError) as caught:
+        executed(editor, "merrow.test", (tmp_path / "alone.cases.yaml").as_uri())
+    assert caught.value.message == "There is no workflow beside alone.cases.yaml."
+    editor.notify("merrow/trust", {"trusted": False})
+    with pytest.raises(ServerError) as caught:
+        executed(editor, "merrow.test", uri)
+    assert caught.value.message == (
+        "This workspace is not trusted, so nothing in it is run; trust it in your editor first."
+    )
+
+
 def events_of_tests(editor: RunningEditor) -> list[Any]:
     """Where notifications of tests are collected from now on."""
     events: list[Any] = []

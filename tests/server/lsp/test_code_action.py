@@ -243,3 +243,20 @@ def test_a_flowchart_is_read_as_a_workflow_and_its_operators_are_written_out(edi
     assert 'B@{ role: "Reply to it", prompt: "Reply to it", memory: all }' in written
     editor.change(uri, {"text": written})
     assert [one for one in editor.published(uri) if one["severity"] < 4] == []
+
+
+def test_kinds_that_are_asked_for_together_are_all_offered(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    one, other = (asked(editor, uri, "--> P", only=[kind]) for kind in ("quickfix", "refactor.rewrite"))
+    assert one
+    assert other
+    both = [action["title"] for action in asked(editor, uri, "--> P", only=["quickfix", "refactor.rewrite"])]
+    assert set(both) == {action["title"] for action in one + other}
+
+
+@pytest.mark.parametrize("arguments", [[], [None], [3], [{}], [{"uri": "untitled:none.mmd", "version": 1}]])
+def test_an_action_that_was_never_offered_changes_nothing(editor: Editor, arguments: list[object]) -> None:
+    editor.open(FLOW)
+    params = {"command": "merrow.applyAction", "arguments": arguments}
+    assert editor.request("workspace/executeCommand", params) is None
+    assert "workspace/applyEdit" not in [message["method"] for message in editor.requests]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.server.lsp.editor import MINIMAL, MODERN, Editor, ServerError
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor, Json, ServerError
 from tests.server.lsp.words import before, text_at
+from tests.server.program import GOOD, markdown
 
 FLOW = """flowchart TD
     PROBLEM([😀😀]):::Interface --> A
@@ -198,6 +200,47 @@ def test_the_lens_above_a_workflow_tells_its_figures(open_editor: Callable[..., 
             editor.request("workspace/executeCommand", {"command": command["command"], "arguments": [uri, 7]})
         editor.close_document(uri)
         assert "command" not in editor.request("codeLens/resolve", lens)
+
+
+def test_each_workflow_of_a_file_has_its_lenses(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    text = markdown("flowchart TD\n    X --> Y\n", GOOD, GOOD)
+    uri = editor.open(text, "a.md")
+    starts = [number for number, line in enumerate(text.split("\n")) if line == "flowchart TD"]
+
+    def lenses() -> list[Json]:
+        found: list[Json] = editor.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+        return found
+
+    expected = []
+    for number in (2, 3):
+        line, where = starts[number - 1], {"uri": uri, "diagram": number}
+        place = {"range": {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 12}}}
+        for title, command in (("▶ Run", "merrow.run"), ("Dry run", "merrow.dryRun")):
+            expected.append(place | {"command": {"title": title, "command": command, "arguments": [where]}})
+        expected.append(place | {"data": where})
+    assert lenses() == expected
+    resolved = editor.request("codeLens/resolve", expected[-1])
+    assert resolved["command"] == {
+        "title": "1 subtask · 0 edges · 1 step · up to 1 at once",
+        "command": "merrow.showMetrics",
+        "arguments": [uri, 3],
+    }
+    for data in (None, {"uri": uri}, {"uri": uri, "diagram": 1}, {"uri": uri, "diagram": 4}, {"uri": 3, "diagram": 2}):
+        lens = expected[-1] | {"data": data}
+        assert "command" not in editor.request("codeLens/resolve", lens)
+    editor.notify("merrow/trust", {"trusted": False})
+    assert lenses() == [expected[2], expected[5]]
+    # A file with one workflow has a lens for its cases, where it has any.
+    editor.notify("merrow/trust", {"trusted": True})
+    uri = editor.open(GOOD, "flow.mmd")
+    for cases, title in ((0, None), (1, "▶ Run 1 case"), (2, "▶ Run 2 cases")):
+        rows = "".join(
+            f"  - {{id: c{number}, inputs: {{PROBLEM: x}}, expect: {{contains: x}}}}\n" for number in range(cases)
+        )
+        (tmp_path / "flow.cases.yaml").write_text(f"cases:\n{rows}")
+        titles = [one["command"]["title"] for one in lenses() if "command" in one]
+        assert titles == ["▶ Run", "Dry run", *([title] if title else [])]
 
 
 @pytest.mark.parametrize(

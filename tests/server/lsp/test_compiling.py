@@ -41,6 +41,33 @@ def test_a_program_and_the_lines_of_each_node(editor: Editor) -> None:
     assert "from merrow_runtime" in compiled(editor, uri=uri, runtime=True)["text"]
 
 
+def test_the_answer_names_the_file_and_all_places(editor: Editor) -> None:
+    def place(line: int, end: int) -> Json:
+        return {"start": {"line": line, "character": 4}, "end": {"line": line, "character": end}}
+
+    for name, diagram, file in (
+        ("/f/answers.mmd", 1, "answers.py"),
+        ("/f/notes.md", 2, "notes.py"),
+        (None, 1, "workflow.py"),
+    ):
+        uri = "untitled:Flow-1" if name is None else f"file://{name}"
+        text = markdown("flowchart TD\n    X --> Y\n" * 3, GOOD) if diagram == 2 else GOOD
+        language = "markdown" if diagram == 2 else "mermaid"
+        opened = {"uri": uri, "languageId": language, "version": 1, "text": text}
+        editor.notify("textDocument/didOpen", {"textDocument": opened})
+        first = text.split("\n").index("    PROBLEM([Problem]):::Interface") - 1
+        answer = compiled(editor, uri=uri, diagram=diagram)
+        assert {key: value for key, value in answer.items() if key != "text"} == {
+            "name": file,
+            "readable": 31,
+            "nodes": [
+                {"id": "PROBLEM", "lines": [20], "range": place(first + 1, 11)},
+                {"id": "A", "lines": [13, 21], "range": place(first + 2, 5)},
+                {"id": "RETURN", "lines": [22], "range": place(first + 3, 10)},
+            ],
+        }
+
+
 def test_the_second_diagram_of_a_markdown_file(editor: Editor) -> None:
     second = (
         GOOD.replace("    A[", "    SECOND[").replace("A --> RETURN", "SECOND --> RETURN").replace("| A", "| SECOND")

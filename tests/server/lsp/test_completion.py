@@ -28,6 +28,38 @@ def test_the_items_in_their_order(editor: Editor) -> None:
     assert editor.edited(uri, [first["textEdit"]]) == FLOW.replace("PRO;", "P;")
 
 
+def test_an_item_is_whole_for_each_kind_of_client(open_editor: Callable[..., Editor]) -> None:
+    for capabilities, described, kind in (
+        (None, {"detail": "Programmer", "labelDetails": {"description": "into problem"}}, "markdown"),
+        (MINIMAL, {"detail": "Programmer (into problem)"}, "plaintext"),
+    ):
+        editor = open_editor(capabilities)
+        uri = editor.open(FLOW)
+        answer = editor.request("textDocument/completion", editor.at(uri, "--> PRO", 6))
+        assert not answer["isIncomplete"]
+        item = answer["items"][0]
+        place = {"start": {"line": 4, "character": 16}, "end": {"line": 4, "character": 19}}
+        assert item == described | {
+            "label": "P",
+            "kind": 6,
+            "sortText": "00000",
+            "insertTextFormat": 1,
+            "textEdit": {"range": place, "newText": "P"},
+            "data": {"uri": uri, "position": {"line": 4, "character": 18}, "subject": ["node", "P"]},
+        }
+        resolved = editor.request("completionItem/resolve", item)
+        documentation = resolved.pop("documentation")
+        assert resolved == item
+        assert documentation["kind"] == kind
+        first = "`P` is a `Programmer`." if kind == "markdown" else "P is a Programmer."
+        assert documentation["value"].split("\n")[0] == first
+        label = {"textDocument": {"uri": uri}, "position": {"line": 2, "character": 9}}
+        details = {one["label"]: one["detail"] for one in editor.request("textDocument/completion", label)["items"]}
+        assert details["Custom"] == "One model call: its prompt, then its inputs in edge order. …"
+        assert max(len(detail) for detail in details.values()) == 60
+        assert all(detail.endswith("…") or len(detail) < 60 for detail in details.values())
+
+
 def test_documentation_comes_with_resolve(editor: Editor) -> None:
     uri = editor.open(FLOW)
     item = next(item for item in items(editor, uri, "--> PRO", 6) if item["label"] == "P")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.lsp.editor import MINIMAL, MODERN, PULLING, Editor, ServerError
+from tests.server.lsp.editor import MINIMAL, MODERN, PULLING, Editor, Json, ServerError
 from tests.server.lsp.test_sync import BROKEN, GOOD
 
 from merrow_analysis.text import split_lines
@@ -389,6 +389,60 @@ def test_commands(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     for none in (["MW999"], [105], []):
         with pytest.raises(ServerError, match="must be the code or the name of a rule, such as MW105"):
             execute("merrow.explain", *none)
+
+
+def test_fixes_of_a_file_and_of_the_workspace_are_sent_whole(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    fixed = (
+        '    P([Problem]) --> A["Bad("] --> R([Return])\n    class P,R Interface\n    class A CustomOp\n'
+        "    classDef Interface fill:#e2e2f2,stroke:#6a6ab2,stroke-width:2px;\n"
+        "    classDef CustomOp fill:#d0e1f9,stroke:#4378a2,stroke-width:2px;\n"
+    )
+
+    def execute(command: str, *arguments: Any) -> Any:
+        editor.requests.clear()
+        return editor.request("workspace/executeCommand", {"command": command, "arguments": list(arguments)})
+
+    def sent() -> list[Json]:
+        return [one["params"] for one in editor.requests if one["method"] == "workspace/applyEdit"]
+
+    changes = []
+    for name, text, first in (
+        ("a.mmd", BROKEN, 1),
+        ("b.md", f"# a\n\n```mermaid\n{BROKEN}```\n", 4),
+        ("c.md", f"```mermaid\nflowchart TD\n```\n\n```mermaid\n{BROKEN}```\n", 6),
+    ):
+        (tmp_path / name).write_text(text, "utf-8")
+        uri = editor.open(text, name)
+        place = {"start": {"line": first, "character": 0}, "end": {"line": first + 3, "character": 0}}
+        changes.append({"textDocument": {"uri": uri, "version": 1}, "edits": [{"range": place, "newText": fixed}]})
+        assert execute("merrow.fix", uri) == {"MW006": 1, "MW114": 2}
+        assert sent() == [{"edit": {"documentChanges": [changes[-1]]}, "label": "Fix all safe problems"}]
+    assert execute("merrow.fixWorkspace") == {"fixed": {"MW006": 3, "MW114": 6}, "files": 3}
+    (whole,) = sent()
+    assert whole["label"] == "Fix all safe problems in the workspace"
+    assert whole["edit"]["documentChanges"] == changes
+
+
+def test_figures_and_graphs_are_those_of_the_diagram_that_is_named(editor: Editor) -> None:
+    def execute(command: str, *arguments: Any) -> Any:
+        return editor.request("workspace/executeCommand", {"command": command, "arguments": list(arguments)})
+
+    text = f"# a\n\n```mermaid\nflowchart TD\n    X --> Y\n```\n\n```mermaid\n{GOOD}```\n"
+    uri = editor.open(text, "a.md")
+    drawn, workflow = execute("merrow.metrics", uri), execute("merrow.metrics", uri, 2)
+    assert execute("merrow.metrics", uri, 1) == drawn
+    assert (drawn["workflow"], drawn["calls"], drawn["graph"]["critical_path"]) == (None, None, ["X", "Y"])
+    assert (workflow["workflow"]["nodes"], workflow["graph"]["nodes"]) == (1, 3)
+    graph = execute("merrow.graph", uri, 2)
+    assert (graph["file"], graph["errors"], graph["inputs"], graph["outputs"]) == (uri, 2, ["P"], ["R"])
+    line = text.split("\n").index(GOOD.split("\n")[1])
+    starts = [(node["id"], node["range"]["start"], node["range"]["end"]["character"]) for node in graph["nodes"]]
+    assert starts == [(name, {"line": line, "character": at}, at + 1) for name, at in (("P", 4), ("A", 21), ("R", 51))]
+    with pytest.raises(ServerError, match="This diagram is not a workflow: it has no PROBLEM or RETURN"):
+        execute("merrow.graph", uri)
 
 
 def test_formatting(editor: Editor) -> None:

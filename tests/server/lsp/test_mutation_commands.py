@@ -276,6 +276,52 @@ def test_the_reader_chooses_among_more(chooses: int | None) -> None:
         editor.close()
 
 
+def test_the_reader_is_asked_in_a_sentence_that_says_whether_there_are_more(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+
+    def question(**asked: Any) -> tuple[Any, list[str]]:
+        editor.requests.clear()
+        assert run(editor, "merrow.moreMutations", {"uri": uri, **asked}) is None
+        asking = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
+        return asking[0]["message"] if asking else None, [
+            one["title"] for one in asking[0]["actions"]
+        ] if asking else []
+
+    assert question(operator="deletion") == (None, [])
+    told = editor.messages("window/showMessage")
+    assert told == [{"type": 3, "message": "There is no safe mutation of what is selected."}]
+    sentence, titles = question()
+    assert sentence == "Which safe mutation? (the first 24)"
+    whole = run(editor, "merrow.mutations", {"uri": uri})
+    assert titles == [move["title"] for move in whole[:24]]
+    for words in ("samples", "a_2", "vote"):
+        found = run(editor, "merrow.mutations", {"uri": uri, "search": words})
+        sentence, titles = question(search=words)
+        more = len(found) > 24
+        assert sentence == (
+            "Which safe mutation? (the first 24)" if more else "Which safe mutation?" if found else None
+        )
+        assert titles == list(dict.fromkeys(move["title"] for move in found[:24]))
+
+
+def test_a_page_says_how_many_came_before_and_how_many_there_may_be(editor: Editor) -> None:
+    uri = editor.open(FLOW)
+    whole = run(editor, "merrow.mutations", {"uri": uri})
+    first = run(editor, "merrow.mutations", {"uri": uri, "page": 2})
+    assert (first["moves"], first["cursor"], first["total"]["least"]) == (whole[:2], "1.2.2", 2)
+    second = run(editor, "merrow.mutations", {"uri": uri, "page": 3, "cursor": first["cursor"]})
+    assert (second["moves"], second["cursor"], second["total"]["least"]) == (whole[2:5], "1.5.5", 5)
+    assert second["total"]["most"] >= len(whole)
+    last = run(editor, "merrow.mutations", {"uri": uri, "page": len(whole) + 1, "cursor": second["cursor"]})
+    assert last == {"moves": whole[5:], "cursor": None, "total": {"least": len(whole), "most": len(whole)}}
+    assert run(editor, "merrow.mutations", {"uri": uri, "page": 4, "operator": "deletion"}) == {
+        "moves": [],
+        "cursor": None,
+        "total": {"least": 0, "most": 0},
+    }
+    assert run(editor, "merrow.mutations", {"uri": uri, "most": 1}) == whole[:1]
+
+
 def test_more_of_an_older_text_is_refused(editor: Editor) -> None:
     uri = editor.open(FLOW)
     (more,) = [action for action in asked(editor, uri, "A[", triggerKind=INVOKED) if action["kind"] == MORE]

@@ -94,6 +94,44 @@ def test_workspace_symbols(open_editor: Callable[..., Editor], tmp_path: Path) -
         (tmp_path / "notes.md").write_text("```mermaid\nflowchart TD\n  solve_in_notes\n```\n", encoding="utf-8")
 
 
+def test_symbols_in_a_list_say_what_they_are_in_and_what_they_are(open_editor: Callable[..., Editor]) -> None:
+    package, key, namespace, interface, method = 4, 7, 3, 11, 6
+    of_nodes = [
+        ("work", namespace, None, (9, 4), (11, 7)),
+        ("PROBLEM", interface, "work", (10, 8), (10, 15)),
+        ("A", method, "work", (10, 20), (10, 50)),
+        ("B", method, "work", (10, 55), (10, 56)),
+        ("RETURN", interface, None, (12, 24), (12, 30)),
+    ]
+    of_front_matter = [
+        ("front matter", package, None, (0, 0), (5, 0)),
+        ("workflow", key, "front matter", (1, 0), (3, 23)),
+        ("prompts", key, "workflow", (2, 2), (2, 23)),
+        ("libraries", key, "workflow", (3, 2), (3, 23)),
+    ]
+    editor = open_editor(MINIMAL)
+    uri = editor.open(FLOW)
+    for asked, params, listed in (
+        ("textDocument/documentSymbol", {"textDocument": {"uri": uri}}, of_front_matter + of_nodes),
+        ("workspace/symbol", {"query": ""}, of_nodes),
+    ):
+        assert editor.request(asked, params) == [
+            {
+                "name": name,
+                "kind": kind,
+                "location": {
+                    "uri": uri,
+                    "range": {
+                        "start": {"line": start[0], "character": start[1]},
+                        "end": {"line": end[0], "character": end[1]},
+                    },
+                },
+            }
+            | ({} if above is None else {"containerName": above})
+            for name, kind, above, start, end in listed
+        ]
+
+
 def test_workspace_symbols_of_much_are_some(
     open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,24 +131,44 @@ async def test_bounds_and_models_go_with_the_question(tmp_path: Path) -> None:
         assert (found["rule"]["name"], found["requirements"]) == ("paper", None)
 
 
-async def test_what_cannot_be_planned_says_why(tmp_path: Path) -> None:
-    async with OpenAIServer(planner()) as server, editor_on(tmp_path, server) as editor:
-        for arguments, why in (
-            ({}, "`task` must be the task to plan"),
-            ({"task": "  "}, "`task` must be the task to plan"),
-            ({"task": 3}, "`task` must be a text"),
-            ({"task": "x" * 100_001}, "at most 100,000"),
-            ({"task": TASK, "n": 51}, "`n` must be a whole number from 1 to 50"),
-            ({"task": TASK, "n": True}, "`n` must be a whole number from 1 to 50"),
-            ({"task": TASK, "maxNodes": 501}, "`maxNodes` must be a whole number from 1 to 500"),
-            ({"task": TASK, "maxAgents": 0}, "`maxAgents` must be a whole number from 1"),
-            ({"task": TASK, "rank": "best"}, "`rank` must be one of expected, paper, code"),
-            ({"task": TASK, "form": "yaml"}, "`form` must be one of json, mermaid"),
-            ({"task": TASK, "roles": "writer"}, "`roles` must be a list of texts"),
-            ({"task": TASK, "roles": [1]}, "`roles` must be a list of texts"),
+async def test_what_is_just_allowed_is_planned_and_who_shows_no_runs_is_told_what_it_may_cost(tmp_path: Path) -> None:
+    async with OpenAIServer(planner()) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+        for more, least in (
+            ({"n": 50}, 51),
+            ({"task": "x" * 100_000, "n": 1, "judge": False}, 1),
+            ({"maxNodes": 500, "maxAgents": 1}, 4),
+            ({"maxNodes": 1, "rank": "code", "form": "json"}, 4),
+            ({"rank": "expected", "roles": []}, 4),
         ):
-            with pytest.raises(JsonRpcException, match=why):
-                await editor.execute(PLAN, agreed=True, **arguments)
+            dry = await editor.execute(PLAN, **({"task": TASK} | more), dryRun=True)
+            assert dry["calls"]["least"] == least, more
+            (message,) = editor.client.messages
+            assert (message.type, message.message) == (types.MessageType.Info, f"{dry['text']} No call was made.")
+            editor.client.messages.clear()
+        assert set(dry) == {"calls", "tokens", "cost_usd", "endpoint", "model", "text", "mayCost", "notices"}
+
+        def show(_: types.ShowMessageRequestParams) -> None:
+            raise OSError("nobody")
+
+        editor.client.protocol.fm.add_builtin_feature(types.WINDOW_SHOW_MESSAGE_REQUEST, show)
+        with pytest.raises(JsonRpcException) as caught:
+            await editor.execute(PLAN, task=TASK)
+        dry = await editor.execute(PLAN, task=TASK, dryRun=True)
+        assert caught.value.message == (
+            f"Plan a workflow: {dry['text']} Execute the command with `agreed: true` to plan."
+        )
+        assert server.requests == []
+        uri = editor.open("flowchart TD\n    A --> B\n")
+        for form, head in (("mermaid", "Mermaid"), (None, "JSON")):
+            plans = await editor.execute(
+                PLAN, task=f" {TASK} ", n=1, uri=uri, judge=False, agreed=True, form=form, fresh=True
+            )
+            assert plans["task"] == TASK
+            assert head in server.requests[-1].prompt
+
+
+async def test_nothing_is_planned_in_a_workspace_that_is_not_trusted(tmp_path: Path) -> None:
+    async with OpenAIServer(planner()) as server, editor_on(tmp_path, server) as editor:
         editor.client.protocol.notify("merrow/trust", {"trusted": False})
         with pytest.raises(JsonRpcException, match="not trusted"):
             await editor.execute(PLAN, task=TASK, agreed=True)

@@ -169,6 +169,7 @@ def test_before_a_rename_it_is_said_what_would_be_renamed_or_why_not(files: File
         assert files.ask(prepare, name, mark)["placeholder"] == said
     with pytest.raises(ServerError, match="the workflow's input by its name"):
         files.ask(prepare, "main.mmd", "|PROB<|>LEM| C")
+    assert files.ask(prepare, "main.mmd", "flow<|>chart") is None
 
 
 def test_callers_that_are_broken_unreadable_or_outside_stay_as_they_are(files: Files, tmp_path: Path) -> None:

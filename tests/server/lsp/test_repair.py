@@ -68,6 +68,32 @@ def test_the_preview_applies_nothing(editor: Editor) -> None:
     assert execute(editor, uri=editor.open(PLAN), preview=True) is None
 
 
+def test_a_repair_is_sent_as_one_step_and_answered_whole(editor: Editor) -> None:
+    uri = editor.open(DEFECT)
+    line = editor.find(uri, "|analyse|")["line"]
+    place = {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}}
+    edit = {"range": place, "newText": "    PLAN -->|analysis| PY\n"}
+    nothing = ("addedNodes", "removedNodes", "changedNodes", "addedPrompts", "removedPrompts")
+    assert execute(editor, uri=uri) == {
+        "valid": True,
+        "smallest": True,
+        "weight": 10,
+        "repairs": [{"title": "Write |analysis|", "weight": 10, "codes": ["MW201"]}],
+        "left": [],
+        "edits": [edit],
+        "effect": "Write |analysis|.",
+        "delta": {
+            "addedEdges": [{"source": "PLAN", "output": "response", "target": "PY", "port": "analysis"}],
+            "removedEdges": [{"source": "PLAN", "output": "", "target": "PY", "port": ""}],
+        }
+        | {name: [] for name in nothing},
+        "diagramText": PLAN,
+    }
+    (asked,) = [message["params"] for message in editor.requests if message["method"] == "workspace/applyEdit"]
+    assert asked["label"] == "Repair this workflow"
+    assert asked["edit"]["documentChanges"] == [{"textDocument": {"uri": uri, "version": 1}, "edits": [edit]}]
+
+
 def test_an_older_version_is_not_repaired(editor: Editor) -> None:
     uri = editor.open(DEFECT)
     with pytest.raises(ServerError, match="changed meanwhile"):

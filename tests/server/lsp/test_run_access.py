@@ -93,8 +93,11 @@ async def test_who_would_answer_is_told_without_a_key(tmp_path: Path) -> None:
         editor.change(uri, "flowchart TD\n  A[\n")
         assert (await editor.ask("merrow/answering", uri=uri))["endpoint"] == server.origin
         assert server.requests == []
-        with pytest.raises(JsonRpcException, match="takes `uri`"):
-            await editor.ask("merrow/answering", uri=5)
+        other = CHAIN.replace("model: test-model", "model: other")
+        notes = editor.open(f"```mermaid\n{CHAIN}```\n\n```mermaid\n{other}```\n", "notes.md", "markdown")
+        for number, models in ((0, ["gpt-4o-mini"]), (1, ["test-model"]), (2, ["other"]), (3, ["gpt-4o-mini"])):
+            assert (await editor.ask("merrow/answering", uri=notes, diagram=number))["models"] == models
+        assert (await editor.ask("merrow/answering", uri=notes, model=""))["models"] == ["test-model"]
 
 
 async def test_the_embedded_model_answers_without_an_endpoint_and_the_doctor_says_so(tmp_path: Path) -> None:

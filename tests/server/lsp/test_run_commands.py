@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import OpenAIServer, Reply, Status
 from tests.runtime.planned.planning import ONCE
 from tests.runtime.workflows import CHAIN, layers
-from tests.server.lsp.editor import MINIMAL
+from tests.server.lsp.editor import MINIMAL, Editor, ServerError
 from tests.server.lsp.running import editor_on
 
 QUESTION = {"problem": "How many legs has a spider?"}
@@ -114,6 +114,25 @@ async def test_a_workflow_with_errors_is_not_run_and_the_answer_says_which(tmp_p
         with pytest.raises(JsonRpcException, match="has an error and"):
             await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
         assert server.requests == []
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 5])
+def test_of_many_errors_in_a_workflow_the_first_three_are_told(editor: Editor, count: int) -> None:
+    hot = "".join(
+        f"    X{number}@{{op: Custom, temperature: hot}}\n    A --> X{number} --> B\n" for number in range(count)
+    )
+    uri = editor.open(CHAIN.replace("    B --> RETURN\n", f"    B --> RETURN\n{hot}"), "hot.mmd")
+    (first, *_) = (one for one in editor.published(uri) if one["severity"] == 1)
+    with pytest.raises(ServerError) as caught:
+        editor.request("workspace/executeCommand", {"command": "merrow.run", "arguments": [{"uri": uri}]})
+    line = first["range"]["start"]["line"] + 1
+    errors = [
+        f"line {line + 2 * number}: X{number} (Custom): `temperature` must be a number from 0 to 2, not `hot` (MW305)"
+        for number in range(min(count, 3))
+    ]
+    said = "an error" if count == 1 else f"{count} errors"
+    more = f"; and {count - 3} more" if count > 3 else ""
+    assert caught.value.message == f"untitled:hot.mmd has {said} and is not run: {'; '.join(errors)}{more}."
 
 
 async def test_what_the_runtime_refuses_is_said_in_a_sentence_and_the_server_goes_on(tmp_path: Path) -> None:

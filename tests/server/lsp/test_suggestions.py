@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,75 @@ async def test_a_client_without_a_view_chooses_from_a_message(tmp_path: Path) ->
         asked(editor, None)
         assert (await editor.execute(SUGGEST, uri=uri, agreed=True))["applied"] is None
         assert len(edits) == 1
+
+
+async def test_a_client_without_a_view_is_told_where_nothing_can_be_chosen_and_what_to_do(tmp_path: Path) -> None:
+    nothing = Model(said(candidate(prompt(NEW, node="NOBODY"), title="Nobody")))
+    async with OpenAIServer(nothing) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+        edits, questions = applied(editor), asked(editor, "1. ")
+        uri = editor.open(FLOW)
+        answer = await editor.execute(SUGGEST, uri=uri, n=1, agreed=True)
+        assert (answer["suggestions"], answer["applied"], questions, edits) == ([], None, [], [])
+        (message,) = editor.client.messages
+        assert message.type is types.MessageType.Warning
+        assert message.message.startswith("Suggestions for flow.mmd: none passed. ")
+        assert await suggested(editor, uri) is None
+
+    async with OpenAIServer(model()) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+        uri = editor.open(FLOW)
+        edits, count = applied(editor), asked(editor, None)
+        for n, least in ((1, 3), (16, 3)):
+            assert (await editor.execute(SUGGEST, uri=uri, n=n, dryRun=True))["calls"]["least"] == least
+        assert (count, edits, server.requests) == ([], [], [])
+        with pytest.raises(JsonRpcException, match="No model was asked") as caught:
+            await editor.execute(SUGGEST, uri=uri)
+        assert caught.value.code == types.LSPErrorCodes.RequestCancelled
+        cost = (await editor.execute(SUGGEST, uri=uri, dryRun=True))["text"]
+        assert [one.message for one in count] == [f"Suggestions for flow.mmd: {cost}"]
+
+        def show(params: types.ShowMessageRequestParams) -> None:
+            count.append(params)
+            raise OSError("nobody")
+
+        editor.client.protocol.fm.add_builtin_feature(types.WINDOW_SHOW_MESSAGE_REQUEST, show)
+        with pytest.raises(JsonRpcException) as caught:
+            await editor.execute(SUGGEST, uri=uri)
+        wanted = "Execute the command with `agreed: true` to ask."
+        assert caught.value.message == f"Suggestions for flow.mmd: {cost} {wanted}"
+        assert (len(count), server.requests) == (2, [])
+        # It is answered all the same where nobody can choose.
+        answer = await editor.execute(SUGGEST, uri=uri, agreed=True, goal="g" * 1001)
+        assert (len(answer["suggestions"]), answer["applied"], edits) == (2, None, [])
+        first = answer["suggestions"][0]["effect"]
+        assert count[2].message == f"Suggestions for flow.mmd: 1. {first}. 2. New prompt of A."
+        assert "g" * 1000 in server.requests[0].prompt
+        assert "g" * 1001 not in server.requests[0].prompt
+        with pytest.raises(JsonRpcException, match="There is no suggestion x; ask for suggestions again"):
+            await editor.execute(APPLY, id="x")
+
+
+async def test_suggestions_are_about_what_is_selected(tmp_path: Path) -> None:
+    answers = model()
+    async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+
+        async def about(first: str, last: str, **more: Any) -> str:
+            start, end = line_of(FLOW, first), line_of(FLOW, last)
+            place = {"start": {"line": start, "character": 4}, "end": {"line": end, "character": 5}}
+            count = len(server.requests)
+            await editor.execute(SUGGEST, uri=uri, preview=True, agreed=True, fresh=True, range=place, **more)
+            return server.requests[count].prompt
+
+        whole = await about("title:", "title:")
+        only, both = await about("A[", "A["), await about("A[", "B[")
+        moves = [re.findall(r"- [0-9a-f]{12}: (.*?) \(", found) for found in (only, both, whole)]
+        assert all(re.search(r"\bA\b", title) for title in moves[0])
+        assert any(re.search(r"\bB\b", title) and not re.search(r"\bA\b", title) for title in moves[1])
+        assert all(re.search(r"\b[AB]\b", title) for title in moves[1])
+        assert not all(re.search(r"\b[AB]\b", title) for title in moves[2])
+        # Inputs and outputs are nothing to improve, and a node that is named counts, not what is selected.
+        assert re.findall(r"- [0-9a-f]{12}: (.*?) \(", await about("RETURN([", "RETURN([")) == moves[2]
+        assert 'new prompts of the node "B"' in await about("A[", "A[", node="B")
 
 
 @pytest.mark.parametrize("by", ["button", "request", "command"])

@@ -369,6 +369,19 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "The document has 2 diagrams; the argument must name one, from 1.": [["TWO", 3]],
         f"This diagram is not a workflow: {WHY}.": [["TWO", 1]],
     },
+    "merrow.showMetrics": {
+        "The arguments must be the URI of an open document and the number of a workflow in it.": [
+            [],
+            [5, 1],
+            ["file:///nowhere.mmd"],
+            ["URI", 0],
+            ["URI", 2],
+            ["URI", "1"],
+            ["TWO"],
+            ["TWO", 1],
+            ["TWO", 3],
+        ],
+    },
     "merrow.explain": {
         "The first argument must be the code or the name of a rule, such as MW105.": [[], ["MW000"], [105]],
     },
