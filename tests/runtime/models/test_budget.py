@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -112,18 +113,18 @@ async def test_nothing_starts_where_the_budget_is_used_up(budget: Budget, senten
 
 
 @pytest.mark.parametrize(
-    "budget",
+    "limits",
     [
-        Budget(tokens=100, spent=tokens(99)),
-        Budget(usd=0.5, spent=tokens(1, 0.49)),
-        Budget(seconds=PATIENCE, elapsed=0),
-        Budget(tokens=100, spent=tokens(90), strict=True),
-        Budget(usd=0.5, spent=tokens(1, 0.25), strict=True),
-        Budget(tokens=100, usd=0.5, spent=tokens(90, 0.25), strict=True),
+        {"tokens": 100, "spent": tokens(99)},
+        {"usd": 0.5, "spent": tokens(1, 0.49)},
+        {"seconds": PATIENCE, "elapsed": 0},
+        {"tokens": 100, "spent": tokens(90), "strict": True},
+        {"usd": 0.5, "spent": tokens(1, 0.25), "strict": True},
+        {"tokens": 100, "usd": 0.5, "spent": tokens(90, 0.25), "strict": True},
     ],
 )
-async def test_a_call_starts_as_long_as_there_is_something_left(budget: Budget) -> None:
-    async with budget.reserve(tokens(10, 0.25)) as reservation:
+async def test_a_call_starts_as_long_as_there_is_something_left(limits: dict[str, Any]) -> None:
+    async with Budget(**limits).reserve(tokens(10, 0.25)) as reservation:
         reservation.settle(tokens(1, 0.0))
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 
 _DRIVER = """
 import gc, importlib, json, os, pkgutil, signal, socket, sys, time
@@ -45,6 +46,7 @@ for line in sys.stdin.buffer:
             connection.close()
             listener.close()
             sys.stdin, sys.stdout = open(0, "r", encoding="utf-8"), open(1, "w", encoding="utf-8")
+            os.chdir(call["folder"])
             os.environ.clear()
             os.environ.update(call["environment"])
             if "coverage" in sys.modules:  # scripts/ran_by.py: what runs here counts as the test's that asked for it
@@ -65,10 +67,11 @@ def _driver() -> subprocess.Popen[bytes]:
 
 
 def forked_server(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
-    """The port on which a new server waits for its one client. It is in the folder in which the first one was asked for."""
+    """The port on which a new server waits for its one client. It is in the folder of the test."""
     driver = _driver()
     assert driver.stdin is not None
     assert driver.stdout is not None
-    driver.stdin.write(json.dumps({"arguments": arguments, "environment": dict(environment)}).encode() + b"\n")
+    call = {"arguments": arguments, "environment": dict(environment), "folder": str(Path.cwd())}
+    driver.stdin.write(json.dumps(call).encode() + b"\n")
     driver.stdin.flush()
     return int(driver.stdout.readline())
