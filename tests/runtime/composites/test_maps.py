@@ -114,6 +114,23 @@ async def test_an_item_that_fails(said: str, out: list[str] | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("returns", "answer", "empty"),
+    [("Text", "fine", ""), ("Number", 7, 0), ("Bool", True, False), ("list[Text]", ["x"], [])],
+)
+async def test_an_item_that_fails_gives_an_empty_value_where_its_node_says_no_default(
+    returns: str, answer: object, empty: object
+) -> None:
+    work = NodeFailure("Node WORK: b is odd.", node="WORK")
+    done = await ran(
+        mapped("Map (on_error: default)", work=custom("WORK", f"returns: {returns}")),
+        says(LIST=[["a", "b"]], WORK=lambda request: work if data(request).startswith("b") else answer),
+    )
+    inputs = done.record("ALL").inputs
+    assert inputs is not None
+    assert inputs["input"][1]["value"] == [answer, empty]
+
+
+@pytest.mark.parametrize(
     ("title", "items", "sentence"),
     [
         ("Map (max: 2)", ["a", "b", "c"], "Map M: 3 items arrived, and `max` is 2; a higher `max` takes them."),
