@@ -79,6 +79,18 @@ async def test_none_valid_fails_the_node_with_the_last_reason() -> None:
     assert validation(result) == (2, False, [["`len(output) < 4` does not hold."]] * 2)
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (verdict(False, "No rhyme.", "No metre.", feedback="Try again."), "No rhyme.; No metre."),
+        (verdict(False, " ", feedback="End both lines alike."), "It does not meet the rubric."),
+    ],
+)
+async def test_a_result_that_is_refused_fails_with_what_the_judge_said_of_it(said: Any, why: str) -> None:
+    result = await run(judged(RUBRIC, ", attempts: 1"), Model(["one"], [said]))
+    assert result.error == f"Node A: its result is not valid: {why}"
+
+
 async def test_on_invalid_skip_skips_the_node_whatever_on_error_says() -> None:
     flow = workflow(
         'A@{op: Custom, prompt: "A.", validate: v, on_invalid: skip, on_error: fail}',
