@@ -35,9 +35,9 @@ class Selection:
         """The tests of a break of a file with this ``text``, those that are likely to notice it first.
 
         Tests that ran the line, in files that name the module first, one case of each before others, quick ones before long ones,
-        as many as take so many ``seconds`` together; with them the files that name the module and are new since it is known who
-        runs what. Where nobody is known to have run it, as in a process of the sandbox: the files that name the module, and those
-        of the folder that belongs to it.
+        as many as take so many ``seconds`` together. Files that name the module and are new, or have changed, since that run come
+        before them, whole. If no test is known to have run the line, as in a process of the sandbox, the files that name the
+        module run, and those of the folder that belongs to it.
         """
         naming = self.naming(spot.path)
         inside = any(first < spot.line <= last for first, last in _functions(text))

@@ -33,7 +33,7 @@ from queue import SimpleQueue
 import click
 from mutant_spots import Spot, compiles, spots
 from mutant_tests import Selection
-from ran_by import KEPT, ROOT, RanBy, find_out
+from ran_by import ROOT, RanBy, find_out, is_known
 
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.toml")
 _ANALYSIS, _RUNTIME, _OPTIMIZER, _SERVER = (
@@ -284,7 +284,7 @@ def try_all(drawn: list[Spot], jobs: int, limit: float, seconds: float, ran_by: 
 @click.option("--jobs", default=1, show_default=True, help="How many copies to work in at once.")
 @click.option("--limit", default=600.0, show_default=True, help="Seconds that one run of the tests may take.")
 @click.option("--seconds", default=100.0, show_default=True, help="Seconds of tests for each break.")
-@click.option("--fresh", is_flag=True, help="Run all tests first, to know anew which of them run which line.")
+@click.option("--fresh", is_flag=True, help="Run all tests first, to find out again which of them run which line.")
 @click.option("--least", default=0, show_default=True, help="Fail if fewer than this percentage are noticed.")
 @click.option("--only", help="Try the breaks of one line, such as runtime/merrow_runtime/usage.py:36.")
 @click.option(
@@ -328,9 +328,11 @@ def main(
     if listing:
         click.echo("\n".join(map(str, drawn)))
         return
-    if fresh or not KEPT.is_dir():
-        click.echo("All tests run once, so that it is known which of them run which line.")
+    if fresh or not is_known():
+        click.echo("First all tests run once, to find out which of them run which line.")
         find_out()
+        if not is_known():
+            raise click.ClickException("The tests did not run to their end.")
     survivors = []
     for number, outcome in enumerate(try_all(drawn, jobs, limit, seconds, RanBy()), 1):
         verdict = f"noticed by {outcome.by}" if outcome.noticed else "SURVIVED"

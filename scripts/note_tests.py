@@ -1,4 +1,4 @@
-"""A plugin of pytest for scripts/ran_by.py: coverage is told which test runs, and how long each test that passed took is kept."""
+"""A pytest plugin for scripts/ran_by.py. It tells coverage which test is running, and keeps how long each passed test took."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ SOURCES = (
     "optimizer/merrow_optimizer",
     "server/merrow_server",
 )
-_DATA, _FACTS, _PIECES = "lines", "facts.json", "pieces"
+_DATA, _FACTS, _SECONDS, _PIECES = "lines", "facts.json", "seconds.json", "pieces"
 _PHASE = re.compile(r" \((?:setup|call|teardown)\)$")
 
 
@@ -107,6 +107,11 @@ class RanBy:
         return path.is_file() and f"def {name.rpartition('::')[2].partition('[')[0]}(" in path.read_text("utf-8")
 
 
+def is_known(folder: Path = KEPT) -> bool:
+    """Whether a run has found it out, to its end."""
+    return (folder / _FACTS).is_file()
+
+
 def _test_of(context: str) -> str:
     """The test of a context: of a process that a test started it says the test twice, or its phase."""
     return _PHASE.sub("", context.rpartition("|")[2] or context.partition("|")[0])
@@ -126,7 +131,7 @@ def find_out(folder: Path = KEPT, root: Path = ROOT, tests: Iterable[str] = (), 
     """Run the tests, all where none are named, and keep what they ran; the exit code of pytest."""
     pieces = folder / _PIECES
     pieces.mkdir(parents=True, exist_ok=True)
-    for old in (folder / _DATA, *pieces.iterdir()):
+    for old in (folder / _DATA, folder / _FACTS, folder / _SECONDS, *pieces.iterdir()):
         old.unlink(missing_ok=True)
     settings = folder / "coveragerc"
     sources = "\n    ".join(str(root / source) for source in SOURCES)
@@ -136,11 +141,10 @@ def find_out(folder: Path = KEPT, root: Path = ROOT, tests: Iterable[str] = (), 
         "disable_warnings = no-data-collected, module-not-measured, module-not-imported, dynamic-conflict\n",
         "utf-8",
     )
-    facts = folder / _FACTS
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},  # a test may ask
         "COVERAGE_PROCESS_START": str(settings),
-        "MERROW_RAN_BY": str(facts),
+        "MERROW_RAN_BY": str(folder / _SECONDS),
         "MERROW_TIMES": "0.2",
         "PYTHONPATH": str(Path(__file__).parent),
     }
@@ -154,9 +158,11 @@ def find_out(folder: Path = KEPT, root: Path = ROOT, tests: Iterable[str] = (), 
             cwd=root,
             check=False,
         )
-    seconds = json.loads(facts.read_text("utf-8"))
+    if not (folder / _SECONDS).is_file():
+        return done.returncode  # such as an interruption: nothing is known
+    seconds = json.loads((folder / _SECONDS).read_text("utf-8"))
     kept = {"root": str(root), "sources": _texts(root, *SOURCES), "tests": _texts(root, "tests"), "seconds": seconds}
-    facts.write_text(json.dumps(kept), "utf-8")
+    (folder / _FACTS).write_text(json.dumps(kept), "utf-8")
     return done.returncode
 
 
