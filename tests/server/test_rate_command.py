@@ -69,10 +69,13 @@ def evaluated(capsys: pytest.CaptureFixture[str], flow: str, *more: str) -> str:
 class Person:
     """Sits before a terminal on which the program runs, and answers each question by what is shown above it."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, stdout: int | None = None) -> None:
         self._here, there = os.openpty()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "merrow_server", *arguments], stdin=there, stdout=there, stderr=there
+            [sys.executable, "-m", "merrow_server", *arguments],
+            stdin=there,
+            stdout=there if stdout is None else stdout,
+            stderr=there,
         )
         os.close(there)
 
@@ -142,6 +145,25 @@ def test_good_and_bad_are_gold_and_are_compared_with_a_metric(
         "q3": "right",
     }
     assert len(server.requests) == calls
+
+
+def test_questions_are_for_the_person_and_not_for_a_file(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Standard output goes elsewhere; what is asked is shown on the terminal all the same."""
+    identity = evaluated(capsys, "flow.mmd", "--metric", "numeric")
+    with Path("out").open("w") as out:
+        person = Person("rate", identity, "--notes", stdout=out.fileno())
+        assert re.search(r"quit \([^)]*\): $", person.question())
+        person.say("g")
+        assert person.question().endswith("a note, or Enter for none: ")
+        person.say("")
+        person.question()
+        person.say("q")
+        assert person.question() == "q\r\n"
+        assert person.leave() == 0
+    assert Path("out").read_text().endswith("\n1 rated, 3 left.\n")
+    assert "a note" not in Path("out").read_text()
 
 
 def test_two_side_by_side_without_a_word_about_whose_is_whose(

@@ -66,12 +66,13 @@ SHOWN = """\
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
-    """A model for suggestions; a workflow that is run gets ``wrong`` from it."""
+    """A model for suggestions; a workflow that is run gets what it ``says``."""
     answers = Model(FIRST, [said(IMPOSSIBLE)], score=lambda one: 9 if one["title"] == "Ask thrice" else 4)
+    answers.says = "wrong"  # type: ignore[attr-defined]
 
     def answer(request: Received) -> Step:
         known = is_judging(request) or '"candidates"' in request.body["messages"][-1]["content"]
-        return answers(request) if known else Reply("wrong")
+        return answers(request) if known else Reply(answers.says)  # type: ignore[attr-defined]
 
     monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
@@ -343,11 +344,14 @@ def test_the_model_sees_failures_of_the_part_that_may_be_shown(model: Model) -> 
     assert [one["stage"] for one in done.json["refused"]] == ["data"]
 
     # A version of the workflow that was scored before is told with what became of the change.
-    write("flow.mmd", FLOW.replace("one sentence", "one word"))
-    merrow("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
+    write("flow.mmd", FLOW.replace("one sentence", "one word").replace("step by step", "slowly"))
+    model.says = next(str(row["answer"]) for row in DATA if row["id"] in validate)  # type: ignore[attr-defined]
+    evaluate = ("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
+    score = merrow(*evaluate, "--format", "json").json["score"]
+    assert score > 0
     merrow("suggest", "flow.mmd", "--yes", "--dataset", "own.jsonl")
     assert (
-        '{"change": "New prompt of B", "score before": 0.0, "score after": 0.0}'
+        f'{{"change": "New prompt of A; new prompt of B", "score before": 0.0, "score after": {score}}}'
         in model.asked[-1].body["messages"][1]["content"]
     )
 

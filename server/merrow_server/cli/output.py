@@ -22,10 +22,10 @@ def complain(sentence: str) -> None:
     echo(f"{style('merrow:', fg='red', bold=True)} {sentence}", err=True)
 
 
-def print_diff(name: str, before: str, after: str) -> bool:
-    """Print the unified diff of two versions of a file, as ``patch`` and ``git apply`` read it; whether they differ."""
+def print_diff(name: str, before: str, after: str) -> None:
+    """Print the unified diff of two versions of a file, as ``patch`` and ``git apply`` read it; nothing if they are equal."""
     if before == after:
-        return False
+        return
     import difflib
 
     shown = name.lstrip("/")  # as git shows a file that is given by its full path
@@ -34,7 +34,6 @@ def print_diff(name: str, before: str, after: str) -> bool:
         bold = number < 2
         ended = line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
         emit(style(ended, fg=None if bold else _DIFF_COLOURS.get(line[0]), bold=bold or None), nl=False)
-    return True
 
 
 def progress(items: Sequence[_Item], verb: str) -> Iterable[_Item]:

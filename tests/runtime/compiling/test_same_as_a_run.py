@@ -247,6 +247,52 @@ def test_what_a_decision_lets_out_of_a_map_is_a_list_there(tmp_path: Path) -> No
     assert len(chosen) > 2
 
 
+MERGED_CASES = """---
+workflow:
+  model: m
+  types:
+    Way: [math, other, none]
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    ROUTE@{ op: Custom, prompt: "which way", returns: Way }
+    WHERE{Which way?}:::DecisionOp
+    FIRST@{ op: Custom, prompt: "calculate" }
+    ANSWER@{ op: Custom, prompt: "answer" }
+    SORRY@{ op: Custom, prompt: "say sorry" }
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| ROUTE & FIRST & ANSWER & SORRY
+    ROUTE -->|when| WHERE
+    WHERE -->|math| FIRST
+    FIRST -->|input| ANSWER
+    WHERE -->|other| ANSWER
+    WHERE -->|none| SORRY
+    ANSWER & SORRY --> RETURN
+    classDef Interface fill:#eee
+    classDef DecisionOp fill:#eee
+"""
+
+
+def test_what_another_case_leads_to_opens_a_node_there_and_nothing_else_does(tmp_path: Path) -> None:
+    """ANSWER runs after FIRST, too, though that is no case of its own; what always comes to it doesn't open it."""
+    workflow = check_workflow(MERGED_CASES, name="all.mmd")
+    program = compile_workflow(workflow).text
+    assert "or_if=first" in program
+    ran: dict[str, set[str]] = {}
+    for seed in range(5):
+        result = check_same(workflow, program, tmp_path, seed, 0.0)
+        (way,) = (visit.label for visit in result.nodes.values() if visit.node == "WHERE")
+        ran[str(way)] = {visit.node for visit in result.nodes.values() if visit.status == "finished"} - {
+            "PROBLEM",
+            "ROUTE",
+        }
+    assert ran == {
+        "math": {"WHERE", "FIRST", "ANSWER", "RETURN"},
+        "other": {"WHERE", "ANSWER", "RETURN"},
+        "none": {"WHERE", "SORRY", "RETURN"},
+    }
+
+
 def test_shuffles_follow_the_seed(tmp_path: Path) -> None:
     text = everything(header="  inputs: [PROBLEM, STYLE]\n").replace("op: ScEnsemble", "op: MdEnsemble")
     workflow = check_workflow(text, name="all.mmd")

@@ -130,6 +130,31 @@ async def test_an_item_that_fails_gives_an_empty_value_where_its_node_says_no_de
     assert inputs["input"][1]["value"] == [answer, empty]
 
 
+async def test_an_item_that_fails_after_a_revision_gives_the_default_of_then() -> None:
+    """The default of a node that did fail is that of the workflow as it is when it fails."""
+    flows = [mapped("Map (on_error: default)", work=custom("WORK", f"default: {said}")) for said in ("old", "new")]
+    asked, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def answer(request: ModelRequest) -> object:
+        if asks(request) == "LIST":
+            return json.dumps({"response": ["a", "b"]})
+        if data(request) == "b":
+            asked.set()
+            await goes_on.wait()
+            return NodeFailure("Node WORK: b is odd.", node="WORK")
+        return doubled(request)
+
+    run = merrow_runtime.start(
+        flows[0], {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore(), options=RunOptions(fresh=True)
+    )
+    await asked.wait()
+    assert (await run.revise(flows[1])).state == "applied"
+    goes_on.set()
+    inputs = (await run.result()).nodes["ALL"].inputs
+    assert inputs is not None
+    assert inputs["input"][1]["value"] == ["aa", "new"]
+
+
 @pytest.mark.parametrize(
     ("title", "items", "sentence"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.runtime.frontier.test_revised_boxes import Told, items
 
-from merrow_runtime.errors import NodeFailure
+from merrow_runtime.errors import NodeFailure, UsageFailure
 from merrow_runtime.frontier import Ended, Failed
 
 
@@ -28,4 +28,12 @@ def test_nothing_begins_after_a_run_was_cancelled() -> None:
     assert run.frontier.tell(Ended(None)) == []
     run.gave("M[1]/A")
     assert set(run.starts) == {"PROBLEM", "LIST", "M[1]/A", "M[2]/A"}
+    assert run.frontier.is_over
+
+
+def test_why_a_run_ended_is_kept_when_it_changes_afterwards() -> None:
+    run = under_way()
+    run.follow(run.frontier.tell(Ended(UsageFailure("The budget is used up."))))
+    assert run.revised(items(title="Map (on_error: skip)", end="Custom (prompt: OTHER)")) == []
+    assert str(run.frontier.failure) == "The budget is used up."
     assert run.frontier.is_over

@@ -37,16 +37,17 @@ class RunningEditor:
         self.asked: list[Json] = []
         self.inputs: dict[str, str | None] = {}
         self.asked_to_pull = asyncio.Event()
+        self.asked_for_lenses = asyncio.Event()
         self._news = asyncio.Condition()
         self._versions: dict[str, int] = {}
         client.protocol.fm.add_builtin_feature("merrow/runEvent", self._take)
         client.protocol.fm.add_builtin_feature("merrow/input", self._answer)
         client.protocol.fm.add_builtin_feature(types.WORKSPACE_DIAGNOSTIC_REFRESH, lambda _: self.asked_to_pull.set())
+        client.protocol.fm.add_builtin_feature(types.WORKSPACE_CODE_LENS_REFRESH, lambda _: self.asked_for_lenses.set())
         for method in (
             types.CLIENT_REGISTER_CAPABILITY,
             types.WORKSPACE_SEMANTIC_TOKENS_REFRESH,
             types.WORKSPACE_INLAY_HINT_REFRESH,
-            types.WORKSPACE_CODE_LENS_REFRESH,
         ):
             client.protocol.fm.add_builtin_feature(method, lambda _: None)
 

@@ -137,6 +137,23 @@ def test_a_delta_to_what_was_never_sent_is_the_whole(editor: Editor) -> None:
     assert again["data"] == whole["data"], "of another document"
 
 
+def test_deltas_of_the_last_32_documents_that_somebody_asked_about(editor: Editor) -> None:
+    uris = [editor.open(f"flowchart TD\n  A{n} --> B\n", f"{n}.mmd") for n in range(33)]
+
+    def sent(number: int, **known: Any) -> Json:
+        method = "textDocument/semanticTokens/full" + ("/delta" if known else "")
+        answer: Json = editor.request(method, {"textDocument": {"uri": uris[number]}} | known)
+        return answer
+
+    ids = [sent(number)["resultId"] for number in range(32)]
+    # Asked about again, the first is not the one that has rested longest any more.
+    ids[0] = sent(0, previousResultId=ids[0])["resultId"]
+    sent(32)
+    assert "edits" in sent(0, previousResultId=ids[0])
+    assert "edits" in sent(2, previousResultId=ids[2])
+    assert "data" in sent(1, previousResultId=ids[1])
+
+
 def test_colours(any_editor: Editor) -> None:
     uri = any_editor.open(FLOW)
     found = any_editor.request("textDocument/documentColor", {"textDocument": {"uri": uri}})

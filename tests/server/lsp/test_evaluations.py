@@ -67,13 +67,14 @@ async def lenses(editor: RunningEditor, uri: str) -> list[types.Command]:
 
 
 async def lens(editor: RunningEditor, uri: str, says: str) -> types.Command:
-    """The lens of the last evaluation, as soon as it says this."""
+    """The lens of the last evaluation, as soon as it says this. Asked for again only when the server wants that."""
     async with asyncio.timeout(WAIT):
         while True:
+            editor.asked_for_lenses.clear()
             for found in await lenses(editor, uri):
                 if says in found.title:
                     return found
-            await asyncio.sleep(0.1)
+            await editor.asked_for_lenses.wait()
 
 
 async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_path: Path) -> None:

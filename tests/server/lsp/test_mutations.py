@@ -51,6 +51,24 @@ PROGRAM = """flowchart TD
     P --> C
     C --> RETURN
 """
+BRANCH = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{ op: Custom, role: solver }
+    C@{ op: Review }
+    WHERE{Good?}:::DecisionOp
+    B@{ op: Custom, role: other }
+    RETURN([Return]):::Interface
+    PROBLEM --> A & C
+    A -->|solution| C
+    C -->|result:when| WHERE
+    A -->|value| WHERE
+    WHERE -->|yes| RETURN
+    WHERE -->|no| B
+    PROBLEM -->|input| B
+    B --> RETURN
+    classDef Interface fill:#eee
+    classDef DecisionOp fill:#eee
+"""
 INVOKED, AUTOMATIC = 1, 2
 KIND = "refactor.rewrite.merrow"
 MORE = f"{KIND}.more"
@@ -250,6 +268,19 @@ OFFERED: list[tuple[str, str, int, dict[str, list[str]]]] = [
         },
     ),
     (PROGRAM, "PROBLEM -->", 9, {}),
+    (
+        BRANCH.replace("|no|", "|no:after|"),
+        "WHERE -->|no",
+        7,
+        {
+            "addition": [
+                "Insert Custom before B in case no of WHERE",
+                "Insert AnswerGenerate before B in case no of WHERE",
+                "Insert CustomCodeGenerate before B in case no of WHERE",
+            ],
+            "rewiring": ["Lead case no of WHERE to `input` of B instead of it alone"],
+        },
+    ),
     (
         LOOP,
         "WRITE[",
