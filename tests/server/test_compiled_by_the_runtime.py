@@ -174,7 +174,7 @@ def test_what_ends_it_early_is_one_sentence(server: OpenAIServer) -> None:
         (
             (*INPUT, "--budget-seconds", "0"),
             1,
-            "The time that the budget allows is over: resume the run with a higher one (--budget-seconds).",
+            "The time that the budget allows is over: raise it with --budget-seconds.",
         ),
     ):
         assert run(*arguments) == (code, "", f"program.py: {sentence}\n")

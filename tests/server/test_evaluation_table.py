@@ -259,9 +259,7 @@ def test_a_table_ends_with_the_cell_that_stops(server: OpenAIServer, capsys: pyt
     first, forecast, budget, stopped = done.err.splitlines()
     assert first == "longer.mmd"
     assert forecast.startswith("6 items of own.jsonl (part all), each once: 18 calls, ")
-    assert budget == (
-        "merrow: The budget of 5000 tokens is used up (6003 used): resume it with a higher one (--budget-tokens)."
-    )
+    assert budget == ("merrow: The budget of 5000 tokens is used up (6003 used): raise it with --budget-tokens.")
     assert stopped.startswith("Stopped before its end; what is finished is kept. Continue it with: merrow resume ")
     for option in ("--models", "--memory"):
         done = in_process(capsys, "evaluate", "flow.mmd", *DATA, option, " , ")

@@ -63,7 +63,7 @@ def test_the_list_names_all(capsys: Capture) -> None:
         ("drafts", "merrow new drafts/flow.mmd"),
         ("drafts/", "merrow new drafts/flow.mmd"),
         ("later/", "merrow new later/flow.mmd"),
-        (".mmd", "needs a name of its own"),
+        (".mmd", "A file needs a name of its own: merrow new flow.mmd"),
         ("notes.md", "merrow new notes.mmd"),
         ("my notes.json", "merrow new 'my notes.mmd'"),
         ("a\0b.mmd", "can't be written: a name can't have that character."),

@@ -117,4 +117,4 @@ class Evaluator:
         self._stop.set()
 
     def _time_is_over(self, seconds: float) -> None:
-        self._end(f"The budget of {seconds:g} seconds is over; resume it with a higher one (--budget-seconds).")
+        self._end(f"The budget of {seconds:g} seconds is over: raise it with --budget-seconds.")

@@ -59,7 +59,7 @@ class BudgetedEndpoint:
         try:
             await reservation.__aenter__()
         except BudgetFailure as failure:
-            raise OverallBudget(str(failure).replace("resume the run", "resume it")) from None
+            raise OverallBudget(str(failure)) from None
         try:
             reply = await self._endpoint.complete(request, on_text)
             reservation.settle(reply.usage)

@@ -149,7 +149,9 @@ class _Run:
                 async with asyncio.timeout(None if budget is None else budget.remaining_seconds):
                     await scheduler.run()
             except TimeoutError:
-                raise BudgetFailure("The time that the budget allows is over.") from None
+                raise BudgetFailure(
+                    "The time that the budget allows is over: raise it with --budget-seconds."
+                ) from None
             if scheduler.failure is not None:
                 raise watcher.located(scheduler.failure)
             return Result(scheduler.results, flow.diagram)

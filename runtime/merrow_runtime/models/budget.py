@@ -130,27 +130,28 @@ class Budget:
         if self._usd is not None and (self._settled.cost_usd is None or self._settled.cost_usd >= self._usd):
             spent = "an unknown sum" if self._settled.cost_usd is None else f"{self._settled.cost_usd:.4f} US dollars"
             return BudgetFailure(
-                f"The budget of {self._usd:g} US dollars is used up ({spent} spent): resume the run with"
-                " a higher one (--budget-usd)."
+                f"The budget of {self._usd:g} US dollars is used up ({spent} spent): raise it with --budget-usd."
             )
         if self._tokens is not None and self._settled.tokens >= self._tokens:
             return BudgetFailure(
-                f"The budget of {self._tokens} tokens is used up ({self._settled.tokens} used): resume the run with a"
-                " higher one (--budget-tokens)."
+                f"The budget of {_tokens(self._tokens)} is used up ({self._settled.tokens} used): raise it with"
+                " --budget-tokens."
             )
         if not self._held and not self._fits(estimate):
             limits = [] if self._usd is None else [f"{self._usd:g} US dollars"]
-            limits += [] if self._tokens is None else [f"{self._tokens} tokens"]
+            limits += [] if self._tokens is None else [_tokens(self._tokens)]
             return NotEnoughLeft(
-                f"The budget of {' and '.join(limits)} is used up but for less than another call may use: resume the run with a"
-                f" higher one ({'--budget-tokens' if self._usd is None else '--budget-usd'})."
+                f"The budget of {' and '.join(limits)} is used up but for less than another call may use: raise it with"
+                f" {'--budget-tokens' if self._usd is None else '--budget-usd'}."
             )
         return self._too_late() if self.remaining_seconds == 0 else None
 
     def _too_late(self) -> BudgetFailure:
-        return BudgetFailure(
-            f"The budget of {self._seconds:g} seconds is over: resume the run with a higher one (--budget-seconds)."
-        )
+        return BudgetFailure(f"The budget of {self._seconds:g} seconds is over: raise it with --budget-seconds.")
+
+
+def _tokens(number: int) -> str:
+    return "1 token" if number == 1 else f"{number} tokens"
 
 
 class Reservation:

@@ -310,6 +310,4 @@ class Execution:
 
 
 def _time_is_over() -> BudgetFailure:
-    return BudgetFailure(
-        "The time that the budget allows is over: resume the run with a higher one (--budget-seconds)."
-    )
+    return BudgetFailure("The time that the budget allows is over: raise it with --budget-seconds.")

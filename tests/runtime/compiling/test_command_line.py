@@ -225,7 +225,7 @@ def test_a_budget_of_the_workflow_or_of_the_command_line_ends_it(server: OpenAIS
         lines = (*LINES[:-1], 'B@{op: Custom, prompt: "second"}', "A -->|input| B --> RETURN")
         text = program(*lines, front=f"{{inputs: [PROBLEM, STYLE]{front and ', ' + front}}}")
         done = run(*X, *typed, text=text)
-        over = f"The budget of {limit} tokens is used up (10 used): resume the run with a higher one (--budget-tokens)."
+        over = f"The budget of {limit} tokens is used up (10 used): raise it with --budget-tokens."
         ended = (0, "second, 2 lines\n", "") if limit is None else (1, "", f"program.py: Node B: {over}\n")
         assert done == ended, (front, typed)
         assert len(sent(server)) == (2 if limit is None else 1)
@@ -235,7 +235,7 @@ def test_a_budget_of_the_workflow_or_of_the_command_line_ends_it(server: OpenAIS
     assert (refused.code, refused.out, len(sent(server))) == (1, "", 1)
     assert "price" in refused.err  # and what answers from a recording costs nothing
     assert run(*X, "--replay", "calls.jsonl", text=money) == (0, "first, 12 lines\n", "")
-    over = (1, "", "program.py: The time that the budget allows is over.\n")
+    over = (1, "", "program.py: The time that the budget allows is over: raise it with --budget-seconds.\n")
     assert run(*X, "--budget-seconds", "0") == over
     slow = program(front="{inputs: [PROBLEM, STYLE], budget: {seconds: 0.01}}")
     server.answer = lambda _: Reply("late", delay=60)

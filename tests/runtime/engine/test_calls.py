@@ -210,7 +210,7 @@ async def test_nothing_starts_once_a_budget_is_used_up() -> None:
         result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
         assert result.status == "failed"
         assert "is used up" in (result.error or "")
-        assert "resume the run with a higher one (--budget-" in (result.error or "")
+        assert "raise it with --budget-" in (result.error or "")
         assert len(endpoint.seen) == 3
         resumed = merrow_runtime.resume(
             result.run, endpoint=endpoint, store=store, options=RunOptions(budget_tokens=500, budget_usd=500)

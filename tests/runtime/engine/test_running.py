@@ -100,6 +100,14 @@ async def test_a_run_that_is_over_leaves_nothing_to_the_collector(lines: tuple[s
     assert left[-1] == 0
 
 
+async def test_nothing_of_a_run_that_is_over_waits_in_the_loop() -> None:
+    """A server goes on and closes the journal; nothing may look into it for the run then."""
+    flow = workflow('A@{op: Custom, prompt: "first"}', "PROBLEM --> A --> RETURN")
+    assert (await finished(flow, FakeEndpoint(), budget_seconds=600)).status == "finished"
+    scheduled = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+    assert [one for one in scheduled if not one.cancelled()] == []
+
+
 async def test_a_node_starts_when_its_own_inputs_are_there_and_not_a_level_later() -> None:
     flow = workflow(
         'SLOW@{op: Custom, prompt: "slow"}', 'A@{op: Custom, prompt: "a"}', 'B@{op: Custom, prompt: "b"}',

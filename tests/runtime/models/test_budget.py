@@ -65,12 +65,12 @@ async def test_a_reservation_that_does_not_fit_waits_for_others_to_settle() -> N
     assert budget.settled.tokens == 30
 
 
-USED_UP = "is used up ({} spent): resume the run with a higher one (--budget-usd)."
+USED_UP = "is used up ({} spent): raise it with --budget-usd."
 NO_PRICE = (
     "The price of {} is not known, so a budget in US dollars can't be kept: set its price in your own settings (`[prices]`, 0"
     " for a model that costs nothing) or limit `tokens` instead."
 )
-BUT_FOR_LESS = "is used up but for less than another call may use: resume the run with a higher one ({})."
+BUT_FOR_LESS = "is used up but for less than another call may use: raise it with {}."
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ BUT_FOR_LESS = "is used up but for less than another call may use: resume the ru
     [
         (
             Budget(tokens=100, spent=tokens(100)),
-            "The budget of 100 tokens is used up (100 used): resume the run with a higher one (--budget-tokens).",
+            "The budget of 100 tokens is used up (100 used): raise it with --budget-tokens.",
         ),
         (
             Budget(tokens=0),
-            "The budget of 0 tokens is used up (0 used): resume the run with a higher one (--budget-tokens).",
+            "The budget of 0 tokens is used up (0 used): raise it with --budget-tokens.",
         ),
         (Budget(usd=0.5, spent=tokens(1, 0.5)), f"The budget of 0.5 US dollars {USED_UP.format('0.5000 US dollars')}"),
         (Budget(usd=0.5, spent=tokens(1, None)), f"The budget of 0.5 US dollars {USED_UP.format('an unknown sum')}"),
-        (Budget(seconds=0), "The budget of 0 seconds is over: resume the run with a higher one (--budget-seconds)."),
+        (Budget(seconds=0), "The budget of 0 seconds is over: raise it with --budget-seconds."),
         (
             Budget(seconds=60, elapsed=60),
-            "The budget of 60 seconds is over: resume the run with a higher one (--budget-seconds).",
+            "The budget of 60 seconds is over: raise it with --budget-seconds.",
         ),
         (
             Budget(tokens=100, spent=tokens(91), strict=True),

@@ -41,6 +41,34 @@ def test_what_is_before_a_change_is_kept_and_what_is_behind_it_is_reset() -> Non
     assert difference(chain(), chain(), ["B"]).reset == ("B",), "A is not finished, so B stands on nothing"
 
 
+def test_a_change_of_what_is_not_finished_is_a_difference() -> None:
+    found = difference(chain(), chain(b="temperature: 0.5"), [])
+    assert found == Difference(changed=("B",))
+    assert not found.is_empty
+
+
+def test_what_only_orders_may_come_in_any_order() -> None:
+    lines = [
+        *(custom(name, "returns: Bool") for name in "AB"),
+        *(custom(name) for name in "CXY"),
+        "D{One?}:::DecisionOp",
+        "E{Two?}:::DecisionOp",
+        "PROBLEM -->|input| A & B & C & X",
+        "A --> D",
+        "B --> E",
+        "D & E -->|no:after| X",
+        "C & X -->|input| Y",
+        "Y --> RETURN",
+    ]
+    first, second = "D -->|yes:after| C", "E -->|yes:after| C"
+    found = difference(work(*lines, first, second), work(*lines, second, first))
+    assert (set(found.kept), found.reset) == ({*"ABCDEXY"}, ())
+    # Two values for one port are another matter.
+    first, second = "A -->|input| C", "B -->|input| C"
+    lines = [*CHAIN[:3], "PROBLEM -->|input| A & B & C", "C --> RETURN"]
+    assert difference(work(*lines, first, second), work(*lines, second, first)).reset == ("C",)
+
+
 def test_layout_style_and_comments_are_no_difference() -> None:
     same = work(*reversed(CHAIN[:3]), *CHAIN[3:], "%% a comment", "style A fill:#fff")
     found = difference(chain(), same)

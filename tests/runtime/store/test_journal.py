@@ -51,6 +51,18 @@ async def test_a_call_that_was_recorded_is_recalled_by_the_next_process(path: Pa
     again.close()
 
 
+async def test_what_is_about_to_be_written_is_read_and_deleted_as_if_it_were(path: Path) -> None:
+    """Also while commits are gathered."""
+    store = Store.open(path)
+    journal = store.begin(run())
+    writing = [asyncio.ensure_future(journal.record_call(call(number=number))) for number in (1, 2, 3)]
+    await asyncio.sleep(0)
+    assert [one.key.step for one in store.calls("run-1")] == ["answer 1", "answer 2", "answer 3"]
+    await asyncio.gather(*writing)
+    await journal.close()
+    store.close()
+
+
 async def test_what_others_paid_is_not_spent_and_what_was_lost_is(path: Path) -> None:
     store = Store.open(path)
     journal = store.begin(run())

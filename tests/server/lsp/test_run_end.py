@@ -144,7 +144,7 @@ async def test_a_run_whose_budget_was_used_up_goes_on_with_a_higher_one(tmp_path
         uri = editor.open(CHAIN)
         failed = await editor.execute("merrow.run", uri=uri, inputs=QUESTION, budget={"tokens": 1})
         assert failed["status"] == "failed"
-        assert "budget of 1 tokens is used up" in failed["error"]
+        assert "budget of 1 token is used up" in failed["error"]
         result = await editor.execute("merrow.resume", run=failed["run"], budget={"tokens": 10_000})
         assert result["status"] == "finished"
         assert len(server.requests) == 2

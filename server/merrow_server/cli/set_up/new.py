@@ -89,7 +89,9 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
 
 def _no_name(name: str) -> str | None:
     """Why a workflow file can't be named like this, as a sentence."""
-    if Path(name).name in ("", "..", *_SUFFIXES) or name.endswith(("/", os.sep)) or Path(name).is_dir():
+    if Path(name).name in _SUFFIXES:
+        return f"A file needs a name of its own: {_example(Path(name).with_name('flow.mmd'))}"
+    if Path(name).name in ("", "..") or name.endswith(("/", os.sep)) or Path(name).is_dir():
         return f"A file needs a name of its own: {_example(Path(name) / 'flow.mmd')}"
     if name.endswith(_OTHER_SUFFIXES):
         return f"A workflow file ends with .mmd or .mermaid: {_example(Path(name).with_suffix('.mmd'))}"
