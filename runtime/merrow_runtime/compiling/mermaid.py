@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
+from merrow_analysis.definitions.types import innermost, is_variable
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
 from merrow_runtime.compiling.lines import UNTITLED
 from merrow_runtime.compiling.plain import Handle, PlainEdge, PlainNode
@@ -262,7 +263,7 @@ def _usual(operator: str) -> str | None:
     if spec is None or not spec.outputs:
         return None
     type_ = spec.outputs[0].type
-    return None if type_ is None or (len(type_) == 1 and type_.isupper()) else type_
+    return None if type_ is None or is_variable(innermost(type_)) else type_
 
 
 def _entries(said: Mapping[str, Any]) -> str:

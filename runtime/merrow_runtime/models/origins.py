@@ -44,7 +44,7 @@ def _parts(url: str, what: str) -> tuple[SplitResult, int | None]:
         raise wrong from None
     if parts.scheme not in _DEFAULT_PORTS or not _is_host(parts.hostname or ""):
         raise wrong
-    if parts.username is not None or parts.password is not None:
+    if parts.username is not None:  # "" in front of a password alone
         raise UsageFailure(
             f"The {what} holds a user name or a password; give the key in an environment variable instead."
         )

@@ -183,12 +183,8 @@ class Ledger:
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
             self._database.execute("BEGIN IMMEDIATE")
-            try:
+            with self._database:  # commits, or takes back what SQLite, on a full disk, has not taken back itself
                 yield self._database
-            except BaseException:
-                self._database.execute("ROLLBACK")
-                raise
-            self._database.execute("COMMIT")
         except sqlite3.Error as problem:
             raise self._failure(problem) from problem
 

@@ -78,10 +78,11 @@ def read_report(result: SandboxResult, checks: list[Check]) -> Report:
         if "broken" in said:
             number, why = said["broken"]
             return Report(broken=(number, _raised(checks[number], str(why))))
-        failed, passed = {int(number): why for number, why in said["failed"]}, int(said["passed"])
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        failed = {int(number): why for number, why in said["failed"]}
+        return Report([_reason(checks[number], why) for number, why in failed.items()], int(said["passed"]))
+    except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
+        # Whatever a check did to the program that calls it.
         return Report(broken=(0, "what it says can't be read."))
-    return Report([_reason(checks[number], why) for number, why in failed.items()], passed)
 
 
 def _reason(check: Check, why: str | None) -> str:

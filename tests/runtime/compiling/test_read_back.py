@@ -58,6 +58,30 @@ def test_loops_and_maps_come_back(part: int, tmp_path: Path) -> None:
         assert readable(read_back(workflow, tmp_path)) == readable(workflow), seed
 
 
+TYPES_OF_INPUTS = """---
+workflow:
+  model: m
+  types: {Idea: {title: Text, size: Number}}
+---
+flowchart TD
+    A@{op: Custom, prompt: ideas, returns: "list[Idea]"}
+    S@{op: Select, by: size}
+    P@{op: Pass}
+    R@{op: Pass, returns: Idea}
+    PROBLEM([Problem]):::Interface --> A --> S --> P --> RETURN([Answer]):::Interface
+    PROBLEM -->|title| R
+    S -->|score:size| R
+    R --> END([End]):::Interface
+"""
+
+
+def test_a_type_that_follows_from_inputs_is_not_written(tmp_path: Path) -> None:
+    workflow = check_workflow(TYPES_OF_INPUTS, name="ideas.mmd")
+    assert readable(read_back(workflow, tmp_path)) == readable(workflow)
+    lines = (tmp_path / "main.mmd").read_text().splitlines()
+    assert [line.split("@")[0].strip() for line in lines if "returns:" in line] == ["A", "R"]
+
+
 @settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows())
 def test_workflows_of_all_operators_come_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:

@@ -384,7 +384,7 @@ def test_an_address_that_is_none_is_told_without_repeating_it() -> None:
         assert str(caught.value) == (
             "The base URL is not an address such as `https://host/v1`; correct it where it is set."
         )
-    for url in ("http://me:pw@h/v1", "http://me@h/v1"):
+    for url in ("http://me:pw@h/v1", "http://me@h/v1", "http://:pw@h/v1", "http://@h/v1"):
         with pytest.raises(UsageFailure) as caught:
             origin_of(url, "proxy")
         assert str(caught.value) == (

@@ -176,6 +176,27 @@ def test_a_program_that_answers_at_once_does_not_pass_the_limit_either(means: st
     assert result.error == "The limit on files was reached." or result.outcome == "error"
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_files_that_fill_the_folder_are_kept_and_one_more_empty_one_is_not(default_means: str, more: int) -> None:
+    if default_means != "landlock":
+        pytest.skip("the folder is of another kind")
+    source = f"""
+def solve():
+    for number in range(4):
+        with open(str(number), "wb") as file:
+            file.truncate(4 * 2**20)
+    open("more", "wb").close() if {more} else None
+    return "held"
+"""
+
+    result = evaluate(default_means, source)
+
+    if more:
+        assert (result.value, result.error) == (None, "The limit on files was reached.")
+    else:
+        assert (result.outcome, result.value) == ("ok", "held")
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86_64")
 def test_no_call_takes_a_files_last_name_away(default_means: str) -> None:
     """By construction: whatever is called, as many files as were made have a name when it is over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -102,6 +103,25 @@ def test_what_takes_too_much_is_ended(script: str, seconds: float, why: str) -> 
 def test_no_file_gets_larger_than_its_limit() -> None:
     code, files = sh("trap '' XFSZ; head -c 9000000 /dev/zero > big; exit 5", program())
     assert (code, len(files["big"])) == (5, 2 * 1024 * 1024)
+
+
+@pytest.mark.parametrize(("more", "code"), [(0, 0), (1, 9)])
+@pytest.mark.usefixtures("means")
+def test_a_file_has_64_mib_where_nobody_says_it(more: int, code: int) -> None:
+    running = Program(ProgramLimits(wall_s=20, cpu_s=10))
+    script = f"trap '' XFSZ; truncate -s {64 * 2**20 + more} big || exit 9"  # sparse, and so made at once
+    with running:
+        assert running.run(["sh", "-c", script], environment_in(running.folder)) == code
+
+
+@pytest.mark.parametrize("more", [0, 1])
+@pytest.mark.usefixtures("means")
+def test_all_files_have_128_mib_where_nobody_says_it(more: int) -> None:
+    script = f"for name in one two; do truncate -s {64 * 2**20} $name; done; head -c {more} /dev/zero > three"
+    running = Program(ProgramLimits(wall_s=20, cpu_s=10))
+    wrong = pytest.raises(ProgramEndedError, match="it wrote too much") if more else contextlib.nullcontext()
+    with running, wrong:
+        assert running.run(["sh", "-c", script], environment_in(running.folder)) == 0
 
 
 @pytest.mark.usefixtures("means")

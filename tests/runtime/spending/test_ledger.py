@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import sqlite3
 import tempfile
 from pathlib import Path
 
@@ -218,3 +219,32 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "l.sqlite").write_bytes(b"x" * 5000)
     with pytest.raises(StoreFailure, match=r"What calls cost can't be kept in .*l\.sqlite"):
         Ledger(tmp_path / "l.sqlite")
+
+
+@pytest.mark.parametrize("taken_back", ["ABORT", "ROLLBACK"], ids=["by the ledger", "by SQLite"])
+def test_what_cannot_be_written_is_one_sentence_and_written_later(tmp_path: Path, taken_back: str) -> None:
+    path, clock = tmp_path / "l.sqlite", Clock()
+    ledger = Ledger(path, clock)
+    number, _ = ledger.admit(HERE, MinuteLimits(3), 1)
+    ledger.count("w", HERE, "m", Usage(1, 1, 1, 2.0))
+    other = sqlite3.connect(path, isolation_level=None)
+    changes = ("INSERT ON spent", "INSERT ON paced", "UPDATE ON paced")
+    for place, change in enumerate(changes):
+        # After the change, so that there is something to take back.
+        other.execute(f"CREATE TRIGGER t{place} AFTER {change} BEGIN SELECT RAISE({taken_back}, 'no room'); END")
+    for write in (
+        ledger.flush,
+        lambda: ledger.admit(HERE, MinuteLimits(3), 1),
+        lambda: ledger.settle(number, 2),
+        ledger.flush,
+    ):
+        with pytest.raises(StoreFailure, match=r"^What calls cost can't be kept in .*l\.sqlite: no room\.$"):
+            write()
+    for place in range(len(changes)):
+        other.execute(f"DROP TRIGGER t{place}")
+    other.close()
+    ledger.flush()
+    ledger.settle(number, 2)
+    assert Ledger(path, clock).of_month() == 2.0
+    # Of three requests in a minute two are left: none was taken by the one that failed.
+    assert [ledger.admit(HERE, MinuteLimits(3), 1)[0] > 0 for _ in range(3)] == [True, True, False]

@@ -122,6 +122,24 @@ async def test_a_validator_that_can_not_judge(check: Any, why: str) -> None:
     assert (await broken(check, ADD if "tests" in check else "{}")).startswith(why)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "no JSON",
+        "[]",
+        '{"passed": 1}',
+        '{"failed": [[1, null]], "passed": 0}',
+        '{"failed": [[Infinity, null]], "passed": 0}',
+        '{"failed": [], "passed": Infinity}',
+        '{"broken": [1, "raised"]}',
+    ],
+)
+async def test_a_check_that_changes_what_is_said_of_it_is_no_verdict(said: str) -> None:
+    own = f"class Own:\n    def dumps(self, _):\n        return {said!r}\n"
+    check = {"python": f"import sys\n{own}{PYTHON}sys._getframe(1).f_globals['json'] = Own()\n    return True"}
+    assert await broken(check) == "what it says can't be read."
+
+
 async def test_what_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("merrow_runtime.validation.judge.SECONDS", 2.0)
     monkeypatch.setattr(code_checks, "SECONDS", 2.0)
