@@ -92,7 +92,7 @@ async def in_attempts(
         own = tools_of(attempt, history)
         is_kept = attempt == 1 and kept is not None
         outputs = kept if is_kept and kept is not None else await work(own)
-        verdict = await judge.judge(outputs, first if attempt == 1 else tools_of(attempt, judges=True), first)
+        verdict = await judge.judge(outputs, tools_of(attempt, judges=True), first)
         tell(attempt, verdict)
         if verdict.passed:
             return Attempted(outputs, attempt, valid=True)

@@ -70,12 +70,10 @@ def _may_skip(workflow: Workflow, steps: Mapping[int, Step]) -> bool:
     """Whether a failure in a workflow need not end it."""
     graph = workflow.graph
     boxes = ((loop_settings if box.kind == "loop" else map_settings)(box) for box in graph.composites)
-    if workflow.analysis.settings.on_error == "skip" or any(box.on_error != "fail" for box in boxes):
+    if any(box.on_error != "fail" for box in boxes) or any(step.on_error == "skip" for step in steps.values()):
         return True
     said = (node.resolution.parameters.get("on_error") for node in graph.decisions)
-    return any(one is not None and one.value == "skip" for one in said) or any(
-        step.on_error == "skip" for step in steps.values()
-    )
+    return "skip" in {workflow.analysis.settings.on_error if one is None else one.value for one in said}
 
 
 def dry_run(

@@ -54,8 +54,8 @@ class NodesAtWork:
     def leave(self, start: Start, clone: int) -> None:
         """See `merrow_runtime.running.doing.Work.leave`."""
         agent = self.steps[start.node.index].agent
-        if agent is not None:
-            self.clones.leave((self.workflow.place, agent.name), clone)
+        assert agent is not None  # noqa: S101 (whose clone it is)
+        self.clones.leave((self.workflow.place, agent.name), clone)
 
     def is_validated(self, node: TypedNode) -> bool:
         """See `merrow_runtime.running.doing.Work.is_validated`."""
