@@ -362,6 +362,16 @@ flow.cases.yaml:6: failed: never
     ]
 
 
+async def test_each_file_of_cases_that_can_not_be_carried_out_is_told(folder: Path) -> None:
+    (folder / "a.mmd").write_text(CHAIN)
+    (folder / "a.cases.yaml").write_text(CASES.replace("ant", "bee"))
+    sentence = "merrow: There is no endpoint to record: set OPENAI_API_KEY or name one with --base-url.\n"
+    # One without a case that is asked for has nothing to be carried out.
+    for chosen, count in (((), 2), (("-k", "spider"), 2), (("-k", "ant"), 1), (("-k", "bee"), 1)):
+        done = await merrow("test", "--record", *chosen)
+        assert (done.code, done.out, done.err) == (2, "", sentence * count), chosen
+
+
 async def test_several_files_of_cases_are_tested_one_after_the_other(folder: Path) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.mmd").write_text(CHAIN)

@@ -303,6 +303,16 @@ def test_models_by_their_options(capsys: Capture, server: OpenAIServer) -> None:
     assert [request.body["model"] for request in server.requests] == ["planner", "judge"]
 
 
+def test_answers_that_are_known_already_are_said_to_be(capsys: Capture, server: OpenAIServer) -> None:
+    scripted(server, CHAIN)
+    first = plan(capsys, server, TASK, "-n", "2")
+    assert "3 calls, " in first.err
+    again = plan(capsys, server, TASK, "-n", "2")
+    assert (again.code, again.out) == (0, first.out)
+    assert again.err.splitlines()[-1] == "All answers were known already; no call was made."
+    assert len(server.requests) == 3
+
+
 def test_the_dry_run_calls_nothing(capsys: Capture, server: OpenAIServer) -> None:
     shown = plan(capsys, server, TASK, "-n", "5", "--dry-run", "--format", "json").json
     assert shown["calls"] == {"least": 6, "most": 21}

@@ -154,6 +154,16 @@ def test_what_is_left_is_shown_and_one_file_that_can_not_be_read_hides_no_other(
     assert Path("a.mmd").stat() == before
 
 
+def test_one_file_with_errors_left_and_folders_with_a_workflow(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("one/a.mmd", DEFECT), ("two/b.mmd", PLAN)):
+        Path(name).parent.mkdir()
+        Path(name).write_text(text)
+    assert repair("--time", "0", "one", "two") == 1
+    assert "There is no workflow" not in capsys.readouterr().err
+    assert repair("two") == 0
+    assert capsys.readouterr() == ("", "two/b.mmd: There is nothing to repair.\n")
+
+
 def test_a_file_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert repair("missing.mmd") == 2
     assert capsys.readouterr() == ("", "merrow: There is no file or folder named missing.mmd.\n")

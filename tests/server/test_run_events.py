@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.patience import PATIENCE
@@ -16,7 +19,9 @@ from tests.runtime.openai_server import OpenAIServer, Reply, Status, serving
 from tests.runtime.workflows import CHAIN
 from tests.server.program import in_process, write
 
+from merrow_runtime.events import Event
 from merrow_runtime.store.database import Store
+from merrow_server.cli.sessions.run_display import display_for
 
 Capture = pytest.CaptureFixture[str]
 
@@ -137,6 +142,28 @@ def test_text_that_nobody_reads_does_not_hold_the_run_up(server: OpenAIServer) -
         < shown.index("Finished")
     )
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+async def test_who_shows_a_run_is_told_while_it_goes_on_that_its_reader_has_gone(
+    monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    """So that the run is ended, and not paid for to its end."""
+
+    class Gone(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout" if as_json else "stderr", Gone())
+    event = Event("node_started", "run", node="A")
+    display: Any = display_for(cast(Any, None), as_json=as_json, verbose=True)
+    display.__enter__()
+    await display.show(event)
+    async with asyncio.timeout(PATIENCE):
+        while any(thread.name == "merrow-events" for thread in threading.enumerate()):
+            await asyncio.sleep(0.01)
+    with pytest.raises(BrokenPipeError):
+        await display.show(event)
 
 
 def _ended() -> bool:

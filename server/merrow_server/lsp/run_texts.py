@@ -41,7 +41,7 @@ def result_text(server: MerrowServer, here: Located) -> ResultText:
         return ResultText(markup.Markup())
     named = lookup.occurrence_at(here.analysis, here.position)
     result = last.nodes.get(named.symbol.name) if named is not None and named.symbol.kind == "node" else None
-    if named is None or result is None:
+    if result is None:
         return ResultText(markup.Markup())
     status = "reused from an earlier run" if result.status == "reused" else result.status
     stale = " The text has changed since." if here.diagram.text != last.text else ""

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
-from tests.server.lsp.editor import MODERN
+from tests.server.lsp.editor import MODERN, Editor
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+
+from merrow_optimizer.evaluation.metrics.base import BaseMetric
 
 FLOW = """\
 flowchart TD
@@ -156,6 +160,19 @@ async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_pa
         assert not list((tmp_path / ".state" / "evaluations").glob(f"{ended['evaluation']}*"))
         with pytest.raises(JsonRpcException, match="There is no evaluation"):
             await editor.ask("merrow/evaluation", id=ended["evaluation"])
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_what_is_opened_for_an_evaluation_or_for_its_forecast_is_closed_with_it(
+    open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    data(tmp_path, 1)
+    editor = open_editor(MODERN, tmp_path)
+    asked = {"uri": editor.open(FLOW), **OWN, "baseUrl": "offline", "dryRun": dry}
+    with patch.object(BaseMetric, "close", autospec=True) as closed:
+        editor.request("workspace/executeCommand", {"command": "merrow.evaluate", "arguments": [asked]})
+        assert closed.call_count == 1
 
 
 @pytest.mark.parametrize("by", ["command", "button", "request", "evaluation"])

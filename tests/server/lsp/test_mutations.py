@@ -21,6 +21,7 @@ from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.moves import DEFAULT, Choice, moves
+from merrow_server.lsp.offers import mutations as offers
 
 FLOW = """flowchart TD
     %% 😀 two ways to an answer
@@ -563,6 +564,33 @@ def test_patterns_that_the_settings_name(open_editor: Callable[..., Editor], tmp
     uri = editor.open(FLOW)
     titles = [move["title"] for move in run(editor, "merrow.mutations", {"uri": uri, "operator": "subgraph"})]
     assert any(title.startswith("Stand back") for title in titles)
+
+
+def test_a_branch_is_not_let_read_something_else(editor: Editor) -> None:
+    """The other edges of its case would still be there, so that nothing would be wrong with it; it is no longer a branch."""
+    text = BRANCH.replace("|no| B", "|no| B & RETURN")
+    uri = editor.open(text)
+    for word in ("B@", "WHERE -->|no|"):
+        listed = mutations(editor, uri, word, 1)
+        assert listed
+        assert not [action["title"] for action in listed if "instead of WHERE" in action["title"]]
+        safe = {move.title for move in every(text).values()}
+        assert {action["title"] for action in listed if action["kind"].endswith(".rewiring")} <= safe
+
+
+def test_of_a_workflow_that_is_read_whole_fewer_are_checked_but_always_one(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def inserted() -> list[str]:
+        return [action["title"] for action in mutations(editor, uri, "READ[", 0, only=[f"{KIND}.addition"])]
+
+    uri = editor.open(LOOP)
+    several = inserted()
+    assert len(several) == 3
+    nodes = 5
+    for work, checked in ((1, 1), (2 * nodes - 1, 1), (2 * nodes, 2)):
+        monkeypatch.setattr(offers, "_WORK", work)
+        assert inserted() == several[:checked]
 
 
 def test_a_large_file_is_answered(editor: Editor) -> None:

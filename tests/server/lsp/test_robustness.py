@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -100,6 +101,15 @@ def test_the_server_ends_with_its_input(initialized: bool) -> None:
         if initialized:
             wire.initialize()
         wire.close_input()
+        assert wire.exit_code() == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+def test_a_signal_ends_the_server_as_the_end_of_its_client_does(number: str) -> None:
+    with Wire() as wire:
+        wire.initialize()
+        wire.process.send_signal(getattr(signal, number))
         assert wire.exit_code() == 1
 
 
@@ -289,6 +299,21 @@ def test_any_bytes_mean_the_same_however_they_are_cut(pieces: list[bytes]) -> No
     bodies = [body for piece in pieces for body in in_pieces.feed(piece)]
     assert bodies == list(at_once.feed(b"".join(pieces)))
     assert in_pieces.broken == at_once.broken
+
+
+def test_garbage_without_an_end_is_counted_once_and_forgotten() -> None:
+    frames = Frames()
+    assert list(frames.feed(b"x" * 16_384)) == []
+    assert frames.broken == 0
+    assert list(frames.feed(b"x")) == []
+    for _ in range(3):
+        assert list(frames.feed(b"x")) == []
+    assert list(frames.feed(frame(b"{}"))) == [b"{}"]
+    assert frames.broken == 1
+    # A header that begins in it is not lost.
+    assert list(frames.feed(b"x" * 20_000 + b"Content-Length")) == []
+    assert list(frames.feed(b": 2\r\n\r\n{}")) == [b"{}"]
+    assert frames.broken == 2
 
 
 @settings(max_examples=examples(200))

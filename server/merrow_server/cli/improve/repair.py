@@ -85,19 +85,19 @@ def command(
         emit(json.dumps(run.objects, indent=2), err=run.wrote_to_stdout)
     if run.problems or settings.problems:
         ctx.exit(MISUSED)
-    if run.errors:
+    if run.has_errors:
         ctx.exit(NOT_WELL)
 
 
 class _Run:
-    """One run over all targets. ``objects`` has each file as JSON, ``errors`` counts those that are left."""
+    """One run over all targets. ``objects`` has each file as JSON; ``has_errors`` says whether any is left."""
 
     def __init__(self, checker: Checker, seconds: float, *, applying: bool, as_json: bool) -> None:
         self._checker, self._seconds, self._applying = checker, seconds, applying
         self.as_json = as_json
         self.problems: list[str] = []
         self.objects: list[dict[str, Any]] = []
-        self.errors = 0
+        self.has_errors = False
         self.wrote_to_stdout = False
 
     def repair(self, paths: Sequence[str], stdin_name: str | None) -> None:
@@ -119,7 +119,7 @@ class _Run:
         done = repair_file(self._checker, target, source.text, self._seconds)
         if not done.diagrams:
             return False
-        self.errors += sum(one.severity is Severity.ERROR for one in done.left)
+        self.has_errors |= any(one.severity is Severity.ERROR for one in done.left)
         if self.as_json:
             self.objects.append(self._object(target, source.text, done))
         elif not self._applying:

@@ -130,8 +130,8 @@ async def _leave_to_signals(run: Run) -> None:
     handled = []
     for number in ending_signals():
         with contextlib.suppress(NotImplementedError, ValueError):
-            if asyncio.get_running_loop().remove_signal_handler(number):
-                handled.append((number, signal.signal(number, signal.SIG_DFL)))
+            asyncio.get_running_loop().remove_signal_handler(number)
+            handled.append((number, signal.signal(number, signal.SIG_DFL)))
     try:
         await asyncio.Event().wait()
     finally:

@@ -107,7 +107,7 @@ def _diagnostic(
         tags = [int(_TAGS[tag]) for tag in diagnostic.tags if _TAGS[tag] in supports.tags]
         if tags:
             plain["tags"] = tags
-    if supports.related_information and diagnostic.related:
+    if supports.related_information:
         places = [one for related in diagnostic.related if (one := _related(part, document, related)) is not None]
         if places:
             plain["relatedInformation"] = places
