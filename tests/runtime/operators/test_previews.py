@@ -77,7 +77,7 @@ async def test_what_is_planned_is_asked(operator: str) -> None:
         assert len(tools.asked) == most
 
 
-@pytest.mark.parametrize("operator", WAYS)
+@pytest.mark.parametrize("operator", [*WAYS, "Call"])
 def test_each_operator_has_a_version(operator: str) -> None:
     assert operator_for(node(operator)).version >= 1
 

@@ -36,6 +36,9 @@ LINE = "PROBLEM --> A --> RETURN"
             'C{"good?"}', "PROBLEM --> A --> C", "C -->|yes| RETURN", "C -->|no| B --> RETURN", STEP, 'B["once more"]'
         ),
         flow(STEP, LINE, front="{types: {Tone: [warm, cold]}, memory: all}"),
+        "---\nworkflow: {inputs: [THING]}\n---\n"
+        f"flowchart TD\n    THING([Anything]):::Interface --> A\n    {STEP}\n    A --> RETURN([Result]):::Interface\n"
+        "    classDef Interface fill:#eee\n",
     ],
 )
 def test_what_a_model_may_answer(answer: str) -> None:

@@ -59,6 +59,10 @@ async def test_what_is_about_to_be_written_is_read_and_deleted_as_if_it_were(pat
     await asyncio.sleep(0)
     assert [one.key.step for one in store.calls("run-1")] == ["answer 1", "answer 2", "answer 3"]
     await asyncio.gather(*writing)
+    writing = [asyncio.ensure_future(journal.record_call(call(number=4), b"4"))]
+    await asyncio.sleep(0)
+    assert store.prune(-60.0, None).answers == 1
+    await asyncio.gather(*writing)
     await journal.close()
     store.close()
 
