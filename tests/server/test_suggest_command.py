@@ -211,7 +211,7 @@ def test_a_budget_is_kept_and_what_passed_within_it_is_shown(model: Model, unit:
     usage = done.json["usage"]
     assert (usage["cost_usd"] if unit == "usd" else usage["prompt_tokens"] + usage["completion_tokens"]) <= float(limit)
     assert len(done.json["suggestions"]) == 2
-    assert "less than another call may use: give a higher one" in " ".join(done.json["notices"])
+    assert "less than another call may use: raise it with --budget-" in " ".join(done.json["notices"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")

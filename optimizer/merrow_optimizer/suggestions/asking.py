@@ -9,7 +9,7 @@ from typing import Protocol
 
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.gate import gate_of
-from merrow_runtime.errors import BudgetFailure, EndpointFailure, StoreFailure
+from merrow_runtime.errors import EndpointFailure, StoreFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.resources import Chosen
@@ -101,10 +101,7 @@ class Asker:
         if known is not None:
             return known
         key = _key(self._calling.origin, request)
-        try:
-            reply = await self._calling.call(request, None, self)
-        except BudgetFailure as failure:
-            raise type(failure)(str(failure).replace("resume the run with", "give")) from None
+        reply = await self._calling.call(request, None, self)
         self.used += reply.usage
         await self._known.writer.write(kept(key, json.dumps(reply.to_json()), time.time()))
         return reply
