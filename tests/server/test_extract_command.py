@@ -276,6 +276,17 @@ def test_a_dry_run_says_in_words_what_each_stage_may_cost(server: OpenAIServer) 
     assert "\nStage 2, groups: left out.\n" in lean.out
 
 
+def test_a_model_puts_paths_together_or_they_are_left_out(server: OpenAIServer) -> None:
+    """Each alone, but not both."""
+    combined, left_out = ("--aggregate", "model"), ("--without", "deep")
+    both = extract("--dry-run", *combined, *left_out)
+    assert (both.code, both.out) == (2, "")
+    assert both.err == (
+        "merrow: --aggregate model puts paths together, and --without deep leaves them out; choose one of them.\n"
+    )
+    assert [extract("--dry-run", *one).code for one in (combined, left_out)] == [0, 0]
+
+
 def test_the_embedded_model_names_nothing_useful(server: OpenAIServer) -> None:
     done = extract("--base-url", "offline")
     assert (done.code, done.out) == (1, "")
