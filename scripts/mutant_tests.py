@@ -35,7 +35,7 @@ class Selection:
         """The tests of a break of a file with this ``text``, those that are likely to notice it first.
 
         Tests that ran the line, in files that name the module first, one case of each before others, quick ones before long ones,
-        as many as take so many ``seconds`` together. Files that name the module and are new, or have changed, since that run come
+        as many as fit into ``seconds`` together. Files that name the module and are new, or have changed, since that run come
         before them, whole. If no test is known to have run the line, as in a process of the sandbox, the files that name the
         module run, and those of the folder that belongs to it.
         """

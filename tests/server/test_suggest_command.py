@@ -67,12 +67,11 @@ SHOWN = """\
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """A model for suggestions; a workflow that is run gets what it ``says``."""
-    answers = Model(FIRST, [said(IMPOSSIBLE)], score=lambda one: 9 if one["title"] == "Ask thrice" else 4)
-    answers.says = "wrong"  # type: ignore[attr-defined]
+    answers = Model(FIRST, [said(IMPOSSIBLE)], score=lambda one: 9 if one["title"] == "Ask thrice" else 4, says="wrong")
 
     def answer(request: Received) -> Step:
         known = is_judging(request) or '"candidates"' in request.body["messages"][-1]["content"]
-        return answers(request) if known else Reply(answers.says)  # type: ignore[attr-defined]
+        return answers(request) if known else Reply(answers.says)
 
     monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
@@ -345,7 +344,7 @@ def test_the_model_sees_failures_of_the_part_that_may_be_shown(model: Model) -> 
 
     # A version of the workflow that was scored before is told with what became of the change.
     write("flow.mmd", FLOW.replace("one sentence", "one word").replace("step by step", "slowly"))
-    model.says = next(str(row["answer"]) for row in DATA if row["id"] in validate)  # type: ignore[attr-defined]
+    model.says = next(str(row["answer"]) for row in DATA if row["id"] in validate)
     evaluate = ("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
     score = merrow(*evaluate, "--format", "json").json["score"]
     assert score > 0

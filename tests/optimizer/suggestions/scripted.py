@@ -99,13 +99,14 @@ CRITERIA = ("coherence", "fit", "economy", "prompts", "soundness")
 @dataclass
 class Model:
     """Answers the question for candidates with ``first``, each candidate that comes back with the next of ``repairs`` (the last
-    one again and again), and judges by ``score``.
+    one again and again), and judges by ``score``. What else is asked, a test may answer with what it ``says``.
     """
 
     first: str
     repairs: list[str] = field(default_factory=list)
     score: Callable[[dict[str, Any]], int] = lambda _: 5
     requests: list[Received] = field(default_factory=list)
+    says: str = ""
     _back: int = 0
 
     def __call__(self, request: Received) -> Step:

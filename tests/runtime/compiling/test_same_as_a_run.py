@@ -274,7 +274,9 @@ flowchart TD
 
 
 def test_what_another_case_leads_to_opens_a_node_there_and_nothing_else_does(tmp_path: Path) -> None:
-    """ANSWER runs after FIRST, too, though that is no case of its own; what always comes to it doesn't open it."""
+    """ANSWER also runs once FIRST has run, though no case leads from there to it. PROBLEM, which always has a value, doesn't
+    open it.
+    """
     workflow = check_workflow(MERGED_CASES, name="all.mmd")
     program = compile_workflow(workflow).text
     assert "or_if=first" in program

@@ -77,6 +77,31 @@ def test_a_box_that_lets_a_map_fall_short_need_not_run_to_its_end(around: str, l
     assert forecast.calls.least == least
 
 
+@pytest.mark.parametrize(
+    ("whole", "decision", "least"),
+    [("fail", "", 4), ("skip", "", 3), ("skip", ", on_error: fail", 4), ("fail", ", on_error: skip", 3)],
+)
+def test_a_decision_that_may_be_skipped_may_end_a_loop(whole: str, decision: str, least: int) -> None:
+    """What it does by itself, or else what the workflow says, where all other nodes fail the run."""
+    stays = "on_error: fail"
+    workflow = flow(
+        custom("A", f"{stays}, returns: Bool"),
+        box("L", "Loop (max: 2)", custom("V", stays)),
+        f"D@{{op: Decision{decision}}}",
+        custom("W", stays),
+        "PROBLEM -->|input| A",
+        "A --> D",
+        "D -->|yes| W",
+        "D -->|no| W",
+        "PROBLEM -->|input| V & W",
+        "V -.->|again:input| V",
+        "V -->|input| W",
+        "W --> RETURN",
+        front=f"{{on_error: {whole}}}",
+    )
+    assert dry_run(workflow, endpoint=FakeEndpoint()).calls.least == least
+
+
 def _value(schema: dict[str, Any], chance: Random) -> Any:
     if "enum" in schema:
         return chance.choice(schema["enum"])

@@ -567,7 +567,7 @@ def test_patterns_that_the_settings_name(open_editor: Callable[..., Editor], tmp
 
 
 def test_a_branch_is_not_let_read_something_else(editor: Editor) -> None:
-    """The other edges of its case would still be there, so that nothing would be wrong with it; it is no longer a branch."""
+    """The workflow would still be valid, since its case has other edges, but the node would no longer be in a branch."""
     text = BRANCH.replace("|no| B", "|no| B & RETURN")
     uri = editor.open(text)
     for word in ("B@", "WHERE -->|no|"):
