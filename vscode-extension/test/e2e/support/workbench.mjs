@@ -333,7 +333,7 @@ export class Workbench {
     for (const end = Date.now() + patience; ; ) {
       const answer = await holds();
       if (answer) return answer;
-      if (Date.now() > end) throw new Error(sentence);
+      if (Date.now() > end) throw new Error(`${sentence}. ${await this.#inSight()}`);
       await this.page.waitForTimeout(50);
     }
   }
@@ -347,10 +347,27 @@ export class Workbench {
       try {
         return await steps();
       } catch (cause) {
-        if (Date.now() > end) throw new Error(sentence, { cause });
+        if (Date.now() > end) throw new Error(`${sentence}. ${await this.#inSight()}`, { cause });
         await this.page.keyboard.press('Escape');
       }
     }
+  }
+
+  /** What can be seen, in a sentence: where no picture can be looked at, the message of a failed test tells what was there instead. */
+  async #inSight() {
+    const words = async (where, selector) => (await where.$$eval(selector, (found) => found.filter((one) => one.checkVisibility()).map((one) => one.innerText.trim())).catch(() => []));
+    const pages = await Promise.all(this.page.frames().slice(1).map((frame) => words(frame, 'body')));
+    const parts = {
+      editor: await words(this.page, '.tab.active .label-name'),
+      panel: await words(this.page, '.panel .composite.title'),
+      dialog: await words(this.page, '.monaco-dialog-box'),
+      question: await words(this.page, '.quick-input-widget'),
+      notifications: await words(this.page, '.notification-list-item'),
+      pages: pages.flat().filter((text) => text !== ''),
+    };
+    const short = (texts) => texts.map((text) => `"${text.replaceAll(/\s+/g, ' ').slice(0, 80)}"`).join(', ');
+    const seen = Object.entries(parts).filter(([, texts]) => texts.length > 0).map(([name, texts]) => `${name} ${short(texts)}`);
+    return `In sight: ${seen.join('; ') || 'nothing'}; ${this.page.frames().length - 1} frames of webviews`;
   }
 
   /** Until these rows of a list are the same at two looks. */
@@ -378,6 +395,7 @@ export class Workbench {
           const found = await frame.$(selector).catch(() => null);
           if (found !== null) return frame;
         }
+        await this.header();
         return undefined;
       },
       `no webview holds ${selector}`,
@@ -395,16 +413,9 @@ export class Workbench {
    * `before`.
    */
   async runEnded(words, before = '') {
-    let patience = Date.now() + 3 * SOON;
     return this.until(
       async () => {
         const header = await this.header();
-        // A webview whose page did not load on a busy machine stays empty until its panel is opened again.
-        if (header === undefined && Date.now() > patience && (await this.page.locator('.panel .composite.title', { hasText: 'Merrow Run' }).count()) > 0) {
-          patience = Date.now() + 3 * SOON;
-          await this.command('View: Hide Panel');
-          await this.command('View: Toggle Panel Visibility');
-        }
         const run = /\brun (\S+)/.exec(header?.words ?? '')?.[1] ?? '';
         return run !== '' && run !== before && header.words.includes(words) && header.words.includes('finished') ? header.frame : undefined;
       },
@@ -417,9 +428,26 @@ export class Workbench {
   async header() {
     for (const frame of this.page.frames()) {
       const words = await frame.$eval('main > header', (header) => header.textContent).catch(() => undefined);
-      if (words !== undefined) return { frame, words };
+      if (words !== undefined) {
+        this.#empty = undefined;
+        return { frame, words };
+      }
     }
+    await this.#reopenEmptyPanel();
     return undefined;
+  }
+
+  /** Since when the panel of runs is looked for a page in vain, in milliseconds. */
+  #empty;
+
+  /** A webview whose page did not load on a busy machine stays empty until its panel is opened again: done each time that it was empty for long. */
+  async #reopenEmptyPanel() {
+    if ((await this.page.locator('.panel .composite.title', { hasText: 'Merrow Run' }).count()) === 0) this.#empty = undefined;
+    else this.#empty ??= Date.now();
+    if (this.#empty === undefined || Date.now() < this.#empty + 2 * SOON) return;
+    this.#empty = undefined;
+    await this.command('View: Hide Panel');
+    await this.command('View: Toggle Panel Visibility');
   }
 
   /** Keep a picture of the page as an artefact, `shots/NAME.png`. */

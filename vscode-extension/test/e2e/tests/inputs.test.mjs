@@ -42,7 +42,7 @@ describe('Input sets', (workbench) => {
     await w.shot('inputs-document');
     await w.again(async () => {
       await page.locator('.codelens-decoration a', { hasText: 'Run with this set' }).first().click({ timeout: SOON });
-      await w.until(async () => (await w.shownRun()) !== '', 'the lens runs nothing', SOON);
+      await w.until(async () => (await w.shownRun()) !== '', 'no run is shown', 3 * SOON);
     }, 'the lens runs nothing');
     const panel = await w.runEnded('letters.mmd');
     const given = (name) => panel.locator(`details[data-key="input ${name}"]`);
