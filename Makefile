@@ -30,8 +30,7 @@ NPM := $(foreach folder,$(NPM_FOLDERS),$(call npm_stamp,$(folder)))
 PARALLEL := -k -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 # How many processes run the tests: one more than there are cores, since many tests wait for processes that they started.
 WORKERS ?= $(shell python3 -c "import os; print(os.cpu_count() + 1)" 2>/dev/null || echo auto)
-# A test that fails is tried once more; what then passes is listed as RERUN, and wants looking into.
-PYTEST := pytest -q -n $(WORKERS) --dist worksteal --reruns 1 -raR
+PYTEST := pytest -q -n $(WORKERS) --dist worksteal -ra
 REQUIRED := MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1
 
 .PHONY: help demo setup node_modules workbench-setup test parts lint types contracts unit extension extension-checks vsix
@@ -106,7 +105,7 @@ contracts: $(DEV)
 	@$(BIN)/lint-imports
 
 unit: $(DEV) $(NPM)
-	@$(REQUIRED) nice $(BIN)/$(PYTEST)
+	@$(REQUIRED) scripts/tests.sh nice $(BIN)/$(PYTEST)
 
 # The extension's lint, types and unit tests, and the packed extension.
 extension: extension-checks vsix
@@ -142,7 +141,7 @@ nightly: setup
 	echo "All is well: $(NIGHTLY)."
 
 long-tests: $(DEV) $(NPM) .venv-inspect/bin/inspect
-	@$(REQUIRED) $(LONG) $(BIN)/$(PYTEST)
+	@$(REQUIRED) $(LONG) scripts/tests.sh $(BIN)/$(PYTEST)
 
 # A program that is no dependency, for the test that it reads what we write.
 .venv-inspect/bin/inspect:
@@ -150,7 +149,7 @@ long-tests: $(DEV) $(NPM) .venv-inspect/bin/inspect
 
 # Everything with the lowest versions that pyproject.toml allows; the tests of the editors and of other programs stay out.
 lowest: $(LOWEST) $(NPM)
-	@.venv-lowest/bin/$(PYTEST) tests/analysis tests/extension tests/optimizer tests/runtime tests/server
+	@scripts/tests.sh .venv-lowest/bin/$(PYTEST) tests/analysis tests/extension tests/optimizer tests/runtime tests/server
 
 # Known vulnerabilities of all locked packages; says so where an index can't be asked.
 audit: $(DEV)

@@ -35,7 +35,6 @@ TOOLS = {
     "mypy": "make types",
     "pip-audit": "make audit",
     "pytest-asyncio": "asyncio_mode in pyproject.toml",
-    "pytest-rerunfailures": "make unit",
     "pytest-xdist": "make unit",
     "ruff": "make lint",
     "types-jsonschema": "make types",

@@ -442,8 +442,8 @@ export class Workbench {
 
   /** A webview whose page did not load on a busy machine stays empty until its panel is opened again: done each time that it was empty for long. */
   async #reopenEmptyPanel() {
-    if ((await this.page.locator('.panel .composite.title', { hasText: 'Merrow Run' }).count()) === 0) this.#empty = undefined;
-    else this.#empty ??= Date.now();
+    if (await this.page.locator('.panel .composite.title', { hasText: 'Merrow Run' }).isVisible()) this.#empty ??= Date.now();
+    else this.#empty = undefined;
     if (this.#empty === undefined || Date.now() < this.#empty + 2 * SOON) return;
     this.#empty = undefined;
     await this.command('View: Hide Panel');
