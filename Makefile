@@ -34,7 +34,7 @@ PYTEST := pytest -q -n $(WORKERS) --dist worksteal -ra
 REQUIRED := MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1
 
 .PHONY: help demo setup node_modules workbench-setup test parts lint types contracts unit extension extension-checks vsix
-.PHONY: workbench nightly long-tests lowest audit mutants dist lock format docs cache-key clean
+.PHONY: workbench nightly long-tests long-workbench lowest audit mutants dist lock format docs cache-key clean
 
 help:
 	@sed -n '1,8s/^# \{0,1\}//p' Makefile
@@ -105,7 +105,7 @@ contracts: $(DEV)
 	@$(BIN)/lint-imports
 
 unit: $(DEV) $(NPM)
-	@$(REQUIRED) scripts/tests.sh nice $(BIN)/$(PYTEST)
+	@$(REQUIRED) MERROW_PUSH=1 scripts/tests.sh nice $(BIN)/$(PYTEST)
 
 # The extension's lint, types and unit tests, and the packed extension.
 extension: extension-checks vsix
@@ -124,7 +124,7 @@ workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)
 # ---- Every night ------------------------------------------------------------------------------------------------
 
 # A further part is added here; one that fails stops none of the others.
-NIGHTLY := long-tests lowest audit dist mutants
+NIGHTLY := long-tests long-workbench lowest audit dist mutants
 
 # The long variants of tests. A further variable, or a Hypothesis profile, is added here.
 LONG := MERROW_ALL_CASES=1 MERROW_TIMES=20 MERROW_EXAMPLES=3000 MERROW_GROWTH=1 MERROW_MEMORY_EDITS=20000 \
@@ -142,6 +142,10 @@ nightly: setup
 
 long-tests: $(DEV) $(NPM) .venv-inspect/bin/inspect
 	@$(REQUIRED) $(LONG) scripts/tests.sh $(BIN)/$(PYTEST)
+
+# The suites of the workbench that measure, or take the pictures of the documentation.
+long-workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)
+	@cd vscode-extension && E2E_VSIX=$(CURDIR)/vscode-extension/merrow.vsix node test/e2e/run.mjs --nightly
 
 # A program that is no dependency, for the test that it reads what we write.
 .venv-inspect/bin/inspect:

@@ -14,6 +14,8 @@ from merrow_analysis.check import Analyser
 from merrow_analysis.graph import language
 from merrow_analysis.text import Position, Range, TextEdit
 
+pytestmark = pytest.mark.thinned(1, "memory")
+
 EDITS = int(os.environ.get("MERROW_MEMORY_EDITS", "60"))
 """Edits of each kind. The long variant makes 20,000."""
 

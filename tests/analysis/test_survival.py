@@ -19,6 +19,8 @@ from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import Position, Range, TextEdit
 
+pytestmark = pytest.mark.thinned(1, "survival")
+
 WHOLE = os.environ.get("MERROW_SURVIVAL") == "whole"
 OPENERS = 20_000 if WHOLE else 3_000
 FENCES = 5_000 if WHOLE else 2_000

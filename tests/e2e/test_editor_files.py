@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.snippets import ROOT, need, run
 
+pytestmark = pytest.mark.thinned(1, "editors")
+
 WORKFLOW = """flowchart TD
     %% a note
     PROBLEM([Subject]):::Interface

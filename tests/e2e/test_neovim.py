@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.e2e.snippets import (
     BROKEN,
     BROKEN_CASES,
@@ -15,6 +16,8 @@ from tests.e2e.snippets import (
     run,
     snippet,
 )
+
+pytestmark = pytest.mark.thinned(1, "editors")
 
 
 def test_neovim_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
 from merrow_optimizer.mutations.names import ADDITION
 
+pytestmark = pytest.mark.thinned(1, "mutations of the corpus")
+
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
 SMALL = settings(
     suppress_health_check=[check for check in HealthCheck if check is not HealthCheck.filter_too_much],

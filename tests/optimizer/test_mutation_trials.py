@@ -23,6 +23,8 @@ from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import changes
 from merrow_optimizer.mutations.original import Original, troubles
 
+pytestmark = pytest.mark.thinned(1, "mutations of the corpus")
+
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
 
 

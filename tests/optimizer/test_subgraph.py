@@ -18,6 +18,8 @@ from merrow_optimizer.mutations.moves import Choice, moves, random_mutants
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import read_pattern
 
+pytestmark = pytest.mark.thinned(1, "mutations of the corpus")
+
 SUBGRAPHS = Choice({SUBGRAPH: subgraph.proposals}, max_nodes=60)
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SETTING = re.compile(r'environ(?:\.get\(|\[|\.setdefault\()\s*"(MERROW_\w+)"|"(MERROW_\w+)" (?:not )?in os\.environ')
 OTHERS = {"MERROW_STATE_DIR", "MERROW_CONFIG_DIR", "MERROW_TEST_SECRET"}
 """What the tests set themselves."""
-NOT_LONG = {"MERROW_SEED", "MERROW_REQUIRE_SHARED", "MERROW_REQUIRE_MERMAID", "MERROW_REQUIRE_AIMOCK"}
+NOT_LONG = {"MERROW_SEED", "MERROW_PUSH", "MERROW_REQUIRE_SHARED", "MERROW_REQUIRE_MERMAID", "MERROW_REQUIRE_AIMOCK"}
 """What makes no test longer."""
 TESTS = """
 import pytest
@@ -39,10 +39,27 @@ def test_other(): pass
 """
 
 
+DEAR_FILE = """
+import pytest
+
+pytestmark = pytest.mark.thinned(1, "dear")
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("number", range(5))
+def test_own_mark(number): pass
+
+@pytest.mark.parametrize("number", range(3))
+def test_mark_of_the_file(number): pass
+
+def test_another(): pass
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_it.py").write_text(TESTS)
+    (tmp_path / "tests" / "test_dear.py").write_text(DEAR_FILE)
     for name in ("conftest.py", "examples.py", "shared.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = thinned(n, subject): some\npythonpath = .\n")
@@ -68,14 +85,19 @@ def test_each_case_has_its_turn(folder: Path) -> None:
         assert sum("killed" in name for name in day) == 1
         assert "test_other" in day
     assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1")
-    assert len(set.union(*days)) == 13
+    assert len(set.union(*days)) == 22
 
 
-def test_in_ci_each_case_has_its_turn_in_twice_as_many_days(folder: Path) -> None:
-    days = [collected(folder, MERROW_SEED=str(day), CI="1") for day in range(20_000, 20_006)]
+@pytest.mark.parametrize("where", ["CI", "MERROW_PUSH"])
+def test_where_all_tests_have_to_be_quick_each_case_has_its_turn_in_twice_as_many_days(
+    folder: Path, where: str
+) -> None:
+    days = [collected(folder, MERROW_SEED=str(day), **{where: "1"}) for day in range(20_000, 20_006)]
     assert {sum(name.startswith("test_many") for name in day) for day in days} == {1, 2}
     assert all(sum("killed" in name for name in day) == 1 for day in days)
-    assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1", CI="1")
+    assert {sum("own_mark" in name for name in day) for day in days} == {1, 2}
+    assert {sum("mark_of_the_file" in name or "another" in name for name in day) for day in days} == {2}
+    assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1", **{where: "1"})
 
 
 def test_a_test_that_is_named_runs_with_every_case(folder: Path) -> None:

@@ -13,6 +13,8 @@ from tests.server.program import merrow
 from tests.server.terminal import terminals
 from tests.server.test_evaluate_command import data, evaluate, posix, server, table
 
+pytestmark = pytest.mark.thinned(1, "robustness")
+
 __all__ = ["server"]
 
 

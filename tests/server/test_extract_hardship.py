@@ -21,6 +21,8 @@ from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Ste
 from tests.server.program import merrow
 from tests.server.test_extract_kills import twice, written
 
+pytestmark = pytest.mark.thinned(1, "robustness")
+
 WORLD = World(5, operators=4, cases=8, weak=0.2)
 ASKED = ("extract", "math_validate.jsonl", "--model", "m", "--optimizer-model", "g", "-o", "out/operators.yaml")
 STAGES = ("initial", "groups", "run", "deepening", "wording")

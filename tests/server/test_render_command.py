@@ -16,6 +16,8 @@ from xml.etree import ElementTree
 import pytest
 from tests.server.program import in_process, markdown, write
 
+pytestmark = pytest.mark.thinned(1, "drawn by a browser")
+
 Capture = pytest.CaptureFixture[str]
 EXTENSION = Path(__file__).resolve().parents[2] / "vscode-extension"
 FLOW = """flowchart TD

@@ -16,9 +16,12 @@ from merrow_optimizer.evaluation.metrics.words import tokens
 from merrow_optimizer.evaluation.scores import Score
 
 DATASETS = SHARED / "datasets"
-pytestmark = pytest.mark.skipif(
-    not DATASETS.is_dir(), reason="the data sets (../shared/datasets) are not beside the repository"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not DATASETS.is_dir(), reason="the data sets (../shared/datasets) are not beside the repository"
+    ),
+    pytest.mark.thinned(1, "published sets"),
+]
 
 FILES = {
     "gsm8k_validate": (264, "gsm8k"),

@@ -21,6 +21,8 @@ from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxResult
 
+pytestmark = pytest.mark.thinned(1, "sandbox")
+
 LINUX = sys.platform.startswith("linux")
 
 

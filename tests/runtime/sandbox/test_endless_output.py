@@ -18,6 +18,8 @@ from tests.runtime.sandbox.conftest import EVERYTHING, run
 
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxResult
 
+pytestmark = pytest.mark.thinned(1, "sandbox")
+
 REPEATS = 20 if EVERYTHING else 2
 #: No limit of the tests waits as long; a sandbox that hangs fails here and not at the end of the day.
 HANGS_S = 120

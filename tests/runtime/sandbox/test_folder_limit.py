@@ -14,7 +14,10 @@ from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxResult
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the attacks are Linux's")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the attacks are Linux's"),
+    pytest.mark.thinned(1, "sandbox"),
+]
 MIB = 2**20
 LIMITS = Limits(folder_mb=16, file_mb=4, wall_s=30)
 #: What a disk takes within the tenth of a second between two looks, at most.

@@ -10,6 +10,8 @@ from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits, Sandbox, TestResult
 
+pytestmark = pytest.mark.thinned(1, "sandbox")
+
 TESTS = (
     "assert f(1) == 2",
     "assert f(2) == 4",

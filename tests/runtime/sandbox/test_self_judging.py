@@ -10,6 +10,8 @@ from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits, Sandbox, TestResult
 
+pytestmark = pytest.mark.thinned(1, "sandbox")
+
 LIMITS = Limits(wall_s=60)
 DOUBLED = "[2, 4, 6]"
 

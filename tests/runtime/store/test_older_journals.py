@@ -37,6 +37,8 @@ from merrow_runtime.store.lease import Holder
 from merrow_runtime.store.schema import HOLDERS, STEPS, VERSION, statements
 from merrow_runtime.workflow import restore
 
+pytestmark = pytest.mark.thinned(1, "older journals")
+
 FIXTURES = Path(__file__).parent / "fixtures"
 ORIGIN = "http://models.test"
 FORMATS = sorted(STEPS)

@@ -25,6 +25,8 @@ from tests.server.lsp.wire import WAIT, Wire, frame, message
 from merrow_server.lsp import transport
 from merrow_server.lsp.transport import Frames
 
+pytestmark = pytest.mark.thinned(1, "robustness")
+
 
 def test_a_request_before_initialize_is_refused(open_editor: Callable[..., Editor]) -> None:
     with Wire() as wire:

@@ -1,4 +1,5 @@
-// Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names in tests/.
+// Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names in tests/ and
+// tests/nightly/. Without names it runs those in tests/, with the only argument --nightly those in tests/nightly/.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -16,12 +17,14 @@ if (why.length > 0) {
   console.log(`The end-to-end tests can't run here. ${why.join(' ')}`);
   process.exit(process.env.E2E_REQUIRED ? 1 : 0);
 }
-const named = process.argv.slice(2);
-const files = readdirSync(path.join(e2e, 'tests'))
-  .filter((name) => name.endsWith('.test.mjs') && (named.length === 0 || named.some((part) => name.includes(part))))
-  .map((name) => path.join(e2e, 'tests', name));
+const nightly = process.argv[2] === '--nightly';
+const named = process.argv.slice(nightly ? 3 : 2);
+const folders = [['tests', !nightly], [path.join('tests', 'nightly'), nightly]].filter(([, meant]) => named.length > 0 || meant);
+const files = folders
+  .flatMap(([folder]) => readdirSync(path.join(e2e, folder)).map((name) => path.join(e2e, folder, name)))
+  .filter((file) => file.endsWith('.test.mjs') && (named.length === 0 || named.some((part) => path.basename(file).includes(part))));
 if (files.length === 0) {
-  console.error(`No file in tests/ has ${named.join(' or ')} in its name.`);
+  console.error(`No file in tests/ or tests/nightly/ has ${named.join(' or ')} in its name.`);
   process.exit(2);
 }
 if (named.length === 0) rmSync(shots, { recursive: true, force: true });

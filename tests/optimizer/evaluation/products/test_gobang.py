@@ -12,6 +12,8 @@ from tests.runtime.sandbox.test_forged_verdicts import FORGERIES
 from merrow_optimizer.evaluation.scores import Score
 from merrow_runtime.sandbox import Limits, Sandbox
 
+pytestmark = pytest.mark.thinned(2, "products")
+
 GAME = Path(__file__).with_name("gobang_game.py").read_text("utf-8")
 GOLD = {"scorer": "gobang"}
 ALL = {"imports", "playable", "rules"}

@@ -17,6 +17,8 @@ from merrow_optimizer.evaluation.scores import Score
 from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.programs import ProgramLimits
 
+pytestmark = pytest.mark.thinned(2, "products")
+
 GOLD = {"scorer": "slides", **SETTINGS}
 Q, PPO = (SECTION.replace("NAME", name) for name in SECTIONS)
 FRAME = "\\begin{frame}{More}\n  And so on for some words.\n\\end{frame}\n"

@@ -19,6 +19,8 @@ from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
 from merrow_runtime.sandbox.programs import ProgramLimits
 
+pytestmark = pytest.mark.thinned(2, "products")
+
 GOLD = {"scorer": "website", **SETTINGS}
 
 

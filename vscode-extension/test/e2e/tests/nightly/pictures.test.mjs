@@ -1,8 +1,8 @@
 // The pictures of the README and of the walkthrough, taken of a real workbench: shots/picture-NAME.png becomes images/NAME.png. The
 // answers are those of a recording, so that they look as a model's do.
-import { Preview, SOON, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
-import { example, replay } from '../support/recorded.mjs';
+import { Preview, SOON, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
+import { example, replay } from '../../support/recorded.mjs';
 
 const SETS = `ferry:
   PROBLEM: {file: word_problem.txt}

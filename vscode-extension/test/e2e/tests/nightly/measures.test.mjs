@@ -1,6 +1,6 @@
 // Figures, printed as ratios to an extension that does nothing. Of times nothing is asserted; that no keystroke is lost is.
 import { before } from 'node:test';
-import { Preview, assert, describe, finished, it } from '../support/harness.mjs';
+import { Preview, assert, describe, finished, it } from '../../support/harness.mjs';
 
 const SIZES = [100, 1000];
 const KEYS = 30;
