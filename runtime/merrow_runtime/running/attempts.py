@@ -108,8 +108,7 @@ async def in_attempts(
 
 def _invalid(node: str, on_invalid: str, attempts: int, verdict: Verdict) -> InvalidFailure:
     what = "its result is not valid" if attempts == 1 else f"none of its {attempts} results is valid; of the last"
-    why = "; ".join(verdict.reasons) or verdict.feedback or "no reason is given"
-    reason = f"{what}: {why}"
+    reason = f"{what}: {'; '.join(verdict.reasons)}"
     if on_invalid == "refine":
         reason += (
             " `on_invalid: refine` has a model change the workflow where the run has `refine:` or --refine; else say `fail`,"

@@ -88,7 +88,7 @@ def read_report(result: SandboxResult, checks: list[Check]) -> Report:
 def _reason(check: Check, why: str | None) -> str:
     if check.kind == "regex":
         return f"`{check.said}` is not found in it."
-    return str(why) if why else "`check(output, inputs)` says no."
+    return str(why) if why and str(why).strip() else "`check(output, inputs)` says no."
 
 
 def _unfinished(result: SandboxResult, check: Check) -> str:

@@ -55,6 +55,7 @@ async def broken(check: Any, answer: str = "abc", **model: Any) -> str:
         ({"python": PYTHON + "return output == 'abc' and inputs['input'] == 'x'"}, "abc", None),
         ({"python": PYTHON + "return True if len(output) > 3 else f'{len(output)} is short'"}, "abc", "3 is short"),
         ({"python": PYTHON + "return False"}, "abc", "`check(output, inputs)` says no."),
+        ({"python": PYTHON + "return ' '"}, "abc", "`check(output, inputs)` says no."),
         ({"tests": ["assert add(1, 2) == 3"], "entry_point": "add"}, ADD, None),
         ({"tests": "assert candidate(1, 2) == 3", "entry_point": "add"}, f"Here:\n```python\n{ADD}\n```", None),
     ],
