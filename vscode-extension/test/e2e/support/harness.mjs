@@ -45,14 +45,14 @@ export function server(profile) {
   return servers.get(profile);
 }
 
-/** The window that suites share, while none of their tests has failed. */
-let sharedWindow;
+/** The windows that suites share, by profile, while none of their tests has failed. */
+const sharedWindows = new Map();
 
 /**
  * A suite in one window of a profile's server. `body` is called with a function that gives the workbench, for use inside tests. A
- * failing test leaves `shots/failed-....png`. `shared`: in the window that such suites share, since a window of its own takes longer to
- * open, and to do a thing for the first time, than most suites take; for suites of the profile `trusted` that leave nothing behind
- * but editors and the Problems panel. `options` are those of `Workbench.open`.
+ * failing test leaves `shots/failed-....png`. `shared`: in the window that such suites of the profile share, since a window of its own
+ * takes longer to open, and to do a thing for the first time, than most suites take; for suites that don't mind what runs, panels and
+ * views others left behind. `options` are those of `Workbench.open`.
  */
 export function describe(title, body, { profile = 'trusted', shared = false, ...options } = {}) {
   const why = missing();
@@ -65,7 +65,8 @@ export function describe(title, body, { profile = 'trusted', shared = false, ...
         workbench = await Workbench.open(await server(profile), options);
         return;
       }
-      workbench = sharedWindow ??= await Workbench.open(await server(profile));
+      workbench = sharedWindows.get(profile) ?? (await Workbench.open(await server(profile)));
+      sharedWindows.set(profile, workbench);
       if (await workbench.page.locator('.part.panel').isVisible()) await workbench.command('View: Hide Panel');
     });
     beforeEach(() => workbench.closeEditors());
@@ -77,7 +78,7 @@ export function describe(title, body, { profile = 'trusted', shared = false, ...
     });
     after(async () => {
       if (shared && !failed) return;
-      if (shared) sharedWindow = undefined;
+      if (shared) sharedWindows.delete(profile);
       await workbench?.close();
     });
     body(() => workbench);

@@ -52,7 +52,7 @@ describe('Loops and Maps', (workbench) => {
     await w.until(async () => (await visits.count()) >= 3, 'the panel offers no turns');
     await w.shot('boxes-node');
   });
-});
+}, { shared: true });
 
 const NESTED = `---
 workflow:
@@ -104,5 +104,5 @@ describe(
       model.release();
     });
   },
-  { profile: 'endpoint' },
+  { profile: 'endpoint', shared: true },
 );

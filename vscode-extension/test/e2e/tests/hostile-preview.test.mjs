@@ -140,7 +140,7 @@ describe('Hostile diagrams', (workbench) => {
       await w.closeEditors();
     }
   });
-});
+}, { shared: true });
 
 /** Nodes in layers, each linked to all of the next. */
 function mesh(layers, width) {

@@ -84,4 +84,4 @@ describe('Input sets', (workbench) => {
     await page.locator('.monaco-editor .squiggly-error').first().waitFor();
     await w.shot('inputs-wrong');
   });
-});
+}, { shared: true });

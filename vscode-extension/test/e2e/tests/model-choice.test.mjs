@@ -66,5 +66,5 @@ describe(
       assert.equal(await w.toasts().count(), 0);
     });
   },
-  { profile: 'endpoint' },
+  { profile: 'endpoint', shared: true },
 );

@@ -124,7 +124,7 @@ describe(
       model.refuse(undefined);
     });
   },
-  { profile: 'endpoint' },
+  { profile: 'endpoint', shared: true },
 );
 
 describe('Planning without a model', (workbench) => {
@@ -139,4 +139,4 @@ describe('Planning without a model', (workbench) => {
     assert.match(await frame.locator('footer').innerText(), /embedded offline model plans, which is not a real model.*Planned by the embedded model/is);
     await w.shot('plan-offline');
   });
-});
+}, { shared: true });

@@ -124,5 +124,5 @@ describe(
       assert.equal(model.asked('Draw the house') - drawn, 1);
     });
   },
-  { profile: 'endpoint' },
+  { profile: 'endpoint', shared: true },
 );

@@ -128,5 +128,5 @@ describe(
       await harmless('the comparison');
     });
   },
-  { profile: 'endpoint' },
+  { profile: 'endpoint', shared: true },
 );

@@ -118,5 +118,5 @@ describe(
       assert.equal(w.read('suggest.mmd'), FLOW);
     });
   },
-  { profile: 'endpoint' },
+  { profile: 'endpoint', shared: true },
 );
