@@ -121,5 +121,5 @@ describe(
       assert.equal((await endpoint()).questions.length, before);
     });
   },
-  { profile: 'endpoint', shared: true },
+  { profile: 'endpoint' },
 );
