@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs pytest, and what failed once more: scripts/tests.sh [PROGRAM...] PYTEST [ARG...]
 # What fails twice is broken. What passes the second time is named as UNSTABLE, and wants looking into. (pytest-rerunfailures does this,
-# too, but waits 40 ms after each test where several processes run them: two minutes in all.)
+# too, but with several processes each waits 40 ms for the others after each test.)
 set -uo pipefail
 
 "$@" --cache-clear

@@ -100,6 +100,27 @@ def test_where_all_tests_have_to_be_quick_each_case_has_its_turn_in_twice_as_man
     assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1", **{where: "1"})
 
 
+@pytest.mark.parametrize(
+    ("environment", "count"),
+    [
+        ({}, 100),
+        ({"CI": "1"}, 50),
+        ({"MERROW_PUSH": "1"}, 50),
+        ({"MERROW_PUSH": "1", "MERROW_TIMES": "20"}, 2000),
+        ({"CI": "1", "MERROW_TIMES": "0.001"}, 3),
+    ],
+)
+def test_where_all_tests_have_to_be_quick_properties_draw_half_as_many_examples(
+    environment: dict[str, str], count: int
+) -> None:
+    inherited = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("MERROW_")}
+    code = "from tests.examples import examples; print(examples(100, least=3))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT, env={**inherited, **environment}
+    )
+    assert int(done.stdout) == count
+
+
 def test_a_test_that_is_named_runs_with_every_case(folder: Path) -> None:
     assert len(collected(folder, "tests/test_it.py::test_many")) == 7
     assert collected(folder, "tests/test_it.py::test_many[5]") == {"test_many[5]"}

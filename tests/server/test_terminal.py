@@ -591,7 +591,7 @@ def test_our_own_colours_are_shown_where_they_are_wanted(
 
 
 def routed(request: Received) -> Step:
-    return Reply('{"word": "done", "many": 1}', delay=0.4) if request.prompt.startswith("last") else ordinary(request)
+    return Reply('{"word": "done", "many": 1}', delay=0.8) if request.prompt.startswith("last") else ordinary(request)
 
 
 def test_a_rules_page_is_as_wide_as_is_read_well(terminal: Terminal) -> None:
@@ -619,6 +619,6 @@ def test_a_run_is_a_table_that_ends_with_what_each_node_did(terminal: Terminal) 
     assert (spent, output) == (["3 calls, 131 tokens, cost unknown"], ["done"])
     assert ended[0].startswith("Finished: 3 calls, 131 tokens, cost unknown, ")
     assert seconds["SHORT"] == 0.0
-    assert seconds["LONG"] < 0.4 <= seconds["B"], "the time of a node that has ended stands still"
+    assert seconds["LONG"] < 0.8 <= seconds["B"], "the time of a node that has ended stands still"
     running = [float(row[2].removesuffix(" s")) for frame in frames for row in frame if row[:2] == ["B", "runs"]]
     assert 0.1 < running[-1] <= seconds["B"]

@@ -82,7 +82,7 @@ def test_a_box_that_lets_a_map_fall_short_need_not_run_to_its_end(around: str, l
     [("fail", "", 4), ("skip", "", 3), ("skip", ", on_error: fail", 4), ("fail", ", on_error: skip", 3)],
 )
 def test_a_decision_that_may_be_skipped_may_end_a_loop(whole: str, decision: str, least: int) -> None:
-    """What it does by itself, or else what the workflow says, where all other nodes fail the run."""
+    """Its own `on_error` counts, or else that of the workflow. All other nodes fail the run."""
     stays = "on_error: fail"
     workflow = flow(
         custom("A", f"{stays}, returns: Bool"),

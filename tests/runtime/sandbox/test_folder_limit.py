@@ -221,7 +221,7 @@ def solve():
     return done, inodes - left, [name for name in os.listdir() if os.path.islink(name)]
 """
     if default_means != "landlock":
-        pytest.skip("its file system in memory counts pages: sparse files and names take none")
+        pytest.skip("its file system in memory has a limit itself, also for files without a name")
     assert evaluate(default_means, source).value == "([], set(), [])"
 
 
@@ -329,7 +329,7 @@ def test_ordinary_programs_remove_and_rename_their_own_files(means: str, name: s
 def test_removed_files_count_until_the_process_ends(default_means: str) -> None:
     """A program that goes on writing and removing meets the limit: nobody can tell whether it still holds what it removed."""
     if default_means != "landlock":
-        pytest.skip("its file system in memory counts pages: sparse files and names take none")
+        pytest.skip("its file system in memory takes back what a removed file held")
     source = (
         "import os\ndef solve():\n    while True:\n        open('f', 'wb').write(bytes(2**20))\n        os.remove('f')"
     )

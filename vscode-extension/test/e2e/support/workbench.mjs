@@ -201,6 +201,8 @@ export class Workbench {
   async runs() {
     const pane = this.page.locator('.part.sidebar .pane', { has: this.page.locator('.pane-header', { hasText: 'Merrow Runs' }) });
     const header = pane.locator('.pane-header');
+    // A suite before this one in the same window may have left another view in its place.
+    if (!(await header.isVisible())) await this.command('View: Show Explorer');
     if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
     return pane.locator('.monaco-list-row');
   }
@@ -395,7 +397,7 @@ export class Workbench {
           const found = await frame.$(selector).catch(() => null);
           if (found !== null) return frame;
         }
-        await this.header();
+        await this.header(); // opens the panel of runs again where it stays empty
         return undefined;
       },
       `no webview holds ${selector}`,
