@@ -173,7 +173,7 @@ describe(
       await w.shot('evaluation-data-ended');
     });
   },
-  { profile: 'endpoint', shared: true },
+  { profile: 'endpoint' },
 );
 
 /** Answer a quick pick that asks this, however slow it is in coming and in taking words. */

@@ -128,5 +128,5 @@ describe(
       await harmless('the comparison');
     });
   },
-  { profile: 'endpoint', shared: true },
+  { profile: 'endpoint' },
 );

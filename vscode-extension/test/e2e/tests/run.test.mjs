@@ -151,4 +151,4 @@ describe('Run', (workbench) => {
       await w.closeEditors();
     }
   });
-}, { shared: true });
+});
