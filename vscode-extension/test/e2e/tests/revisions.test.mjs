@@ -103,8 +103,11 @@ describe(
       // What was typed meanwhile stays.
       await w.insert(9, 4, '\n%% mine', '%% mine');
       await banner.getByRole('button', { name: 'Accept into the File' }).click();
-      await w.until(async () => /%% mine[^]*CHECK/.test(await w.text()), 'the revision is not in the file');
-      assert.match(await w.text(), /^flowchart LR/m);
+      const text = await w.until(async () => {
+        const shown = await w.text(); // empty while it is drawn again
+        return /%% mine[^]*CHECK/.test(shown) && shown;
+      }, 'the revision is not in the file');
+      assert.match(text, /^flowchart LR/m);
       assert.equal(await page.locator('.tab', { hasText: 'stranger.mmd' }).count(), 2); // the file and its preview
       await w.shot('revision-accepted');
 
