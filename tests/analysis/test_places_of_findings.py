@@ -203,3 +203,13 @@ def test_every_finding_lies_in_the_text() -> None:
                 assert 0 <= line <= end_line < len(lengths), (name, one)
                 assert 0 <= column <= lengths[line], (name, one)
                 assert 0 <= end_column <= lengths[end_line], (name, one)
+
+
+@pytest.mark.parametrize("line", ["A;@", "A; @", "A --> B@", "A;;@", "@", "A;B;@;C"])
+@pytest.mark.parametrize("character", ["\x1f", "\x1c", "]"])
+def test_a_character_without_meaning_is_marked_itself(line: str, character: str) -> None:
+    text = line.replace("@", character)
+    [found] = [one for one in diagnose(f"flowchart TD\n{text}\n") if "has no meaning here" in one.message]
+    place = found.range
+    assert (place.start.line, place.end.line) == (1, 1)
+    assert text[place.start.column : place.end.column] == character

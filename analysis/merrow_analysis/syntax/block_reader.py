@@ -76,7 +76,11 @@ class BlockReader:
                 if done is not None:
                     return done
             while True:
-                token = self._next(tokens)
+                try:
+                    token = self._next(tokens)
+                except LexicalError as error:
+                    begin = error.offset  # Not in the statement before it, which is complete.
+                    raise
                 begin = token.start
                 self.lexer.long_strings.clear()
                 self.lexer.long_texts.clear()

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from merrow_analysis.syntax.characters import WHITE_CHARACTERS
 from merrow_analysis.syntax.lexer import Delimiter, Lexeme, Lexer
 from merrow_analysis.syntax.tree import Flaw
 
@@ -256,16 +257,19 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
 
 
 def _visible(text: str, start: int, end: int, begin: int) -> tuple[int, int]:
-    """A span a person can see: without white space at the ends, never empty where there is text."""
-    while start < end and text[start].isspace():
+    """A span a person can see: without white space at the ends, never empty where there is text.
+
+    White space as in Mermaid: Python counts control characters to it that Mermaid refuses, and that are what is wrong then.
+    """
+    while start < end and text[start] in WHITE_CHARACTERS:
         start += 1
-    while end > start and text[end - 1].isspace():
+    while end > start and text[end - 1] in WHITE_CHARACTERS:
         end -= 1
     if start < end:
         line_end = _line_end(text, start)
         return start, min(end, line_end)
     last = start
-    while last > begin and text[last - 1].isspace():
+    while last > begin and text[last - 1] in WHITE_CHARACTERS:
         last -= 1
     return max(last - 1, begin), max(last, begin)
 

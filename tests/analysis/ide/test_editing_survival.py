@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.strategies import any_flowcharts
 from tests.workflows import workflows
@@ -23,6 +23,7 @@ from merrow_analysis.ide.selection_ranges import selections
 from merrow_analysis.ide.semantic_tokens import semantic_tokens
 from merrow_analysis.ide.symbols import flattened, outline
 from merrow_analysis.places.occurrences import occurrences_in
+from merrow_analysis.syntax.tree import Header
 from merrow_analysis.text import Position, Range, line_content, split_lines
 
 surviving = settings(
@@ -103,6 +104,20 @@ def test_any_position(text: str, line: int, column: int) -> None:
         assert prepared is not None
         assert inside(prepared.range, lines)
         assert all(inside(edit.range, lines) for edit in renamed.edits)
+
+
+@given(texts)
+@example("flowchart\nA;\x1f")
+@example("flowchart\nA; B;]")
+@surviving
+def test_statements_of_one_block_never_overlap(text: str) -> None:
+    for block in analyse(text).diagram.blocks:
+        end = 0
+        for statement in block.statements:
+            if isinstance(statement, Header):
+                continue  # What is wrong behind it is told with it.
+            assert statement.span[0] >= end
+            end = statement.span[1]
 
 
 @given(texts)
