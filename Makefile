@@ -92,6 +92,7 @@ test: setup
 	@echo "All is well: format, lint, types, import contracts, tests, extension, workbench."
 
 # What takes long starts first: the workbench mostly waits, so it has a line of its own, and the short checks follow it.
+parts: export MERROW_PUSH := 1
 parts: vsix workbench unit types extension-checks lint contracts
 
 lint: $(DEV)
@@ -105,7 +106,7 @@ contracts: $(DEV)
 	@$(BIN)/lint-imports
 
 unit: $(DEV) $(NPM)
-	@$(REQUIRED) MERROW_PUSH=1 scripts/tests.sh nice $(BIN)/$(PYTEST)
+	@$(REQUIRED) scripts/tests.sh nice $(BIN)/$(PYTEST)
 
 # The extension's lint, types and unit tests, and the packed extension.
 extension: extension-checks vsix

@@ -14,10 +14,10 @@ Python's collector would walk over all that thousands of tests loaded and collec
 tests. What is there before the first test is left out, and new objects are looked at less often, as in the program's commands.
 
 A test with ``@pytest.mark.thinned(n)`` has many cases that are alike, each of them dear. A run of whole files takes one in ``n``;
-``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all; in CI and in `make test` one in
-``2n``, so that ``thinned(1)`` is for those that only a run of all tests can't afford. ``MERROW_ALL_CASES=1``, or naming the
-test with ``::``, runs every case. The cases of all tests with ``@pytest.mark.thinned(n, "what they are about")`` are as those of
-one test: they are dear and alike, too, as where many commands are killed anywhere.
+``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all; in CI one in ``2n``, and in `make test`
+elsewhere one in ``4n``, so that ``thinned(1)`` is for those that only a run of all tests can't afford. ``MERROW_ALL_CASES=1``, or
+naming the test with ``::``, runs every case. The cases of all tests with ``@pytest.mark.thinned(n, "what they are about")`` are
+as those of one test: they are dear and alike, too, as where many commands are killed anywhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
-from tests.examples import PUSH, SAME, TIMES, examples
+from tests.examples import FEWER, SAME, TIMES, examples
 from tests.shared import require_shared
 
 # Each value is given: where CI is set, Hypothesis has a profile of its own.
@@ -94,8 +94,6 @@ LONGEST = (
 SEED = int(os.environ.setdefault("MERROW_SEED", str(int(time.time() // 86_400))))
 """Says which cases of thinned tests run; the workers inherit it, so that all choose the same."""
 ALL_CASES = bool(os.environ.get("MERROW_ALL_CASES"))
-FEWER = 2 if PUSH else 1
-"""How many times fewer cases of thinned tests run where the workbench is tested at the same time."""
 
 
 def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:

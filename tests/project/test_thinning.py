@@ -88,16 +88,24 @@ def test_each_case_has_its_turn(folder: Path) -> None:
     assert len(set.union(*days)) == 22
 
 
-@pytest.mark.parametrize("where", ["CI", "MERROW_PUSH"])
-def test_where_all_tests_have_to_be_quick_each_case_has_its_turn_in_twice_as_many_days(
-    folder: Path, where: str
+@pytest.mark.parametrize(
+    ("where", "number_of_days", "many", "own_mark", "mark_of_the_file"),
+    [("CI", 6, {1, 2}, {1, 2}, {2}), ("MERROW_PUSH", 12, {1}, {1}, {1})],
+)
+def test_where_all_tests_have_to_be_quick_each_case_has_its_turn_in_several_times_as_many_days(
+    folder: Path, where: str, number_of_days: int, many: set[int], own_mark: set[int], mark_of_the_file: set[int]
 ) -> None:
-    days = [collected(folder, MERROW_SEED=str(day), **{where: "1"}) for day in range(20_000, 20_006)]
-    assert {sum(name.startswith("test_many") for name in day) for day in days} == {1, 2}
+    days = [collected(folder, MERROW_SEED=str(day), **{where: "1"}) for day in range(20_000, 20_000 + number_of_days)]
+    assert {sum(name.startswith("test_many") for name in day) for day in days} == many
     assert all(sum("killed" in name for name in day) == 1 for day in days)
-    assert {sum("own_mark" in name for name in day) for day in days} == {1, 2}
-    assert {sum("mark_of_the_file" in name or "another" in name for name in day) for day in days} == {2}
+    assert {sum("own_mark" in name for name in day) for day in days} == own_mark
+    assert {sum("mark_of_the_file" in name or "another" in name for name in day) for day in days} == mark_of_the_file
     assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1", **{where: "1"})
+
+
+def test_in_ci_as_many_cases_run_as_if_make_test_did_not_start_the_tests(folder: Path) -> None:
+    both = collected(folder, MERROW_SEED="20000", CI="1", MERROW_PUSH="1")
+    assert both == collected(folder, MERROW_SEED="20000", CI="1")
 
 
 @pytest.mark.parametrize(
@@ -105,12 +113,13 @@ def test_where_all_tests_have_to_be_quick_each_case_has_its_turn_in_twice_as_man
     [
         ({}, 100),
         ({"CI": "1"}, 50),
-        ({"MERROW_PUSH": "1"}, 50),
+        ({"MERROW_PUSH": "1"}, 25),
+        ({"MERROW_PUSH": "1", "CI": "1"}, 50),
         ({"MERROW_PUSH": "1", "MERROW_TIMES": "20"}, 2000),
         ({"CI": "1", "MERROW_TIMES": "0.001"}, 3),
     ],
 )
-def test_where_all_tests_have_to_be_quick_properties_draw_half_as_many_examples(
+def test_where_all_tests_have_to_be_quick_properties_draw_fewer_examples(
     environment: dict[str, str], count: int
 ) -> None:
     inherited = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("MERROW_")}
@@ -119,6 +128,31 @@ def test_where_all_tests_have_to_be_quick_properties_draw_half_as_many_examples(
         [sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT, env={**inherited, **environment}
     )
     assert int(done.stdout) == count
+
+
+def suites(*arguments: str, **environment: str) -> set[str]:
+    """What the workbench's tests would run, as paths."""
+    inherited = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("MERROW_")}
+    command = ["node", str(ROOT / "vscode-extension/test/e2e/run.mjs"), "--list", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**inherited, **environment})
+    return set(done.stdout.split())
+
+
+def test_each_suite_of_the_workbench_has_its_turn() -> None:
+    folder = ROOT / "vscode-extension" / "test" / "e2e" / "tests"
+    by_turns, always, nightly = (
+        {str(file.relative_to(folder.parent)) for file in place.glob("*.test.mjs")}
+        for place in (folder / "by-turns", folder, folder / "nightly")
+    )
+    days = [suites(MERROW_PUSH="1", MERROW_SEED=str(day)) for day in range(20_000, 20_004)]
+    for day in days:
+        assert always < day
+        assert len(by_turns) // 4 <= len(day - always) <= len(by_turns) // 4 + 1
+    assert set.union(*days) == always | by_turns
+    assert sum(len(day - always) for day in days) == len(by_turns)
+    assert suites() == suites(CI="1") == suites(CI="1", MERROW_PUSH="1") == always | by_turns
+    assert suites("--nightly") == nightly
+    assert len(suites("measures", "inputs", MERROW_PUSH="1")) == 2
 
 
 def test_a_test_that_is_named_runs_with_every_case(folder: Path) -> None:

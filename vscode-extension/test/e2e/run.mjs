@@ -1,5 +1,7 @@
-// Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names in tests/ and
-// tests/nightly/. Without names it runs those in tests/, with the only argument --nightly those in tests/nightly/.
+// Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names anywhere below tests/.
+// Without names it runs those in tests/ and tests/by-turns/, with the only argument --nightly those in tests/nightly/. Under MERROW_PUSH,
+// as in `make test`, one in four of tests/by-turns/ runs, so that four days try all; MERROW_SEED, by default the number of the day, says
+// which. In CI all run. --list says what would run.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -9,23 +11,30 @@ import { e2e, extension, missing, node, shots } from './support/places.mjs';
 
 /** Files that are tried a second time; where more fail, something is broken. */
 const MOST_AGAIN = 2;
+/** In how many days each file in tests/by-turns/ has its turn where tests have to be quick. */
+const TURNS = 4;
 const SIGNALS = ['SIGINT', 'SIGTERM'];
 const reporter = pathToFileURL(path.join(e2e, 'support', 'failed.mjs')).href;
 
+const options = process.argv.slice(2).filter((word) => word.startsWith('--'));
+const named = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const nightly = options.includes('--nightly');
+const always = inFolder('tests');
+const byTurns = inFolder('tests', 'by-turns');
+const measures = inFolder('tests', 'nightly');
+const files = chosen();
+if (files.length === 0) {
+  console.error(`No file below tests/ has ${named.join(' or ')} in its name.`);
+  process.exit(2);
+}
+if (options.includes('--list')) {
+  for (const file of files) console.log(path.relative(e2e, file));
+  process.exit(0);
+}
 const why = missing();
 if (why.length > 0) {
   console.log(`The end-to-end tests can't run here. ${why.join(' ')}`);
   process.exit(process.env.E2E_REQUIRED ? 1 : 0);
-}
-const nightly = process.argv[2] === '--nightly';
-const named = process.argv.slice(nightly ? 3 : 2);
-const folders = [['tests', !nightly], [path.join('tests', 'nightly'), nightly]].filter(([, meant]) => named.length > 0 || meant);
-const files = folders
-  .flatMap(([folder]) => readdirSync(path.join(e2e, folder)).map((name) => path.join(e2e, folder, name)))
-  .filter((file) => file.endsWith('.test.mjs') && (named.length === 0 || named.some((part) => path.basename(file).includes(part))));
-if (files.length === 0) {
-  console.error(`No file in tests/ or tests/nightly/ has ${named.join(' or ')} in its name.`);
-  process.exit(2);
 }
 if (named.length === 0) rmSync(shots, { recursive: true, force: true });
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'merrow-e2e-failed-'));
@@ -41,6 +50,22 @@ if (code !== 0 && failed.length > 0 && failed.length <= MOST_AGAIN) {
 }
 rmSync(scratch, { recursive: true, force: true });
 process.exit(code);
+
+function inFolder(...folder) {
+  const found = readdirSync(path.join(e2e, ...folder)).filter((name) => name.endsWith('.test.mjs'));
+  return found.toSorted().map((name) => path.join(e2e, ...folder, name));
+}
+
+function chosen() {
+  if (named.length > 0) return [...always, ...byTurns, ...measures].filter((file) => named.some((part) => path.basename(file).includes(part)));
+  if (nightly) return measures;
+  if (!process.env.MERROW_PUSH || process.env.CI) return [...always, ...byTurns];
+  const seed = Number(process.env.MERROW_SEED ?? Math.floor(Date.now() / 86_400_000));
+  const today = byTurns.filter((_, number) => (number + seed) % TURNS === 0);
+  const names = (some) => some.map((file) => path.basename(file, '.test.mjs')).join(', ');
+  if (!options.includes('--list')) console.log(`By turns, MERROW_SEED=${seed}: today ${names(today)}; all run in CI, and with \`make workbench\`.`);
+  return [...always, ...today];
+}
 
 /** Run test files in one process, one after the other: they share servers and the browser. Resolves with the exit code. */
 function run(some) {

@@ -33,11 +33,22 @@ export async function closeBrowser() {
   browser = undefined;
 }
 
+/** Runs in each page: what the workbench itself, not a webview, still moves for those who want less motion, such as bars of progress. */
+function standStill() {
+  if (globalThis.top !== globalThis.self) return;
+  const style = document.createElement('style');
+  style.textContent = '*, ::before, ::after { animation-duration: 0s !important; animation-iteration-count: 1 !important; transition-duration: 0s !important; }';
+  const add = () => document.head.append(style);
+  if (document.head === null) document.addEventListener('DOMContentLoaded', add);
+  else add();
+}
+
 export class Workbench {
   /** Open a page on a server. `payload`: for the workbench's own channel; `before`: called with the page before it loads. */
   static async open(server, { payload = [], before, viewport = { width: 1280, height: 800 }, colorScheme = 'dark' } = {}) {
     // Nothing moves: without a graphics card, each frame of an animation takes the time of those who wait for the tests.
     const context = await (await launched()).newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
+    await context.addInitScript(standStill);
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.url });
     const page = await context.newPage();
     const workbench = new Workbench(server, context, page);
@@ -330,13 +341,13 @@ export class Workbench {
     }, `${name} is not as it was before`);
   }
 
-  /** Until `holds` does; fails with the sentence. Polls: for what no element tells of. */
+  /** Until `holds` does; fails with the sentence. Polls, less often what takes longer: for what no element tells of. */
   async until(holds, sentence, patience = PATIENCE) {
-    for (const end = Date.now() + patience; ; ) {
+    for (let end = Date.now() + patience, pause = 50; ; pause = Math.min(1.2 * pause, 300)) {
       const answer = await holds();
       if (answer) return answer;
       if (Date.now() > end) throw new Error(`${sentence}. ${await this.#inSight()}`);
-      await this.page.waitForTimeout(50);
+      await this.page.waitForTimeout(pause);
     }
   }
 

@@ -1,6 +1,6 @@
 // Loops and Maps in the preview: which turn runs, how many there were, the picker of turns and items.
-import { Preview, assert, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
+import { Preview, assert, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
 
 const FLOW = `---
 title: Polish each line, three times

@@ -1,5 +1,5 @@
 // A workflow as a Python program: opened beside it, kept up to date while it is open, each node's line found from the other side.
-import { assert, describe, it } from '../support/harness.mjs';
+import { assert, describe, it } from '../../support/harness.mjs';
 
 const FLOW = `flowchart TD
     PROBLEM([Problem]):::Interface

@@ -1,5 +1,5 @@
 // Named sets of inputs in a file beside the workflow: edited, completed, run from, chosen when running.
-import { SOON, assert, describe, it } from '../support/harness.mjs';
+import { SOON, assert, describe, it } from '../../support/harness.mjs';
 
 const FLOW = `---
 workflow:

@@ -1,5 +1,5 @@
 // Fenced blocks in Markdown are as good as files.
-import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { Preview, assert, describe, it } from '../../support/harness.mjs';
 
 const TEXT = `# Two workflows
 

@@ -1,6 +1,6 @@
 // Which model and endpoint answer is in sight, and one click away from another; the figures of a workflow are a page.
-import { SOON, assert, describe, it } from '../support/harness.mjs';
-import { KEY, endpoint } from '../support/endpoint.mjs';
+import { SOON, assert, describe, it } from '../../support/harness.mjs';
+import { KEY, endpoint } from '../../support/endpoint.mjs';
 
 const FLOW = `flowchart LR
     PROBLEM([Problem]):::Interface -->|input| SOLVE["Custom<br/>(role: solver)"]:::CustomOp

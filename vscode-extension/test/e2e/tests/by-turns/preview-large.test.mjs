@@ -1,5 +1,5 @@
 // Wide and large drawings: readable at first, moved and searched, drawn soon and changed at once.
-import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { Preview, assert, describe, it } from '../../support/harness.mjs';
 
 const WIDE = `flowchart LR
     PROBLEM([Problem]) --> N0

@@ -1,8 +1,8 @@
 // What the preview looks like with a real workflow: ids below labels, every state in every kind of theme.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Preview, SOON, assert, describe, it } from '../support/harness.mjs';
-import { repository } from '../support/places.mjs';
+import { Preview, SOON, assert, describe, it } from '../../support/harness.mjs';
+import { repository } from '../../support/places.mjs';
 
 const LETTERS = readFileSync(path.join(repository, 'examples', 'letters.mmd'), 'utf8');
 const STATES = [

@@ -1,5 +1,5 @@
 // A server that dies comes back, with the documents it had.
-import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { Preview, assert, describe, it } from '../../support/harness.mjs';
 
 describe('Recovery', (workbench) => {
   it('a killed server is started again, and the preview goes on', async () => {

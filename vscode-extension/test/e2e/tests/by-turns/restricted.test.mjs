@@ -1,5 +1,5 @@
 // Restricted Mode: what is static works, what runs code or reaches an endpoint does not.
-import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { Preview, assert, describe, it } from '../../support/harness.mjs';
 
 const TEXT = 'flowchart LR\n    PROBLEM([P]):::Interface --> A["Custom<br/>"]:::CustumOp --> RETURN([R]):::Interface\n';
 

@@ -1,7 +1,7 @@
 // A run that is revised while it goes on: with the file as it is now, and by a model that asks first. The preview says what is kept, made
 // again, new and gone; what the run became is taken into the file beside what was typed meanwhile; and nothing finished is asked again.
-import { Preview, SOON, assert, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
+import { Preview, SOON, assert, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
 
 const flow = (middle, head = '') => `---
 workflow:

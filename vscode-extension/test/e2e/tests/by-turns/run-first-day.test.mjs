@@ -1,6 +1,6 @@
 // The way to a first run against an endpoint: trust by the dialog, packages set up on the way; then a server that dies in a run.
-import { assert, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
+import { assert, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
 
 const FLOW = `---
 workflow:

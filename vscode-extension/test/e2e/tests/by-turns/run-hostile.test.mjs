@@ -1,8 +1,8 @@
 // What a model answers, an endpoint reports and a workflow calls itself is shown as words everywhere: no script, no command, no request.
-import { assert, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
-import { Preview } from '../support/preview.mjs';
-import { Trap, Watch } from '../support/trap.mjs';
+import { assert, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
+import { Preview } from '../../support/preview.mjs';
+import { Trap, Watch } from '../../support/trap.mjs';
 
 const trap = await Trap.start();
 const T = trap.url;

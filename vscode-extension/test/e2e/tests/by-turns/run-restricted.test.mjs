@@ -1,5 +1,5 @@
 // Restricted Mode: nothing is run, whichever way one asks, and the journal stays as it is.
-import { assert, describe, it } from '../support/harness.mjs';
+import { assert, describe, it } from '../../support/harness.mjs';
 
 const TEXT = `flowchart LR
     PROBLEM([P]):::Interface --> A["Custom<br/>(role: solver)"]:::CustomOp --> RETURN([R]):::Interface

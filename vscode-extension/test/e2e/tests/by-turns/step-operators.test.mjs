@@ -1,5 +1,5 @@
 // A step becomes an operator of its own, or one of a library takes its place: by the lightbulb, with one undo.
-import { SOON, assert, describe, it } from '../support/harness.mjs';
+import { SOON, assert, describe, it } from '../../support/harness.mjs';
 
 const FLOW = `---
 workflow:

@@ -1,9 +1,9 @@
 // Another version of the extension is installed over one whose server is in the middle of a run: nothing of the user's is lost.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { SOON, assert, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
-import { OLDER, merrow } from '../support/vsix.mjs';
+import { SOON, assert, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
+import { OLDER, merrow } from '../../support/vsix.mjs';
 
 const FLOW = `---
 workflow:
@@ -27,7 +27,7 @@ describe(
       const { page, server } = w;
       const model = await endpoint();
       const of = (version) => server.processes('start_server.py').filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`merrow.merrow-${version}`));
-      const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', '..', 'package.json'), 'utf8'));
+      const { version } = JSON.parse(readFileSync(path.join(import.meta.dirname, '..', '..', '..', '..', 'package.json'), 'utf8'));
       const settings = path.join(server.data, 'User', 'settings.json');
 
       model.hold((messages) => messages[0].content.includes('Move the boxes'));

@@ -1,5 +1,5 @@
 // A machine without Python: a clear message with buttons, and the editor goes on.
-import { assert, describe, it } from '../support/harness.mjs';
+import { assert, describe, it } from '../../support/harness.mjs';
 
 describe(
   'Without Python',
