@@ -130,28 +130,35 @@ def test_where_all_tests_have_to_be_quick_properties_draw_fewer_examples(
     assert int(done.stdout) == count
 
 
+E2E = ROOT / "vscode-extension" / "test" / "e2e"
+
+
+def suites_in(folder: str) -> set[str]:
+    return {str(file.relative_to(E2E)) for file in (E2E / folder).glob("*.test.mjs")}
+
+
 def suites(*arguments: str, **environment: str) -> set[str]:
     """What the workbench's tests would run, as paths."""
     inherited = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("MERROW_")}
-    command = ["node", str(ROOT / "vscode-extension/test/e2e/run.mjs"), "--list", *arguments]
+    command = ["node", str(E2E / "run.mjs"), "--list", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**inherited, **environment})
     return set(done.stdout.split())
 
 
-def test_each_suite_of_the_workbench_has_its_turn() -> None:
-    folder = ROOT / "vscode-extension" / "test" / "e2e" / "tests"
-    by_turns, always, nightly = (
-        {str(file.relative_to(folder.parent)) for file in place.glob("*.test.mjs")}
-        for place in (folder / "by-turns", folder, folder / "nightly")
-    )
-    days = [suites(MERROW_PUSH="1", MERROW_SEED=str(day)) for day in range(20_000, 20_004)]
+@pytest.mark.parametrize(("where", "number_of_days"), [("CI", 2), ("MERROW_PUSH", 4)])
+def test_each_suite_of_the_workbench_has_its_turn(where: str, number_of_days: int) -> None:
+    days = [suites(**{where: "1"}, MERROW_SEED=str(day)) for day in range(20_000, 20_000 + number_of_days)]
     for day in days:
-        assert always < day
-        assert len(by_turns) // 4 <= len(day - always) <= len(by_turns) // 4 + 1
-    assert set.union(*days) == always | by_turns
-    assert sum(len(day - always) for day in days) == len(by_turns)
-    assert suites() == suites(CI="1") == suites(CI="1", MERROW_PUSH="1") == always | by_turns
-    assert suites("--nightly") == nightly
+        assert suites_in("tests") < day
+        assert 0 <= len(day - suites_in("tests")) - len(suites_in("tests/by-turns")) // number_of_days <= 1
+    assert set.union(*days) == suites_in("tests") | suites_in("tests/by-turns")
+    assert sum(len(day - suites_in("tests")) for day in days) == len(suites_in("tests/by-turns"))
+
+
+def test_all_suites_of_the_workbench_run_each_night_and_when_nothing_is_said() -> None:
+    assert suites() == suites_in("tests") | suites_in("tests/by-turns")
+    assert suites("--nightly", CI="1") == suites_in("tests/by-turns") | suites_in("tests/nightly")
+    assert suites(CI="1", MERROW_SEED="20000") == suites(CI="1", MERROW_PUSH="1", MERROW_SEED="20000")
     assert len(suites("measures", "inputs", MERROW_PUSH="1")) == 2
 
 

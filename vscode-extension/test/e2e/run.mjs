@@ -1,7 +1,7 @@
 // Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names anywhere below tests/.
-// Without names it runs those in tests/ and tests/by-turns/, with the only argument --nightly those in tests/nightly/. Under MERROW_PUSH,
-// as in `make test`, one in four of tests/by-turns/ runs, so that four days try all; MERROW_SEED, by default the number of the day, says
-// which. In CI all run. --list says what would run.
+// Without names it runs those in tests/ and tests/by-turns/, with --nightly those in tests/by-turns/ and tests/nightly/. Where all tests
+// together have to be quick, one in two of tests/by-turns/ runs in CI (CI), and one in four in `make test` elsewhere (MERROW_PUSH), so that
+// two or four days try all; MERROW_SEED, by default the number of the day, says which. --list says what would run.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -11,8 +11,6 @@ import { e2e, extension, missing, node, shots } from './support/places.mjs';
 
 /** Files that are tried a second time; where more fail, something is broken. */
 const MOST_AGAIN = 2;
-/** In how many days each file in tests/by-turns/ has its turn where tests have to be quick. */
-const TURNS = 4;
 const SIGNALS = ['SIGINT', 'SIGTERM'];
 const reporter = pathToFileURL(path.join(e2e, 'support', 'failed.mjs')).href;
 
@@ -58,12 +56,12 @@ function inFolder(...folder) {
 
 function chosen() {
   if (named.length > 0) return [...always, ...byTurns, ...measures].filter((file) => named.some((part) => path.basename(file).includes(part)));
-  if (nightly) return measures;
-  if (!process.env.MERROW_PUSH || process.env.CI) return [...always, ...byTurns];
+  if (nightly) return [...byTurns, ...measures];
+  const days = process.env.CI ? 2 : process.env.MERROW_PUSH ? 4 : 1;
   const seed = Number(process.env.MERROW_SEED ?? Math.floor(Date.now() / 86_400_000));
-  const today = byTurns.filter((_, number) => (number + seed) % TURNS === 0);
-  const names = (some) => some.map((file) => path.basename(file, '.test.mjs')).join(', ');
-  if (!options.includes('--list')) console.log(`By turns, MERROW_SEED=${seed}: today ${names(today)}; all run in CI, and with \`make workbench\`.`);
+  const today = byTurns.filter((_, number) => (number + seed) % days === 0);
+  const names = today.map((file) => path.basename(file, '.test.mjs')).join(', ');
+  if (days > 1 && !options.includes('--list')) console.log(`By turns, MERROW_SEED=${seed}: today ${names}; \`make nightly\` runs all.`);
   return [...always, ...today];
 }
 

@@ -83,7 +83,9 @@ describe('Preview', (workbench) => {
     const before = scale(await preview.view());
     await w.goTo(3, 18);
     await preview.frame.locator('g.node[data-node="C"] > .marks > .here').waitFor();
-    const place = await preview.node('C').boundingBox();
+    // A node that is drawn again at that moment is nowhere.
+    const placeOf = (node) => w.until(() => preview.node(node).boundingBox(), `${node} is nowhere`);
+    const place = await placeOf('C');
     await page.keyboard.press('End');
     // Drawn again after each edge, with the cursor's frame on a node.
     const shown = ['A', 'B', 'C'];
@@ -93,7 +95,7 @@ describe('Preview', (workbench) => {
       await preview.shows(...shown);
     }
     assert.equal(scale(await preview.view()), before);
-    const after = await preview.node('C').boundingBox();
+    const after = await placeOf('C');
     // The middles: a node where the cursor is has a frame around it.
     const [dx, dy] = [after.x + after.width / 2 - place.x - place.width / 2, after.y + after.height / 2 - place.y - place.height / 2];
     assert.ok(Math.hypot(dx, dy) < 3, 'what was in the middle is elsewhere');
