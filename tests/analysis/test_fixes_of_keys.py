@@ -169,7 +169,6 @@ def test_an_arrow_at_the_end_of_the_text_may_lead_to_the_result(before: str, tit
                 )
             ],
         ),
-        ("MW001", "  A --> the 2 % of it\n", []),
         ("MW001", "  A B\n", [("Write A --> B", "  A --> B\n")]),
         ("MW007", "A@{ shape: rect label: x }\n", [("Add a comma", "A@{ shape: rect, label: x }\n")]),
         ("MW007", "A@{ label: it's: a }\n", [("Put the value in quotes", 'A@{ label: "it\'s: a" }\n')]),
@@ -180,6 +179,13 @@ def test_an_arrow_at_the_end_of_the_text_may_lead_to_the_result(before: str, tit
 def test_syntax(code: str, text: str, offered: list[tuple[str, str]]) -> None:
     found = [(title, after) for title, _, after in fixes(f"flowchart TD\n{text}", code)]
     assert found[: len(offered)] == [(title, f"flowchart TD\n{after}") for title, after in offered]
+
+
+@pytest.mark.parametrize(
+    "text", ["flowchart TD\n  A --> the 2 % of it\n", "flowchart TD    A --> Read the mail\n", "graph XY --> Read it\n"]
+)
+def test_what_are_no_words_alone_and_the_diagrams_own_first_words_are_not_put_into_brackets(text: str) -> None:
+    assert not any("[" in title or "brackets" in title for title, _, _ in fixes(text, "MW001"))
 
 
 def test_front_matter_that_is_no_yaml() -> None:

@@ -175,7 +175,8 @@ def _led_on(line_number: int, line: str, column: int, flow: Flow) -> Iterator[Fi
 
 def _bracketed(line_number: int, line: str) -> Iterator[Fix]:
     """Put words between arrows into brackets, behind an id that is made of them: ``A --> Read the mail``."""
-    if len(line) > _LONGEST_QUOTED:
+    # The diagram's own first words are no text of a node.
+    if len(line) > _LONGEST_QUOTED or _HEADER.match(line):
         return
     arrows = list(_WHOLE_ARROW.finditer(line))
     starts, ends = [0, *(arrow.end() for arrow in arrows)], [*(arrow.start() for arrow in arrows), len(line)]
