@@ -115,7 +115,7 @@ def test_statements_of_one_block_never_overlap(text: str) -> None:
         end = 0
         for statement in block.statements:
             if isinstance(statement, Header):
-                continue  # What is wrong behind it is told with it.
+                continue  # A problem on the rest of its line starts at the header, too.
             assert statement.span[0] >= end
             end = statement.span[1]
 
