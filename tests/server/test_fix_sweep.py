@@ -46,7 +46,7 @@ REVEALED = {
     "MW011": ("MW0",),
     "MW016": ("MW1", "MW2"),
     "MW101": ("MW1", "MW2", "MW3"),
-    "MW104": ("MW105", "MW110", "MW118", "MW119", "MW20", "MW211", "MW215", "MW216", "MW219", "MW3"),
+    "MW104": ("MW105", "MW110", "MW118", "MW119", "MW20", "MW211", "MW212", "MW215", "MW216", "MW219", "MW3"),
     "MW107": ("MW105", "MW2", "MW3"),
     "MW108": ("MW114",),
     "MW109": ("MW1", "MW2", "MW3"),
@@ -70,8 +70,9 @@ REVEALED = {
     "MW310": ("MW3", "MW502"),
     "MW312": ("MW1", "MW2", "MW3"),
 }
-"""What could not be checked before another finding is repaired: the ports of a node whose operator is not known, the statements
-of a text that does not begin like a diagram, a workflow that was not read as one, what is decided behind a case."""
+"""What could not be checked before another finding is repaired: ports, and cases of Decisions, where an operator is not known,
+the statements of a text that does not begin like a diagram, a workflow that was not read as one,
+what is decided behind a case."""
 
 UNUSED_SUPPRESSION = "MW512"
 """A repair may leave a comment without anything to suppress."""
