@@ -131,6 +131,8 @@ NIGHTLY := long-tests long-workbench lowest audit dist mutants
 LONG := MERROW_ALL_CASES=1 MERROW_TIMES=20 MERROW_EXAMPLES=3000 MERROW_GROWTH=1 MERROW_MEMORY_EDITS=20000 \
   MERROW_KILLS=200 MERROW_PROBLEMS=164 MERROW_ALL_VISIBLE_TESTS=1 MERROW_SANDBOX_ALL=1 MERROW_SURVIVAL=whole MERROW_NESTED=50000 \
   MERROW_INSPECT_PYTHON=$(CURDIR)/.venv-inspect/bin/python
+# Which tests: `make long-tests TESTS=tests/boxes` runs those in one folder.
+TESTS ?= tests
 
 nightly: setup
 	@failed=; \
@@ -142,7 +144,7 @@ nightly: setup
 	echo "All is well: $(NIGHTLY)."
 
 long-tests: $(DEV) $(NPM) .venv-inspect/bin/inspect
-	@$(REQUIRED) $(LONG) scripts/tests.sh $(BIN)/$(PYTEST)
+	@$(REQUIRED) $(LONG) scripts/tests.sh $(BIN)/$(PYTEST) $(TESTS)
 
 # The suites of the workbench that take turns in `make test`, those that measure, and those that take the pictures of the documentation.
 long-workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)

@@ -32,6 +32,17 @@ CASES = {
         workflow(A, B, "PROBLEM -->|input| A & B", "A --> RETURN"),
         ["Lead B to A", "Remove B"],
     ),
+    "MW102 beside a Decision that has its value": (
+        workflow(
+            A,
+            'ASK["Human"]',
+            B,
+            CHECK,
+            *("PROBLEM -->|input| A & B", "A -->|input| ASK", "A -->|value| CHECK", "ASK -->|when| CHECK"),
+            "CHECK -->|yes| RETURN",
+        ),
+        ["Lead B to ASK", "Lead B to A", "Remove B"],
+    ),
     "MW102 before RETURN": (workflow(A, "PROBLEM -->|input| A"), ["Lead A to RETURN"]),
     "MW102 at a beginning": (
         workflow(A, VOTE, B, "PROBLEM -->|input| A", "A --> VOTE", "B --> VOTE", "VOTE --> RETURN"),

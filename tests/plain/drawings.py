@@ -46,12 +46,38 @@ def drawings(draw: st.DrawFn) -> str:
 
 
 @st.composite
+def knotted_drawings(draw: st.DrawFn) -> str:
+    """A drawing with arrows between any two steps, and from steps to themselves."""
+    lines = ["---", "workflow: true", "---", *draw(drawings()).splitlines()]
+    if lines[3] == "---":
+        lines = lines[3:]  # It has a front matter of its own.
+    node = st.integers(0, 9).map("N{}".format)
+    for _ in range(draw(st.integers(0, 4))):
+        source = draw(node)
+        target = source if draw(st.booleans()) else draw(node)
+        lines.append(f"{source} -->{draw(st.sampled_from(LABELS))} {target}")
+    return "\n".join(lines) + "\n"
+
+
+@st.composite
 def whole_drawings(draw: st.DrawFn) -> str:
     """A drawing with up to nine nodes, most without errors: a box joins all that nothing else follows."""
     count = draw(st.integers(1, 9))
     body = _body(draw, TEXTS[:-2], count)
     last = [f"N{number}" for number in range(count) if not any(line.startswith(f"N{number} ") for line in body)]
     return "\n".join([*_head(draw), *body, f"{' & '.join(last)} --> LAST[Put it all together]"]) + "\n"
+
+
+@st.composite
+def returning_drawings(draw: st.DrawFn) -> str:
+    """A whole drawing with arrows back, and from steps to themselves; many without errors."""
+    lines = draw(whole_drawings()).splitlines()
+    steps = st.sampled_from([line[: len("N0")] for line in lines if line.startswith("N") and " --" not in line])
+    for _ in range(draw(st.integers(1, 3))):
+        source = draw(steps)
+        target = source if draw(st.booleans()) else draw(steps)
+        lines.append(f"{source} -->{draw(st.sampled_from(['', '', '|yes|', '|once more|']))} {target}")
+    return "\n".join(lines) + "\n"
 
 
 @st.composite

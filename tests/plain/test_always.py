@@ -10,7 +10,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.examples import TIMES, examples
-from tests.plain.drawings import drawings, drawn_lines, mixed_drawings, whole_drawings
+from tests.plain.drawings import drawings, drawn_lines, mixed_drawings, returning_drawings, whole_drawings
 from tests.plain.meanings import codes, meaning
 from tests.runtime.engine.fakes import FakeEndpoint
 
@@ -95,7 +95,7 @@ def check_edits(data: st.DataObject, start: str, as_workflow: bool) -> None:
 
 
 @settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
-@given(whole_drawings(), st.integers(0, 1000))
+@given(whole_drawings() | returning_drawings(), st.integers(0, 1000))
 def test_a_drawing_without_errors_runs_whatever_is_chosen(text: str, seed: int) -> None:
     analysis = analyse(text, as_workflow=True)
     assume(analysis.is_valid and analysis.typed is not None)
@@ -134,7 +134,7 @@ def test_most_drawings_are_valid_and_many_have_a_choice() -> None:
 
 
 @settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
-@given(whole_drawings())
+@given(whole_drawings() | returning_drawings())
 def test_what_is_written_out_means_the_same(text: str) -> None:
     before = analyse(text, as_workflow=True)
     fixes = [fix for found in before.diagnostics if found.code == "MW313" for fix in found.fixes]

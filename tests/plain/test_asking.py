@@ -346,7 +346,10 @@ POLISH = """flowchart TD
 """
 
 
-async def test_a_diamond_that_an_arrow_leads_back_into_passes_on_what_came_back() -> None:
+@pytest.mark.parametrize(("label", "no"), [("|no|", "no"), ("", "else")])
+async def test_a_diamond_that_an_arrow_leads_back_into_passes_on_what_came_back(label: str, no: str) -> None:
+    polish = POLISH.replace("|no|", label)
+
     def saying(*choices: str) -> FakeEndpoint:
         left, turns = list(choices), iter("123")
 
@@ -355,11 +358,11 @@ async def test_a_diamond_that_an_arrow_leads_back_into_passes_on_what_came_back(
 
         return FakeEndpoint(answer)
 
-    for choices, out in ((["yes"], "given A"), (["no", "yes"], "better 1"), (["no", "no", "yes"], "better 2")):
-        result = await finished(POLISH, saying(*choices), fresh=True)
+    for choices, out in ((["yes"], "given A"), ([no, "yes"], "better 1"), ([no, no, "yes"], "better 2")):
+        result = await finished(polish, saying(*choices), fresh=True)
         assert result.outputs == {"D": out}
-    endpoint = saying("no", "no", "no")
-    out_of_turns = await finished(POLISH, endpoint, fresh=True)
+    endpoint = saying(no, no, no)
+    out_of_turns = await finished(polish, endpoint, fresh=True)
     assert out_of_turns.outputs == {"D": "better 2"}
     improved = [request for request in endpoint.seen if request.schema is None]
     assert "better 1" in improved[1].messages[-1].content

@@ -208,16 +208,17 @@ def test_a_front_matter_that_names_the_ends_has_the_last_word() -> None:
     assert [node.id for node in drawn.typed.nodes] == ["A", "B", "C", "D", "PROBLEM", "RETURN"]
 
 
-def test_writing_out_draws_the_loop_of_an_arrow_back() -> None:
-    text = f"{FRONT}flowchart TD\n    A[Write] --> B{{Good?}}\n    B -->|no| A\n    B -->|yes| C[Send]\n"
+@pytest.mark.parametrize(("label", "case"), [("|no|", "no"), ("", "else")])
+def test_writing_out_draws_the_loop_of_an_arrow_back(label: str, case: str) -> None:
+    text = f"{FRONT}flowchart TD\n    A[Write] --> B{{Good?}}\n    B -->{label} A\n    B -->|yes| C[Send]\n"
     before = analyse(text)
     [hint] = [one for one in before.diagnostics if one.code == "MW313"]
     assert "A and B run in turns, at most 3, since an arrow leads back to A." in hint.message
     [written] = hint.fixes
     after = apply_edits(text, written.edits)
-    assert "B -->|no:again| A" in after
+    assert f"B -->|{case}:again| A" in after
     assert 'subgraph LOOP["Loop (max: 3)"]' in after
-    assert "B -->|no:over| C" in after
+    assert f"B -->|{case}:over| C" in after
     analysis = analyse(after)
     assert analysis.is_valid, analysis.errors
     assert before.typed is not None
@@ -228,6 +229,30 @@ def test_writing_out_draws_the_loop_of_an_arrow_back() -> None:
         for graph in (before.typed, analysis.typed)
     ]
     assert words[0] == words[1]
+
+
+def test_a_case_that_leads_out_as_well_as_back_is_not_led_out_again() -> None:
+    """It ends the turns, so that they never run out by it."""
+    text = f"{FRONT}flowchart TD\n    A[Write] --> B{{Good?}}\n    B -->|yes| A\n    B -->|Yes| C[Send]\n    B -->|maybe| C\n"
+    graph = analyse(text).typed
+    assert graph is not None
+    assert [(edge.source.id, edge.target.id) for edge in graph.again] == [("B", "A")]
+    assert graph.over == []
+
+
+def test_turns_that_run_out_are_those_of_the_steps_where_the_loop_has_no_name() -> None:
+    text = (
+        f"{FRONT}flowchart TD\n    A[Write] --> B{{Long?}}\n    B -->|no| A\n    B -->|yes| C{{Good?}}\n"
+        "    C -->|no| A\n    C -->|yes| D([Text])\n"
+    )
+    [found] = analyse(text).errors
+    assert found.code == "MW216"
+    assert found.message == (
+        "D stays empty when the turns of A, B and C run out; lead what is to count then out of them as well, such as "
+        "`B -->|no:over| D`."
+    )
+    [led, *_] = found.fixes
+    assert analyse(apply_edits(text, led.edits)).errors == []
 
 
 def test_an_arrow_back_that_makes_no_loop_is_not_written_out() -> None:

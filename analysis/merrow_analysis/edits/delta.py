@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
-from merrow_analysis.graph.boxes.composites import Composites
+from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.flow import Flow, Scenery, Subgraph
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.nodes import TypedGraph
@@ -21,7 +21,7 @@ def graph_after(change: GraphChange, typed: TypedGraph) -> TypedGraph:
     """The typed graph that follows from a change, worked out only where the change reaches."""
     flow = typed.flow
     core = infer(typed.core, delta_of(change, flow.chart), composites=_composites(change, typed.composites))
-    return typed.after(Flow(core.chart, _scenery(change, flow), flow.moved, flow.last_block), core)
+    return typed.after(Flow(core.drawn, _scenery(change, flow), flow.moved, flow.last_block), core)
 
 
 def _scenery(change: GraphChange, flow: Flow) -> Scenery:
@@ -41,7 +41,11 @@ def _scenery(change: GraphChange, flow: Flow) -> Scenery:
 
 
 def _composites(change: GraphChange, before: Composites) -> Composites:
-    """The Loops and Maps after a change: a new node is in that of the node that it is written beside."""
+    """The Loops and Maps that are written after a change: a new node is in that of the node that it is written beside. Those that
+    a drawing implies are none of them: they follow from its arrows, which a change may add or remove.
+    """
+    if any(box.implied for box in before):
+        before = NO_COMPOSITES
     beside = {new.id: new.beside for new in change.added}
     added: dict[str, str] = {}
     for name in beside:

@@ -267,8 +267,11 @@ def _left_empty(
     again, target = _back_of(graph, loop, chosen), _way_out(graph, loop, node)
     source = again.source.id if again is not None else "X"
     label = "over" if again is None or again.case_label is None else f"{again.case_label}:over"
+    # A Loop that arrows back imply has no name in the text.
+    members, implied = graph.composites.members(loop), graph.composites.boxes[loop].implied
+    turns, where = (f"the turns of {listed(members)}", "them") if implied else (f"the turns of {loop}", loop)
     message = (
-        f"{node.id} stays empty when the turns of {loop} run out; lead what is to count then out of {loop} as well, such as "
+        f"{node.id} stays empty when {turns} run out; lead what is to count then out of {where} as well, such as "
         f"`{source} -->|{label}| {target.id}`."
     )
     over = _led_out(context, again, label, target) if again is not None and target.kind == "output" else ()

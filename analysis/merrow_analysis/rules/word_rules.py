@@ -18,7 +18,7 @@ from merrow_analysis.rules.fixes.loop_fixes import looped
 from merrow_analysis.rules.misplaced import Misplaced, is_late
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Family, Flags, Scope
-from merrow_analysis.rules.reporting import edges_of_arrow, fix, named, part_range, report
+from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed, named, part_range, report
 from merrow_analysis.text import TextEdit
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
@@ -95,6 +95,13 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
     if edge.word is not None:
         return f"An edge has one word, and this one says `{edge.word}` already; remove `{one.word}`."
     if one.word == AGAIN:
+        crossed = left or entered
+        if crossed is not None and crossed.implied:
+            # Such a Loop has no name in the text.
+            return (
+                f"`again` brings a value to the next turn of a Loop, but {target if left else source} lies outside of the "
+                f"Loop that arrows back make of {listed(boxes.members(crossed.id))}; remove `again`."
+            )
         if left is not None:
             return (
                 f"`again` brings a value to the next turn of {left.id}, but this edge leads out of it to {target}; "

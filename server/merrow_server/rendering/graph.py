@@ -43,8 +43,14 @@ def _composite(box: Composite, graph: TypedGraph, place: Place) -> dict[str, Any
         "parent": box.parent,
         "parameters": {name: _plain(parameter.value) for name, parameter in box.parameters.items()},
         "nodes": list(box.nodes),
-        "range": place(graph.by_id[box.nodes[0]].flow.range if box.implied else range_of(graph.flow.subgraphs[box.id])),
+        "range": place(_first(box, graph).flow.range if box.implied else range_of(graph.flow.subgraphs[box.id])),
     }
+
+
+def _first(box: Composite, graph: TypedGraph) -> TypedNode:
+    """The first node of a composite; all of its nodes may be in composites in it."""
+    members = set(graph.composites.members(box.id))
+    return next(node for node in graph.nodes if node.id in members)
 
 
 def _by_port(edges: Iterable[TypedEdge], index: dict[int, int]) -> dict[str, list[int]]:

@@ -15,6 +15,7 @@ from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.graph.bare.reach import components
 from merrow_analysis.graph.boxes.composites import Composite, Composites
 from merrow_analysis.graph.boxes.words import AGAIN, OVER, WordedLabel
+from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.drawings.drawing import END_IDS, has_operator, is_diamond
 from merrow_analysis.graph.records import Chart, EdgeRecord, NodeRecord, Rows
 
@@ -71,7 +72,7 @@ def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence
             words |= {edge: WordedLabel(AGAIN, edge.label_text) for edge in back}
             for edge in _over(chart, knot, out, back, words):
                 implied.append(edge)
-                words[edge] = WordedLabel(OVER, edge.label_text)
+                words[edge] = WordedLabel(OVER, ELSE if edge.label_text is None else edge.label_text)
             ends = set(back)
             if depth < _DEEPEST:
                 inner = [edge for edge in leaving[number] if edge not in ends]
@@ -138,17 +139,35 @@ def _over(
     """
     members, ends = set(knot), set(back)
     leading = {
-        name: ways
-        for name in knot
-        if is_diamond(chart.nodes[name])
-        and (ways := [edge for edge in out[name] if edge.target not in members and edge not in words])
+        name: ways for name in knot if is_diamond(chart.nodes[name]) and (ways := _ways_out(out[name], members, words))
     }
+    # A case that leads out as well ends the turns, so that they never run out by it, or says already what comes then.
+    ending = {name: {_case(edge) for edge in out[name] if edge.target not in members} for name in leading}
     return [
         EdgeRecord(name, ways[0].target, replace(edge.arrow), edge.block, edge.source_vertex, ways[0].target_vertex)
         for name, ways in leading.items()
         for edge in out[name]
-        if edge.target in members and edge.label_text is not None and _leads_back(edge, out, ends, leading, members)
+        if edge.target in members and _case(edge) not in ending[name] and _leads_back(edge, out, ends, leading, members)
     ]
+
+
+def _ways_out(ways: Sequence[EdgeRecord], members: Collection[str], words: Collection[EdgeRecord]) -> list[EdgeRecord]:
+    """The ways of a diamond with labels that lead out of a Loop, without those for when the turns have run out."""
+    if all(edge.label_text is None for edge in ways):
+        return []
+    return [edge for edge in ways if edge.target not in members and edge not in words and not _says_over(edge)]
+
+
+def _case(edge: EdgeRecord) -> str:
+    label = edge.label_text
+    if label is None:
+        return ELSE
+    return (label.partition(":")[0] if _says_over(edge) else label).strip().casefold()
+
+
+def _says_over(edge: EdgeRecord) -> bool:
+    """Whether an edge leads out when the turns have run out already."""
+    return (edge.label_text or "").partition(":")[2].partition(":")[0].strip() == OVER
 
 
 def _leads_back(

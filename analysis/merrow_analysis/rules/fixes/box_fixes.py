@@ -66,6 +66,8 @@ def draw_map(context: GraphContext, rule: Rule, edge: TypedEdge) -> Iterator[Fix
 
 def into_box(context: GraphContext, rule: Rule, node: TypedNode, box: str) -> Iterator[Fix]:
     """Name a node that lies in no subgraph inside a box."""
+    if context.graph.composites.boxes[box].implied:
+        return
     fixing, group = asked(context), context.graph.flow.subgraphs[box]
     if node.id in fixing.in_subgraphs or node.kind in ("input", "output"):
         return

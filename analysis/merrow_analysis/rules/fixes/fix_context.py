@@ -60,8 +60,10 @@ def what_edges_bring(rule: Rule) -> bool:
 
 
 def what_feeding_brings(node: TypedNode) -> Reveals:
-    """What an edge into a node may bring: the cases of a Decision are only looked at when something arrives."""
-    return what_edges_bring if node.kind == "decision" else nothing
+    """What an edge into a node may bring: the cases of a Decision are only looked at when something arrives, so that the first
+    edge may bring findings about them.
+    """
+    return what_edges_bring if node.kind == "decision" and not node.incoming else nothing
 
 
 def what_operators_bring(rule: Rule) -> bool:

@@ -9,6 +9,7 @@ from merrow_analysis.edits.labels import between_bars, takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.graph.boxes.words import AGAIN, OVER
+from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.knots import Knot, read_knot
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
@@ -33,7 +34,9 @@ def with_word(edge: TypedEdge, word: str) -> str:
     if label.case is not None:
         return spelled(label.case, word, "after" if label.after else label.port)
     written = edge.flow.arrow.label
-    if edge.source.kind == "decision" and written is not None:
+    if edge.source.kind == "decision":
+        if written is None:
+            return spelled(ELSE, word)
         # On a cycle its source counts as unknown, and the case is not told from the rest.
         case, _, rest = written.text.partition(":")
         return spelled(case.strip(), word, rest.strip())

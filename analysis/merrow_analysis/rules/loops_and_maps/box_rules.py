@@ -200,7 +200,8 @@ def _is_around(groups: dict[str, Subgraph], outer: str, inner: str) -> bool:
 def _coming_back(context: GraphContext, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
     """One finding for each knot of composites and nodes around them that wait for each other."""
     graph = context.graph
-    if _stand_together(graph):
+    if any(box.implied for box in graph.composites) or _stand_together(graph):
+        # An implied Loop has all that leads back into it, but for arrows with findings of their own.
         return
     knotted = {index for cycle in graph.cycles for index in cycle}
     ends = {graph.core.handles[name] for name in ends_inside(graph)}
