@@ -14,8 +14,8 @@ Python's collector would walk over all that thousands of tests loaded and collec
 tests. What is there before the first test is left out, and new objects are looked at less often, as in the program's commands.
 
 A test with ``@pytest.mark.thinned(n)`` has many cases that are alike, each of them dear. A run of whole files takes one in ``n``;
-``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all; in CI one in ``2n``, and in `make test`
-elsewhere one in ``4n``, so that ``thinned(1)`` is for those that only a run of all tests can't afford. ``MERROW_ALL_CASES=1``, or
+``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all; `make test` runs one in
+``4n``, so that ``thinned(1)`` is for those that only a run of all tests can't afford. ``MERROW_ALL_CASES=1``, or
 naming the test with ``::``, runs every case. The cases of all tests with ``@pytest.mark.thinned(n, "what they are about")`` are
 as those of one test: they are dear and alike, too, as where many commands are killed anywhere.
 """
@@ -77,6 +77,12 @@ SELDOM = (20_000, 10, 10)
 gc.set_threshold(*SELDOM)
 
 LONGEST = (
+    "tests/runtime/sandbox/test_as_user.py",
+    "tests/server/test_extract_hardship.py",
+    "tests/server/test_search_proposals.py",
+    "tests/analysis/test_edge_edits.py",
+    "tests/boxes/test_typing.py",
+    "tests/optimizer/search/test_carried_out.py",
     "tests/runtime/test_third_party_server.py",
     "tests/server/lsp/test_run_",
     "tests/server/lsp/test_robustness.py",

@@ -1,8 +1,8 @@
 """The property of the language for Loops and Maps: a workflow without errors never meets a missing or ill-typed value, whatever
 is chosen, however many turns and items there are; or it fails by a rule that says so.
 
-``MERROW_NESTED`` is how many workflows are made up (1,000, of which some 400 are without errors, half as many in CI; 50,000 give
-100,000 runs and take an hour). Where ``CI`` is set they are the same each time, elsewhere others every day.
+``MERROW_NESTED`` is how many workflows are made up (1,000, of which some 400 are without errors, a fourth in `make test`; 50,000
+give 100,000 runs and take an hour). Where ``CI`` is set they are the same each time, elsewhere others every day.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 // Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names anywhere below tests/.
-// Without names it runs those in tests/ and tests/by-turns/, with --nightly those in tests/by-turns/ and tests/nightly/. Where all tests
-// together have to be quick, one in two of tests/by-turns/ runs in CI (CI), and one in four in `make test` elsewhere (MERROW_PUSH), so that
-// two or four days try all; MERROW_SEED, by default the number of the day, says which. --list says what would run.
+// Without names it runs those in tests/ and tests/by-turns/, with --nightly those in tests/by-turns/ and tests/nightly/. In `make test`
+// (MERROW_PUSH) one in four of tests/by-turns/ runs, so that four days try all; MERROW_SEED, by default the number of the day, says which.
+// --list says what would run.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
@@ -57,7 +57,7 @@ function inFolder(...folder) {
 function chosen() {
   if (named.length > 0) return [...always, ...byTurns, ...measures].filter((file) => named.some((part) => path.basename(file).includes(part)));
   if (nightly) return [...byTurns, ...measures];
-  const days = process.env.CI ? 2 : process.env.MERROW_PUSH ? 4 : 1;
+  const days = process.env.MERROW_PUSH ? 4 : 1;
   const seed = Number(process.env.MERROW_SEED ?? Math.floor(Date.now() / 86_400_000));
   const today = byTurns.filter((_, number) => (number + seed) % days === 0);
   const names = today.map((file) => path.basename(file, '.test.mjs')).join(', ');
