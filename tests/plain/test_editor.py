@@ -175,6 +175,14 @@ def test_a_box_is_made_a_diamond() -> None:
     assert graph.by_id["A"].asks
 
 
+def test_a_box_is_made_no_diamond_where_one_of_its_ways_would_be_no_case() -> None:
+    text = f"{FRONT}flowchart TD\n    A[Run] -->|done| B[Clean up]\n    A -->|late| E[Wait]\n    A --> C[Report]\n    A --> D[Ask]\n"
+    [found] = [one for one in analyse(text).diagnostics if one.code == "MW123"]
+    assert list(found.fixes) == []
+    [found] = [one for one in analyse(text.replace("    A --> D[Ask]\n", "")).diagnostics if one.code == "MW123"]
+    assert [fix.title for fix in found.fixes] == ["Make it a diamond"]
+
+
 @pytest.mark.parametrize(
     ("label", "code"),
     [

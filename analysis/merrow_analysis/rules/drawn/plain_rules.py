@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from merrow_analysis.definitions.labels.parameters import decoded_entities
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
@@ -13,6 +13,7 @@ from merrow_analysis.graph.plain_steps import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.drawn.write_out import write_out
 from merrow_analysis.rules.fixes.box_fixes import label_ways
+from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.key_rules import IDLE
 from merrow_analysis.rules.registry import Family, Scope
@@ -77,7 +78,7 @@ def _without_choice(context: TextContext, node: TypedNode) -> Iterator[Diagnosti
         )
         first, *others = labelled
         related = [Related(edge.flow.range, f"another way out of {node.id}") for edge in others[:5]]
-        yield report(NO_CHOICE, label_range(first), message, related=related, fixes=_diamond(node))
+        yield report(NO_CHOICE, label_range(first), message, related=related, fixes=_diamond(context, node))
     elif is_diamond(node.flow.record):
         message = (
             f"{node.id} is a diamond, but its ways out have no labels, so {_all(targets)} run; label the ways, such as "
@@ -94,8 +95,8 @@ def _all(ids: list[str]) -> str:
 _QUOTES = '"`'
 
 
-def _diamond(node: TypedNode) -> list[Fix]:
-    """Draw the box as a diamond, where its brackets are written in one place."""
+def _diamond(context: TextContext, node: TypedNode) -> Iterable[Fix]:
+    """Draw the box as a diamond, where its brackets are written in one place and each way out is the case of one then."""
     here = declaration_of(node)
     if here is None or here.vertex.shape is None or here.vertex.label is None or node.flow.metadata:
         return []
@@ -108,4 +109,5 @@ def _diamond(node: TypedNode) -> list[Fix]:
         TextEdit(block.range(opening), "{" + marks[0]),
         TextEdit(block.range(closing), marks[1] + "}"),
     ]
-    return [fix("Make it a diamond", edits, safe=False)]
+    made = [fix("Make it a diamond", edits, safe=False)]
+    return made if context.workflow is None else asked(context.workflow).sound(NO_CHOICE, made)
