@@ -176,7 +176,7 @@ def test_a_box_is_made_a_diamond() -> None:
 
 
 def test_a_box_is_made_no_diamond_where_one_of_its_ways_would_be_no_case() -> None:
-    text = f"{FRONT}flowchart TD\n    A[Run] -->|done| B[Clean up]\n    A -->|late| E[Wait]\n    A --> C[Report]\n    A --> D[Ask]\n"
+    text = f"{FRONT}flowchart TD\n    A[Run] -->|done| B[Tidy]\n    A -->|late| E[Wait]\n    A --> C[Report]\n    A --> D[Ask]\n"
     [found] = [one for one in analyse(text).diagnostics if one.code == "MW123"]
     assert list(found.fixes) == []
     [found] = [one for one in analyse(text.replace("    A --> D[Ask]\n", "")).diagnostics if one.code == "MW123"]
