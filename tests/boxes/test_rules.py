@@ -268,3 +268,18 @@ def test_boxes_lie_only_so_deep_in_each_other(deep: int, wrong: list[str]) -> No
     lines = text.splitlines()
     assert [lines[one.range.start.line].split("[")[0].split()[1] for one in found] == wrong
     assert all("move it out of one of them" in one.message for one in found)
+
+
+def test_a_path_through_an_input_comes_back_by_no_node_that_could_be_moved() -> None:
+    """What is wrong with it is the arrow into the input; another path that comes back is found all the same."""
+    text = (
+        "flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Return]):::Interface\n    classDef Interface fill:#eee\n"
+        '    subgraph REFINE["Loop (max: 4)"]\n        WRITE["Custom<br/>(role: writer)"]\n        REVIEW["Review<br/>"]\n'
+        "    end\n    PROBLEM -->|input| WRITE\n    PROBLEM -->|problem| REVIEW\n    WRITE -->|solution| REVIEW\n"
+        "    REVIEW -.->|again:feedback:input| WRITE\n    WRITE --> RETURN\n    WRITE --> PROBLEM\n"
+    )
+    assert [one.code for one in analyse(text).errors] == ["MW112"]
+    other = '    X["Custom<br/>(role: shorten)"]\n    Y["Custom<br/>(role: sort)"]\n    WRITE --> X --> Y -->|problem| REVIEW\n'
+    found = analyse(text.replace("    PROBLEM -->|problem| REVIEW\n", other)).errors
+    assert [one.code for one in found] == ["MW119", "MW112"]
+    assert "by X and Y, but" in found[0].message

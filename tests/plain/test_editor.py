@@ -278,6 +278,13 @@ def test_a_bare_id_that_is_nearly_another_one_is_a_slip(slip: str) -> None:
     assert apply_edits(text, next(iter(found.fixes)).edits) == text.replace(slip, "Polish_it")
 
 
+def test_a_bare_id_is_no_slip_for_the_node_that_an_edge_joins_it_with() -> None:
+    """It would lead to itself."""
+    text = f"{FRONT}flowchart TD\n    Polish_it[Polish the text] --> Polsh_it --> Send\n"
+    titles = [fix.title for one in analyse(text).diagnostics for fix in one.fixes]
+    assert titles == ["Write the operators out"]
+
+
 def test_numbered_bare_ids_are_steps_of_their_own() -> None:
     assert analyse(f"{FRONT}flowchart TD\n    Draft1[Write one draft] --> Draft2 --> Draft3\n").errors == []
 

@@ -4,7 +4,6 @@ declarations.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
@@ -147,14 +146,13 @@ def _bare_steps(context: GraphContext) -> Iterator[Diagnostic]:
     bare = [node for node in graph.at(graph.marks.plain) if node.flow.label is None and not node.implied]
     if not bare:
         return
-    labelled = [node.id for node in graph.nodes if node.flow.label is not None]
-    guesses = Guesses()
+    names, guesses = list(labelled(graph)), Guesses()
     for node in bare:
         if node.id in graph.flow.groups:
             yield _subgraph(context, node)
             continue
-        near = guesses.closest(node.id, labelled) if len(node.id) >= _SHORTEST_SLIP else None
-        if near is not None and _DIGITS.sub("", near) != _DIGITS.sub("", node.id):
+        near = near_node(node, names, guesses) if len(node.id) >= _SHORTEST_SLIP else None
+        if near is not None:
             message = f"{node.id} has no text, and its id is nearly that of {near}; write {near}, or a text at it."
             places = [mention.block.range(mention.vertex.name.span) for mention in node.flow.mentions]
             renamed = [fix(f"Write {near}", [TextEdit(place, near) for place in places], safe=False)]
@@ -163,7 +161,6 @@ def _bare_steps(context: GraphContext) -> Iterator[Diagnostic]:
 
 
 _SHORTEST_SLIP = 5
-_DIGITS = re.compile(r"\d+")
 
 
 def _typed(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Iterator[Fix]:

@@ -33,8 +33,15 @@ def labelled(graph: TypedGraph) -> Iterator[str]:
 
 
 def near_node(node: TypedNode, labelled: Iterable[str], guesses: Guesses) -> str | None:
-    """The node that is probably meant by an id that only edges name; ids that differ in a number are different ones."""
-    near = guesses.closest(node.id, (name for name in labelled if name != node.id))
+    """The node that is probably meant by an id that only edges name; ids that differ in a number are different ones, and so are
+    those of nodes that an edge joins, which would lead to itself.
+    """
+    others = {
+        node.id,
+        *(edge.source.id for edge in node.flow.incoming),
+        *(edge.target.id for edge in node.flow.outgoing),
+    }
+    near = guesses.closest(node.id, (name for name in labelled if name not in others))
     if near is None or _NUMBERS.sub("", near) == _NUMBERS.sub("", node.id):
         return None
     return near

@@ -206,11 +206,12 @@ def _coming_back(context: GraphContext, groups: dict[str, Subgraph]) -> Iterator
     knotted = {index for cycle in graph.cycles for index in cycle}
     ends = {graph.core.handles[name] for name in ends_inside(graph)}
     for row in unit_edges(graph.core).values():
-        units = list(row)
+        # An edge into an input, or out of an output, has a finding of its own.
+        units = [unit for unit in row if isinstance(unit, str) or graph.node(unit).kind not in ("input", "output")]
         if not any(isinstance(unit, str) for unit in units):
             continue
         numbers = {unit: number for number, unit in enumerate(units)}
-        following = [sorted(numbers[target] for target in row[unit]) for unit in units]
+        following = [sorted(numbers[target] for target in row[unit] if target in numbers) for unit in units]
         for component in components(following, range(len(units))):
             boxed = [number for number in component if isinstance(units[number], str)]
             if len(component) < 2 or not boxed:
@@ -266,11 +267,7 @@ def _comes_back(context: GraphContext, box: str, between: list[Unit], groups: di
         if not _is_around(groups, group.id, box) or group.id == box
         for name in group.nodes
     }
-    if (
-        len(nodes) == len(between)
-        and not claimed.intersection(names)
-        and not any(n.kind in ("input", "output") for n in nodes)
-    ):
+    if len(nodes) == len(between) and not claimed.intersection(names):
         start = groups[box].block
         lines = [f"{indentation(start)}    {name}" for name in names]
         moved = [fix(f"Move {listed(names)} into {box}", [insert_lines_after(start, lines)], safe=False)]
