@@ -102,7 +102,7 @@ def test_the_fixes_of_a_start_that_repeats_itself_are_found() -> None:
 
 
 def test_a_step_in_turns_that_leads_to_the_input_has_one_finding() -> None:
-    """The path back to the step is no way out of the Loop that its arrow implies: only the arrow into the input is wrong."""
+    """Only the arrow into the input is reported, not a path that leaves the implied Loop and comes back through the input."""
     text = "flowchart TD\nN0[Plan] --> N0\nN0 --> N1[Write]\nN1 --> PROBLEM\n"
     errors = [one for one in analyse(text, as_workflow=True).diagnostics if one.severity is Severity.ERROR]
     assert [(one.code, [fix.title for fix in one.fixes]) for one in errors] == [

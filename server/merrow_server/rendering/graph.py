@@ -49,8 +49,7 @@ def _composite(box: Composite, graph: TypedGraph, place: Place) -> dict[str, Any
 
 def _first(box: Composite, graph: TypedGraph) -> TypedNode:
     """The first node of a composite; all of its nodes may be in composites in it."""
-    members = set(graph.composites.members(box.id))
-    return next(node for node in graph.nodes if node.id in members)
+    return min((graph.by_id[name] for name in graph.composites.members(box.id)), key=lambda node: node.index)
 
 
 def _by_port(edges: Iterable[TypedEdge], index: dict[int, int]) -> dict[str, list[int]]:
