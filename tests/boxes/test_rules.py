@@ -279,6 +279,10 @@ def test_a_path_through_an_input_comes_back_by_no_node_that_could_be_moved() -> 
         "    REVIEW -.->|again:feedback:input| WRITE\n    WRITE --> RETURN\n    WRITE --> PROBLEM\n"
     )
     assert [one.code for one in analyse(text).errors] == ["MW112"]
+    behind = analyse(
+        text.replace("WRITE --> PROBLEM", "RETURN -->|problem| REVIEW").replace("PROBLEM -->|problem| REVIEW\n", "")
+    )
+    assert [one.code for one in behind.errors if one.code in ("MW113", "MW119")] == ["MW113"]
     other = '    X["Custom<br/>(role: shorten)"]\n    Y["Custom<br/>(role: sort)"]\n    WRITE --> X --> Y -->|problem| REVIEW\n'
     found = analyse(text.replace("    PROBLEM -->|problem| REVIEW\n", other)).errors
     assert [one.code for one in found] == ["MW119", "MW112"]

@@ -11,6 +11,11 @@ from tests.growth.doors import DOORS, Opened
 from tests.growth.shapes import Shape
 from tests.plain.drawings import knotted_drawings
 
+from merrow_analysis.check import analyse
+from merrow_analysis.text import Range
+from merrow_server.positions import WirePosition, WireRange
+from merrow_server.rendering.graph import graph_object
+
 STEPS_IN_TURNS_WITHIN_TURNS = (
     "flowchart TD\nN0(Start) --> N1[Write] --> N1\nN1 --> N2[Check] --> N1\nN2 --> N2\nN2 --> N3(End)\n"
 )
@@ -30,6 +35,19 @@ def go_through_all(text: str) -> None:
 @given(knotted_drawings())
 def test_every_door_answers_for_any_drawing(text: str) -> None:
     go_through_all(text)
+
+
+def test_a_loop_is_where_the_first_of_its_steps_is() -> None:
+    graph = analyse(f"---\nworkflow: true\n---\n{STEPS_IN_TURNS_WITHIN_TURNS}").typed
+    assert graph is not None
+    loops = graph_object(graph, "flow.mmd", wire_range, 0)["composites"]
+    nodes = {node.id: wire_range(node.flow.range) for node in graph.nodes if not node.implied}
+    assert [loop["range"] for loop in loops] == [nodes["N1"], nodes["N1"], nodes["N2"]]
+
+
+def wire_range(place: Range) -> WireRange:
+    start, end = (WirePosition(line=at.line, character=at.column) for at in (place.start, place.end))
+    return WireRange(start=start, end=end)
 
 
 def test_every_door_answers_where_all_steps_of_a_loop_run_in_turns_of_their_own() -> None:

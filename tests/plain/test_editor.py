@@ -248,6 +248,19 @@ def test_a_case_that_leads_out_as_well_as_back_is_not_led_out_again() -> None:
     assert graph.over == []
 
 
+def test_a_way_for_when_the_turns_run_out_is_that_of_its_case_alone() -> None:
+    text = f"{FRONT}flowchart TD\n    A[Write] --> B{{Good?}}\n    B -->|maybe| A\n    B -->|no| A\n    B -->|no:over| C[Send]\n"
+    graph = analyse(text).typed
+    assert graph is not None
+    assert [(edge.source.id, edge.target.id) for edge in graph.over] == [("B", "C")]
+
+
+def test_a_diamond_without_labels_leads_out_as_it_is_drawn() -> None:
+    graph = analyse(f"{FRONT}flowchart TD\n    A[Write] --> B{{Good?}}\n    B --> A\n    B --> C[Send]\n").typed
+    assert graph is not None
+    assert graph.over == []
+
+
 def test_turns_that_run_out_are_those_of_the_steps_where_the_loop_has_no_name() -> None:
     text = (
         f"{FRONT}flowchart TD\n    A[Write] --> B{{Long?}}\n    B -->|no| A\n    B -->|yes| C{{Good?}}\n"
@@ -280,9 +293,12 @@ def test_a_bare_id_that_is_nearly_another_one_is_a_slip(slip: str) -> None:
 
 def test_a_bare_id_is_no_slip_for_the_node_that_an_edge_joins_it_with() -> None:
     """It would lead to itself."""
-    text = f"{FRONT}flowchart TD\n    Polish_it[Polish the text] --> Polsh_it --> Send\n"
-    titles = [fix.title for one in analyse(text).diagnostics for fix in one.fixes]
-    assert titles == ["Write the operators out"]
+    for line in (
+        "Polish_it[Polish the text] --> Polsh_it --> Send",
+        "Read --> Polsh_it --> Polish_it[Polish the text]",
+    ):
+        found = analyse(f"{FRONT}flowchart TD\n    {line}\n").diagnostics
+        assert [fix.title for one in found for fix in one.fixes] == ["Write the operators out"]
 
 
 def test_numbered_bare_ids_are_steps_of_their_own() -> None:

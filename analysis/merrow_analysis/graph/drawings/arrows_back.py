@@ -152,9 +152,7 @@ def _over(
 
 
 def _ways_out(ways: Sequence[EdgeRecord], members: Collection[str], words: Collection[EdgeRecord]) -> list[EdgeRecord]:
-    """The ways of a diamond with labels that lead out of a Loop, without those for when the turns have run out."""
-    if all(edge.label_text is None for edge in ways):
-        return []
+    """The ways of a diamond that lead out of a Loop, without those for when the turns have run out."""
     return [edge for edge in ways if edge.target not in members and edge not in words and not _says_over(edge)]
 
 
