@@ -146,7 +146,7 @@ nightly: setup
 long-tests: $(DEV) $(NPM) .venv-inspect/bin/inspect
 	@$(REQUIRED) $(LONG) scripts/tests.sh $(BIN)/$(PYTEST) $(TESTS)
 
-# The suites of the workbench that take turns in `make test`, those that measure, and those that take the pictures of the documentation.
+# All suites of the workbench: also those that take turns in `make test`, that measure, and that take the pictures of the documentation.
 long-workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)
 	@cd vscode-extension && E2E_VSIX=$(CURDIR)/vscode-extension/merrow.vsix node test/e2e/run.mjs --nightly
 

@@ -21,6 +21,7 @@ def _aspects(total: Score, *aspects: str) -> str:
     return examples((found for found in total.disagreements if found.aspect in aspects), 10)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_verdicts(scores: tuple[Score, dict[str, Score]]) -> None:
     total, _ = scores
     assert total.texts == 5159

@@ -41,12 +41,14 @@ def assert_same_reading(judge: Mermaid, text: str) -> None:
     assert differs is None, f"{differs.aspect}: expected {differs.expected}, got {differs.got}"
 
 
+@pytest.mark.thinned(1, "slow")
 @given(text=flowcharts())
 @compared
 def test_flowcharts_are_read_as_mermaid_reads_them(judge: Mermaid, text: str) -> None:
     assert_same_reading(judge, text)
 
 
+@pytest.mark.thinned(1, "slow")
 @given(text=broken_flowcharts())
 @compared
 def test_broken_flowcharts_are_refused_where_mermaid_refuses_them(judge: Mermaid, text: str) -> None:

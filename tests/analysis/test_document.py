@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -106,6 +107,7 @@ def edits(draw: st.DrawFn, count: int) -> list[tuple[float, float, str]]:
     ]
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(400), deadline=None)
 @given(
     st.data(),

@@ -137,6 +137,7 @@ def test_what_is_typed_again_after_an_edit_equals_what_is_typed_cold(
             check_same(warm, analyse("".join(lines)))
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
 @given(st.data(), decision_workflows(), st.booleans())
 def test_edges_of_several_decisions_are_typed_again_as_they_are_typed_cold(

@@ -38,6 +38,7 @@ def _ink(text: str) -> str:
     return "".join(text.split()).replace(";", "")
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(not CONFORMANCE.is_file(), reason="needs ../shared/conformance/flowchart.jsonl")
 def test_conformance_texts_keep_their_meaning() -> None:
     # In CI a fourth of the five thousand, another one each day.

@@ -138,6 +138,7 @@ ARROWS = st.sampled_from(
 )
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(PIECES, ARROWS, PIECES), max_size=14))
 def test_any_graph_is_survived_and_its_places_are_in_the_text(edges: list[tuple[str, str, str]]) -> None:

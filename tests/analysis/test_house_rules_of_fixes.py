@@ -100,6 +100,7 @@ def test_without_its_fixes_a_message_would_break_its_word() -> None:
     assert not any(keeps_its_word(one._replace(fixes=Fixes([other]))) for _, one in promising)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_no_fix_is_safer_than_the_first() -> None:
     """Where a safe one is looked for, none behind the first is made up."""
     several = 0
@@ -111,6 +112,7 @@ def test_no_fix_is_safer_than_the_first() -> None:
     assert several > 40
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_near_name_is_offered_in_broken_files() -> None:
     random, texts = Random(3), [text for _, text, _ in examples()]
     for _ in range(300):
@@ -121,6 +123,7 @@ def test_a_near_name_is_offered_in_broken_files() -> None:
                 assert keeps_its_word(one) or not one.fixes, f"{one.code}: {one.message}\n{text}"
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_registry_says_which_rules_have_fixes() -> None:
     with_fixes: set[str] = set()
     without: set[str] = set()
@@ -143,6 +146,7 @@ def test_a_page_says_why_its_rule_has_no_fix() -> None:
         assert ("There is no fix" in (page_text(rule.code) or "")) == (rule.fix == "none"), rule.code
 
 
+@pytest.mark.thinned(1, "slow")
 def test_no_two_fixes_of_a_finding_have_one_title() -> None:
     for name, text, files in examples():
         for one in found(text, files):

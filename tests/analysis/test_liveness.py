@@ -136,6 +136,7 @@ def all_choices(graph: TypedGraph) -> list[dict[str, int]]:
     return [dict(zip([node.id for node in decisions], choice, strict=True)) for choice in product(*ranges)]
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow])
 @given(workflows() | decision_workflows())
 def test_the_symbolic_answer_is_that_of_every_single_combination(text: str) -> None:
@@ -152,6 +153,7 @@ def test_the_symbolic_answer_is_that_of_every_single_combination(text: str) -> N
         assert seen[node.id] == expected, node.id
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_workflow_without_errors_never_meets_a_missing_or_ill_typed_value() -> None:
     run = 0
     wanted = examples(200)

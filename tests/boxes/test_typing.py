@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_edge_edits import check_same
@@ -73,6 +74,7 @@ def boxes(analysis: Analysis) -> object:
     )
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(25), deadline=None)
 @given(st.one_of(small, nested), st.data())
 def test_what_is_found_after_edits_is_what_is_found_cold(text: str, data: st.DataObject) -> None:
@@ -100,6 +102,7 @@ def compare(warm: Analysis, text: str) -> None:
     assert boxes(warm) == boxes(cold)
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(20), deadline=None)
 @given(nested, st.data())
 def test_what_is_found_after_whole_lines_come_and_go_is_what_is_found_cold(text: str, data: st.DataObject) -> None:

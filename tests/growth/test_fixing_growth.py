@@ -29,6 +29,7 @@ def _pairs(number: int) -> list[str]:
     return [f"N{i} --> M{i}[Custom] --> N{i}" for i in range(number)]
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("written", [_self_loops, _words_out_of_place, _pairs])
 def test_cycles_are_repaired_together(
     written: Callable[[int], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

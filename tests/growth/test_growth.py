@@ -111,6 +111,7 @@ def test_steps_grow_with_the_text(shape: Shape) -> None:
             )  # fmt: skip
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("name", ["broken words", "suppressions of a file", "label parameters"])
 def test_lines_run_by_a_check_grow_with_the_text(name: str) -> None:
     """Loops that call nothing are no steps: where they were quadratic, the lines are counted that run."""

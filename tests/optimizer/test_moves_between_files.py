@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.composites import composite_workflows
@@ -57,6 +58,7 @@ def check_extracted(text: str, move: Move) -> tuple[str, dict[str, str]]:
     return mutant, texts
 
 
+@pytest.mark.thinned(1, "slow")
 @SMALL
 @given(st.one_of(composite_workflows(), composite_workflows(), workflows(), rough_workflows()))
 def test_what_is_extracted_and_inlined_is_the_start(text: str) -> None:

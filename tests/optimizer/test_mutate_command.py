@@ -171,6 +171,7 @@ def test_what_mermaid_refuses_is_not_changed(capsys: Capture) -> None:
     assert outcome.err == f"merrow: flow.md can't be changed: Mermaid refuses it on line {line}. Fix that first.\n"
 
 
+@pytest.mark.thinned(1, "slow")
 def test_standard_input_is_not_written(capsys: Capture) -> None:
     write("flow.mmd", VOTE)
     first, *_ = lines(in_process(capsys, "mutate", "flow.mmd", "--list", "--format", "json"))

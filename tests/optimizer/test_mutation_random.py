@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -26,6 +27,7 @@ for mutant in random_mutants(sys.stdin.read(), 12, 5):
 """
 
 
+@pytest.mark.thinned(1, "slow")
 def test_mutants_do_not_depend_on_hashes() -> None:
     outputs = {
         subprocess.run(

@@ -18,6 +18,7 @@ def test_every_defect_of_the_corpus_is_repaired() -> None:
     assert share.valid == 1
 
 
+@pytest.mark.thinned(1, "slow")
 def test_single_defects_are_repaired() -> None:
     share = share_of(singles(Random(1), 3))
     assert share.count >= 50

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_edits import written
@@ -56,6 +57,7 @@ def edge_changes(draw: st.DrawFn, graph: TypedGraph) -> GraphChange:
     return GraphChange(edges=edges)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_changed_drawing_is_what_its_text_says() -> None:
     counted = Counter[str]()
 

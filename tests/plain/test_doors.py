@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.examples import examples
 from tests.growth.doors import DOORS, Opened
@@ -31,6 +32,7 @@ def go_through_all(text: str) -> None:
         it.close()
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
 @given(knotted_drawings())
 def test_every_door_answers_for_any_drawing(text: str) -> None:

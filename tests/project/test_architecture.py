@@ -139,6 +139,7 @@ def _spans(text: str) -> set[str]:
     return {" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)}
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_the_page_names_is_there() -> None:
     text = PAGES[0].read_text("utf-8")
     spans = _spans(text)

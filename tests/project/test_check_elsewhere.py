@@ -89,6 +89,7 @@ def test_a_hook_runs_once_for_a_markdown_file_without_workflows() -> None:
     assert hook("merrow-fmt", "README.md") == 0
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_action_installs_its_own_version_and_annotates(tmp_path: Path) -> None:
     runner = tmp_path / "runner temp"
     runner.mkdir()

@@ -77,6 +77,7 @@ def collected(folder: Path, *arguments: str, **environment: str) -> set[str]:
     return {line.rpartition("::")[2] for line in done.stdout.splitlines() if "::" in line}
 
 
+@pytest.mark.thinned(1, "slow")
 def test_each_case_has_its_turn(folder: Path) -> None:
     days = [collected(folder, MERROW_SEED=str(day)) for day in (20_000, 20_001, 20_002)]
     for day in days:
@@ -88,6 +89,7 @@ def test_each_case_has_its_turn(folder: Path) -> None:
     assert len(set.union(*days)) == 22
 
 
+@pytest.mark.thinned(1, "slow")
 def test_in_make_test_each_case_has_its_turn_in_four_times_as_many_days(folder: Path) -> None:
     days = [collected(folder, MERROW_SEED=str(day), MERROW_PUSH="1") for day in range(20_000, 20_012)]
     for kind in ("test_many", "killed", "own_mark"):
@@ -96,6 +98,7 @@ def test_in_make_test_each_case_has_its_turn_in_four_times_as_many_days(folder: 
     assert set.union(*days) == collected(folder, MERROW_ALL_CASES="1", MERROW_PUSH="1")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_in_ci_the_same_cases_run(folder: Path) -> None:
     for more in ({}, {"MERROW_PUSH": "1"}):
         assert collected(folder, MERROW_SEED="20000", CI="1", **more) == collected(folder, MERROW_SEED="20000", **more)
@@ -138,6 +141,7 @@ def suites(*arguments: str, **environment: str) -> set[str]:
     return set(done.stdout.split())
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("where", [{}, {"CI": "1"}])
 def test_each_suite_of_the_workbench_has_its_turn(where: dict[str, str]) -> None:
     days = [suites(**where, MERROW_PUSH="1", MERROW_SEED=str(day)) for day in range(20_000, 20_004)]
@@ -150,7 +154,7 @@ def test_each_suite_of_the_workbench_has_its_turn(where: dict[str, str]) -> None
 
 def test_all_suites_of_the_workbench_run_each_night_and_when_nothing_is_said() -> None:
     assert suites() == suites_in("tests") | suites_in("tests/by-turns")
-    assert suites("--nightly", CI="1") == suites_in("tests/by-turns") | suites_in("tests/nightly")
+    assert suites("--nightly", CI="1") == suites_in("tests") | suites_in("tests/by-turns") | suites_in("tests/nightly")
     assert suites(CI="1") == suites()
     assert len(suites("measures", "inputs", MERROW_PUSH="1")) == 2
 

@@ -124,6 +124,7 @@ def with_visible_tests(found: list[Row]) -> list[Row]:
     return [row for row in found if visible_tests_in(row["prompt"], row["entry_point"])]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_gsm8k(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
     for row in rows("gsm8k_test")[:PROBLEMS]:
         answer = row["answer"].replace(",", "")
@@ -139,6 +140,7 @@ def test_gsm8k(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
         assert row["cot"].strip() in server.requests[-1].prompt
 
 
+@pytest.mark.thinned(1, "slow")
 def test_math(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
     for row in rows("math_test")[:PROBLEMS]:
         gold = boxed(row["solution"])
@@ -155,6 +157,7 @@ def test_math(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
         assert ran.nodes["ENSEMBLE"]["response"] == row["solution"].strip()
 
 
+@pytest.mark.thinned(1, "slow")
 def test_humaneval(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
     right = [row for row in with_visible_tests(rows("humaneval_test")) if row["task_id"] not in WRONG_EXAMPLES]
     for row in right[:PROBLEMS]:
@@ -170,6 +173,7 @@ def test_humaneval(model: GoodModel, server: OpenAIServer, capsys: Capture) -> N
         assert passes_hidden_test(ran.output, row)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_wrong_solution_is_found_by_the_visible_tests_and_repaired(
     model: GoodModel, server: OpenAIServer, capsys: Capture
 ) -> None:

@@ -84,6 +84,7 @@ async def test_without_recording_and_endpoint_cases_are_skipped(folder: Path) ->
     assert not (folder / "flow.replay.jsonl").exists()
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("name", ["flow.mmd", "flow.mermaid", "flow.md", "flow.markdown"])
 async def test_cases_are_of_the_workflow_of_their_name_whatever_its_ending(folder: Path, name: str) -> None:
     text = f"# Legs\n\n```mermaid\n{CHAIN}```\n" if name.endswith((".md", ".markdown")) else CHAIN
@@ -565,6 +566,7 @@ async def test_hostile_texts_drive_neither_terminal_nor_xml(folder: Path) -> Non
     assert json.loads(shown.out)["results"][0]["id"] == "\x1b[2J<x>&\x07"
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_ctrl_c_keeps_what_was_recorded(folder: Path) -> None:
     def answer(request: Received) -> Step:
         return Hang() if "ant" in request.prompt else legs(request)
@@ -654,6 +656,7 @@ async def test_cases_that_are_named_are_tested_beside_what_is_wrong(folder: Path
     assert wrong.err == "merrow: There is no file or folder named zzzz.\n"
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_cases_that_failed_stay_known_until_they_are_well(folder: Path) -> None:
     await recorded()
     kept = folder / ".state" / "failed-cases.json"

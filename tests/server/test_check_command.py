@@ -346,6 +346,7 @@ def test_no_traceback_reaches_a_user_unless_asked_for(
         in_process(capsys, "check", "good.mmd", "--debug")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_readers_loss_of_interest_is_silent() -> None:
     for number in range(200):
         write(f"many/{number}.mmd", ONE_VOICE)

@@ -51,6 +51,7 @@ def run(program: str, *arguments: str, blocked: str | tuple[str, ...] = "merrow"
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("form", [[], ["--support", "shared.py"], ["--runtime"]])
 def test_a_program_answers_as_the_workflow_does(form: list[str]) -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
@@ -155,6 +156,7 @@ def test_any_prompt_is_kept(prompt: str) -> None:
     assert (done.code, done.out, done.err) == (0, ran.out, "")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_any_name_becomes_one_of_python() -> None:
     names = [
         "lambda",
@@ -299,6 +301,7 @@ def test_nothing_is_half_written() -> None:
     assert merrow("compile", "--check", "mine.py").code == 2
 
 
+@pytest.mark.thinned(1, "slow")
 def test_files_that_call_each_other_become_functions() -> None:
     called = (
         "flowchart TD\n    PROBLEM([P]):::Interface\n"
@@ -346,6 +349,7 @@ def test_a_function_in_another_program() -> None:
     assert done.out.startswith("There is no model to ask")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     def said(*arguments: str) -> tuple[int, str, str]:
         done = in_process(capsys, "compile", *arguments)

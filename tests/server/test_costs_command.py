@@ -204,6 +204,7 @@ def test_a_run_says_what_calls_may_wait_for(limit: str, says: str, capsys: Captu
         assert f"Calls to {server.origin} wait where they would be more than {says}, as" in error
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_try_that_failed_gives_its_tokens_back(capsys: Capture) -> None:
     steps = iter([Status(500), Status(500)])
     with serving(lambda _: next(steps, Reply("forty-two", usage=COUNTED))) as server:
@@ -212,6 +213,7 @@ def test_a_try_that_failed_gives_its_tokens_back(capsys: Capture) -> None:
         assert len(server.requests) == 4
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_call_that_is_given_up_while_it_waits_was_never_made(capsys: Capture) -> None:
     with serving(lambda _: Hang()) as server:
         settings(server.origin, '[limits."ORIGIN"]\nrequests_per_minute = 1')

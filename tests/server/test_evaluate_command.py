@@ -366,6 +366,7 @@ def until(server: OpenAIServer, calls: int) -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.thinned(1, "slow")
 @posix
 def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
     data(60)

@@ -371,6 +371,7 @@ def test_a_table_has_no_gates(server: OpenAIServer) -> None:
     assert merrow("evaluate", "flow.mmd", *DATA, "--models", "a", "--model", "b").code == 2
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_search_begins_with_the_shapes_of_a_library(server: OpenAIServer) -> None:
     data(40)
     write("lib/operators.yaml", LIBRARY)

@@ -38,6 +38,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield server
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(("reuse", "calls"), [("any", 24), ("same", 24)])
 def test_another_endpoint_goes_on_where_that_is_wanted(server: OpenAIServer, reuse: str, calls: int) -> None:
     done = evaluate("--budget-tokens", "60", "--concurrency", "1", "--format", "json")
@@ -61,6 +62,7 @@ def test_another_endpoint_goes_on_where_that_is_wanted(server: OpenAIServer, reu
     assert len(server.requests) == before
 
 
+@pytest.mark.thinned(1, "slow")
 @posix
 def test_it_is_cancelled_from_elsewhere(server: OpenAIServer) -> None:
     server.answer = only(5, answer)
@@ -111,6 +113,7 @@ def completed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     ("listed", "damage"),
     [
@@ -147,6 +150,7 @@ def test_a_damaged_one_hides_no_other_and_can_be_deleted(
     assert in_process(capsys, listed, "--format", "json").json == []
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--format", "json")
     identity = done.json["evaluation"]

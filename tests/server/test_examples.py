@@ -94,6 +94,7 @@ def test_the_gallery_has_the_command_that_replays_each_pattern() -> None:
     assert commands == [script.command for script in SCRIPTS if script.workflow.startswith("patterns/")]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_demo_runs_a_workflow_to_its_end(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["demo.py"])
     monkeypatch.setattr(sys.stdout, "reconfigure", lambda **_: None, raising=False)

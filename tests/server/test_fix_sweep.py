@@ -46,7 +46,21 @@ REVEALED = {
     "MW011": ("MW0",),
     "MW016": ("MW1", "MW2"),
     "MW101": ("MW1", "MW2", "MW3"),
-    "MW104": ("MW105", "MW110", "MW118", "MW119", "MW20", "MW211", "MW212", "MW215", "MW216", "MW219", "MW225", "MW3"),
+    "MW104": (
+        "MW105",
+        "MW110",
+        "MW117",
+        "MW118",
+        "MW119",
+        "MW20",
+        "MW211",
+        "MW212",
+        "MW215",
+        "MW216",
+        "MW219",
+        "MW225",
+        "MW3",
+    ),
     "MW102": ("MW212",),
     "MW107": ("MW105", "MW2", "MW3"),
     "MW108": ("MW114",),
@@ -274,6 +288,7 @@ def test_fixes_beside_other_files(text: str, files: dict[str, str]) -> None:
     examine(text)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(2))
 def test_all_fixes_at_once_come_to_an_end(part: int) -> None:
     for _, text in OF_TODAY[part::2]:
@@ -334,12 +349,14 @@ def test_fixes_do_the_same_everywhere() -> None:
         in_hosts(text)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(4))
 def test_fixes_of_broken_texts(part: int) -> None:
     for number, text in enumerate(broken_texts(EXAMPLES // 4, 2 + part)):
         examine(text.rstrip("\n") if number % 5 == 0 else text)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_mermaid_itself_agrees_about_what_a_fix_leaves() -> None:
     with mermaid() as judge:
         for text in broken_texts(EXAMPLES // 5, 7):

@@ -405,6 +405,7 @@ def test_the_offline_model_is_asked_as_often_as_is_said(capsys: Capture, state: 
     assert (made["usage"]["calls"], made["task"]) == (3, "Make a page.\nWith a map.")
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("judging", [False, True])
 def test_ctrl_c_ends_it_and_keeps_what_came(server: OpenAIServer, state: Path, judging: bool) -> None:
@@ -453,6 +454,7 @@ def _silently(arguments: list[str]) -> None:
     main(arguments)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_no_finished_call_is_made_twice_after_kills(server: OpenAIServer) -> None:
     """``MERROW_KILLS`` says how many plans are killed, each at a random moment, up to 30. The same command continues each: an

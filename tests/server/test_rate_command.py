@@ -102,6 +102,7 @@ class Person:
         return self._process.wait(PATIENCE)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_good_and_bad_are_gold_and_are_compared_with_a_metric(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,6 +148,7 @@ def test_good_and_bad_are_gold_and_are_compared_with_a_metric(
     assert len(server.requests) == calls
 
 
+@pytest.mark.thinned(1, "slow")
 def test_questions_are_for_the_person_and_not_for_a_file(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,6 +193,7 @@ def terminal() -> Iterator[Terminal]:
         yield opened
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_was_rated_is_asked_about_with_again_alone(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str], terminal: Terminal
 ) -> None:

@@ -78,6 +78,7 @@ def events(run: subprocess.Popen[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_run_under_way_is_revised_from_another_process(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")
@@ -106,6 +107,7 @@ def test_a_run_under_way_is_revised_from_another_process(server: OpenAIServer) -
     assert "has no revision 2: it has 1." in missing.err
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_file_with_errors_is_refused_and_the_run_goes_on(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")
@@ -141,6 +143,7 @@ def test_a_stopped_run_continues_with_the_file_and_pays_nothing_twice(server: Op
     assert "has finished" in finished.err
 
 
+@pytest.mark.thinned(1, "slow")
 def test_nothing_differs_and_nothing_is_there(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")

@@ -405,6 +405,7 @@ def test_another_process_cancels_the_run(capsys: Capture) -> None:
     assert in_process(capsys, "cancel", identity).code == 1
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
 def test_a_process_killed_at_any_moment_loses_no_finished_call(capsys: Capture, state: Path) -> None:
     calls = 4 * 3 + 1

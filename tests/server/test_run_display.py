@@ -283,6 +283,7 @@ def test_each_verdict_of_a_validator_is_told_and_shown(capsys: Capture, last: bo
     ]
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_the_last_table_on_a_terminal_has_all_nodes_and_what_was_spent() -> None:
     write("flow.mmd", MAPPED)
@@ -308,6 +309,7 @@ def test_the_last_table_on_a_terminal_has_all_nodes_and_what_was_spent() -> None
     ]
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_on_a_terminal_a_node_runs_as_long_as_one_of_its_items_does() -> None:
     import pty  # not on Windows

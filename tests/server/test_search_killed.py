@@ -100,6 +100,7 @@ def test_equal_questions_of_different_candidates_are_asked_once(server: OpenAISe
     assert newest()["usage"]["calls"] == len(server.requests)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_it_goes_on_with_the_number_of_jobs_that_it_began_with(server: OpenAIServer) -> None:
     assert optimize(*LIMITED, "--jobs", "2").code == 0
     refused = merrow("resume", newest()["search"], "--jobs", "3")

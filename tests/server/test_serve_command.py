@@ -13,6 +13,7 @@ from tests.server.lsp.wire import Wire, message
 from tests.server.program import merrow, write
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_log_is_written_to_the_file_that_is_named_and_to_no_other() -> None:
     Path("old.log").write_text("what stood here\n", "utf-8")
     for arguments, log in (((), None), (("--log-file", "new.log"), "new.log"), (("--log-file", "old.log"), "old.log")):
@@ -49,6 +50,7 @@ def test_a_port_that_is_taken_is_one_sentence() -> None:
     assert "The language server can't start: " in line
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_exit_code_says_whether_the_client_asked_for_the_end() -> None:
     for asked, code in ((True, 0), (False, 1)):
         begin = message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1)
@@ -63,6 +65,7 @@ def test_the_exit_code_says_whether_the_client_asked_for_the_end() -> None:
         assert (done.returncode, done.stderr) == (code, b"")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_log_says_that_the_clients_process_is_gone() -> None:
     with (
         subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent,

@@ -146,6 +146,7 @@ def events_of(text: str) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url, token=None) as service:
         assert service.said == [
@@ -203,6 +204,7 @@ def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
         assert service.end(signal.SIGINT) == 130
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_request_that_comes_again_is_not_paid_again(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url) as service:
         with ThreadPoolExecutor(6) as pool:
@@ -228,6 +230,7 @@ def test_a_request_that_comes_again_is_not_paid_again(model: OpenAIServer) -> No
         assert changed["run"] != answers[0]["run"], "another version of the workflow is another request"
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_end_waits_for_runs_and_what_is_stopped_goes_on_later(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url) as service, ThreadPoolExecutor(1) as pool:
         asked = pool.submit(service.post, {"PROBLEM": "SLOWLY"})
@@ -252,6 +255,7 @@ def test_the_end_waits_for_runs_and_what_is_stopped_goes_on_later(model: OpenAIS
         assert len(model.requests) == 5, "what was finished is not asked again"
 
 
+@pytest.mark.thinned(1, "slow")
 def test_it_keeps_within_its_limits(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url, "--most-runs", "2", "--grace", "0") as service:
         begun = [service.post({"PROBLEM": f"NEVER {number}"}, Prefer="respond-async") for number in (1, 2)]
@@ -277,6 +281,7 @@ def test_it_keeps_within_its_limits(model: OpenAIServer) -> None:
         assert len(model.requests) == count
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_its_runs_have_cost_counts_each_call_once(model: OpenAIServer) -> None:
     """A cent a call, two calls a run: also the calls of a run that failed, and of its continuation only what is new."""
     write("config/config.toml", f'[prices."{model.origin}"."*"]\ninput = 1000\noutput = 1000\n')
@@ -318,6 +323,7 @@ ANY_JSON = st.recursive(
 )
 
 
+@pytest.mark.thinned(1, "slow")
 def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url) as service:
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
@@ -358,6 +364,7 @@ def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None
         assert "Traceback" not in service.told
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> None:
     # Loaded here: it takes long, and each process that runs tests reads all of them.
     from mcp.client.client import Client
@@ -398,6 +405,7 @@ async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> No
             assert "The input TONE must be of type Tone" in wrong.content[0].text  # type: ignore[union-attr]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_keeps_it_from_beginning_is_a_sentence() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

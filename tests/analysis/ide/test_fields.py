@@ -197,6 +197,7 @@ flowchart TD
         rename(here.analysis, here.position, "x")
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_field_of_a_text_with_pieces_missing_is_renamed_whole_or_not(data: st.DataObject) -> None:

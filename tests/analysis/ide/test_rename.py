@@ -313,6 +313,7 @@ def plain_structure(text: str, old: Symbol | None = None, new: str = "") -> Any:
     return structure
 
 
+@pytest.mark.thinned(1, "slow")
 def test_renaming_changes_the_name_alone_and_can_be_undone() -> None:
     counted = Counter[str]()
 

@@ -101,6 +101,7 @@ DIFFERENT: list[Row] = [
 ]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_equal_and_different_answers() -> None:
     table = [
         (f"\\boxed{{{gold}}}", f"So it is $\\boxed{{{answer}}}$.", value, why)
@@ -182,6 +183,7 @@ def test_hostile_answers_are_wrong_or_invalid_and_the_next_item_is_scored(publis
         assert value in (0.0, INVALID) if wanted is None or published else value == wanted, what
 
 
+@pytest.mark.thinned(1, "slow")
 def test_an_answer_that_can_not_be_compared_says_why() -> None:
     [score] = scores("math", [(item(r"\boxed{9}"), r"\boxed{9^{9^{9^{9}}}}")])
     assert isinstance(score, InvalidItemError)
@@ -225,6 +227,7 @@ def test_a_missing_package_is_said_before_any_call(monkeypatch: pytest.MonkeyPat
         asyncio.run(metric("math").prepare())
 
 
+@pytest.mark.thinned(1, "slow")
 def test_sympy_is_imported_in_the_worker_only() -> None:
     program = (
         "import asyncio, sys\n"

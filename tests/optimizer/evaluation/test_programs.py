@@ -111,6 +111,7 @@ MORE_FORGERIES = {
 }
 
 
+@pytest.mark.thinned(1, "slow")
 def test_more_forged_solutions_are_wrong(tmp_path: Path) -> None:
     found = score_all(task(tmp_path), *MORE_FORGERIES.values(), sandbox=Sandbox(limits=Limits(wall_s=8)))
     assert dict(zip(MORE_FORGERIES, [score.value for score in found], strict=True)) == dict.fromkeys(
@@ -214,6 +215,7 @@ async def test_a_python_file_scores(tmp_path: Path) -> None:
     ).value == 0.5
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

@@ -26,6 +26,7 @@ from merrow_optimizer.evaluation.statistics.repeats import is_flaky, pass_hat
 SCORES = st.floats(0, 1, allow_nan=False)
 
 
+@pytest.mark.thinned(1, "slow")
 @given(st.floats(-60, 60), st.integers(1, 5_000))
 def test_the_distribution_of_t_is_scipys(value: float, freedom: int) -> None:
     assert t_cdf(value, freedom) == pytest.approx(scipy.stats.t.cdf(value, freedom), rel=1e-9, abs=1e-14)
@@ -274,6 +275,7 @@ def covered(n: int, p: float) -> float:
     return float(scipy.stats.binom.pmf(inside, n, p).sum())
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("n", [20, 22, 30, 50, 75, *SIZES[1:]])
 def test_the_interval_of_a_share_covers_the_truth_as_often_as_it_says(n: int) -> None:
     found = [covered(n, p / 100) for p in range(2, 99)]

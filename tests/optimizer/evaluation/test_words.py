@@ -7,6 +7,7 @@ import re
 import string
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.optimizer.evaluation.scoring import differing, item, scores, values
@@ -85,6 +86,7 @@ def test_f1() -> None:
     assert differing("f1", F1) == []
 
 
+@pytest.mark.thinned(1, "slow")
 def test_f1_of_parts() -> None:
     table: list[Row] = [
         ("3|4", "4", 1.0, "one of two golds"),

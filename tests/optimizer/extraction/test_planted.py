@@ -55,12 +55,14 @@ def test_all_kinds_known_every_planted_signature_is_found() -> None:
         assert grouped(world) == planted(world), seed
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("weak", [0.2, 0.4])
 def test_some_kinds_weakened_nearly_every_world_is_found(weak: float) -> None:
     found = [grouped(world) == planted(world) for world in (world_of(seed, weak) for seed in SEEDS)]
     assert sum(found) >= 0.95 * len(found), [seed for seed, one in zip(SEEDS, found, strict=True) if not one]
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("seed", FEW)
 def test_from_cases_to_a_library(seed: int, tmp_path: Path) -> None:
     world = World(seed, operators=4 + seed % 3, cases=20, weak=0.2 * (seed % 2))

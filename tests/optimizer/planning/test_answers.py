@@ -142,6 +142,7 @@ def test_whatever_is_answered_in_json(texts: list[str], bounds: Bounds) -> None:
     check(planned(Scripted(*texts), bounds, as_mermaid=False), bounds)
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(40), deadline=None)
 @given(st.lists(drawn(), min_size=1, max_size=2), BOUNDS)
 def test_whatever_is_answered_in_mermaid(texts: list[str], bounds: Bounds) -> None:

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from zlib import crc32
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -21,6 +22,7 @@ MAY_USE = 1024 * 15 / 1e6
 """US dollars that a call of `Priced` may use at least, by what is reserved for it."""
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(3), deadline=None)
 @given(
     st.sampled_from(["guided", "climb", "evolve", "mcts", "random"]),

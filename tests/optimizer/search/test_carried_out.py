@@ -161,6 +161,7 @@ def run(plan: Callable[[], SearchPlan], path: Path, *, edit: Callable[[Store], N
     return asyncio.run(work())
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_record_has_all_of_a_search(tmp_path: Path) -> None:
     found = run(lambda: plan_for(FakeEndpoint(said), strategy="random", bounds=Bounded(evaluations=200)), tmp_path)
     assert found.state == "finished"
@@ -193,6 +194,7 @@ def test_the_record_has_all_of_a_search(tmp_path: Path) -> None:
     assert sorted(found.held_out_answers) == [0, found.crown]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_an_evaluation_of_another_workflow_has_read_what_is_set_aside_one_of_the_start_has_not(tmp_path: Path) -> None:
     from merrow_optimizer.evaluation import sessions as evaluations
 
@@ -307,6 +309,7 @@ class Priced(FakeEndpoint):
         return Price(5.0, 15.0)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_candidates_that_cost_too_much_for_an_item_are_not_scored(tmp_path: Path) -> None:
     first = plan_for(Priced(said))
     most = 1.6 * (middle(first.forecast.cost_usd) or 0.0)

@@ -95,6 +95,7 @@ def searched() -> str:
     return repr([(one.text, one.key, one.title, one.parents) for one in drafts]) + repr(search.history.draws)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_another_process_makes_the_same_search() -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     program = PROGRAM.format(root=str(ROOT))

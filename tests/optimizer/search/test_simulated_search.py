@@ -31,6 +31,7 @@ def outcomes() -> list[Outcome]:
     return [run("33 items", RULES, name, 1000, rounds=5) for name in ("guided", "published x5")]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_guided_improves_on_the_start(outcomes: list[Outcome]) -> None:
     guided = outcomes[0]
     assert guided.curve[-1][2] > guided.start + 0.05

@@ -112,6 +112,7 @@ def test_moves_after_others_find_what_they_meant() -> None:
     assert (graph.by_id["VOTE"].operator, graph.by_id["REVIEW"].operator) == ("AnswerGenerate", "Review")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_moves_that_can_not_be_made_say_why() -> None:
     refused("read", "The menu has no mutation nonsense", Apply("nonsense"))
     refused("read", "no node NOBODY", NewPrompt("NOBODY", NEW))
@@ -278,6 +279,7 @@ def test_links_comments_and_directives_of_a_model_never_reach_the_file() -> None
     assert passed.text == FLOW.replace("Solve the problem step by step.", NEW)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_workflow_that_is_too_large_is_refused_before_anything_else_is_done() -> None:
     many = "".join(
         f'    N{n}["Custom<br/>(role: careful)"]:::CustomOp\n    PROBLEM --> N{n} --> VOTE\n' for n in range(30)
@@ -326,6 +328,7 @@ ITEMS = [
 ]
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [

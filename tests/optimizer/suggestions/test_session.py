@@ -172,6 +172,7 @@ async def test_structured_output_is_asked_for_where_there_is_any() -> None:
 # The judge
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_the_order_of_the_two_calls_makes_no_difference() -> None:
     """A judge that loves what comes first gives both candidates the same in the end, and is unsure of them."""
 
@@ -347,6 +348,7 @@ def counted(outcome: Any, of: Callable[[Any], int]) -> int:
     return sum(of(tally) for tally in outcome.tallies.values())
 
 
+@pytest.mark.thinned(1, "slow")
 @given(st.lists(st.sampled_from(["good", "bad", "dear", "prose"]), min_size=1, max_size=4), st.integers(0, 3))
 @settings(max_examples=examples(15), deadline=None)
 def test_every_candidate_is_counted_once(kinds: list[str], right_at: int) -> None:

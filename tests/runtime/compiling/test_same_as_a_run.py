@@ -46,6 +46,7 @@ def test_every_example_runs_alike(path: Path, tmp_path: Path) -> None:
         check_same(workflow, program, tmp_path, seed, bad)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(2))
 def test_loops_and_maps_in_each_other_run_alike(part: int, tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
@@ -179,6 +180,7 @@ flowchart TD
 """
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     "edge",
     ["", "    C -.->|again:notes| A\n", "    PROBLEM -->|notes| A\n"],
@@ -238,6 +240,7 @@ flowchart TD
 """
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_a_decision_lets_out_of_a_map_is_a_list_there(tmp_path: Path) -> None:
     """Each of its items is a candidate. Only at this edge does the program have to say the type of the list."""
     workflow = check_workflow(CHOSEN_IN_A_MAP, name="all.mmd")
@@ -273,6 +276,7 @@ flowchart TD
 """
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_another_case_leads_to_opens_a_node_there_and_nothing_else_does(tmp_path: Path) -> None:
     """ANSWER also runs once FIRST has run, though no case leads from there to it. PROBLEM, which always has a value, doesn't
     open it.

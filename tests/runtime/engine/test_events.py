@@ -263,6 +263,7 @@ def test_what_a_killed_process_told_is_in_the_journal_and_a_resumed_run_is_told_
         assert len([event for event in again if event.event == "node_finished"]) == 22
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("kept", [True, False])
 async def test_a_long_run_that_nobody_reads_keeps_few_events_and_tells_all_ends_later(
     kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -76,6 +76,7 @@ def _resumed(path: Path, endpoint: FakeEndpoint) -> tuple[set[str], RunResult]:
     return asyncio.run(work())
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_a_run_that_is_killed_at_any_point_goes_on_where_it_was(tmp_path: Path) -> None:
     forks = multiprocessing.get_context("fork")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice, product
 
+import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_liveness import workflows as with_decisions
@@ -106,6 +107,7 @@ def check(flow: Workflow, result: RunResult) -> None:
                     assert all(is_of(one, shape) for one in values), (name, port, value)
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(with_decisions())
 def test_with_every_outcome_of_every_decision(text: str) -> None:

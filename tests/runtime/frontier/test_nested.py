@@ -32,6 +32,7 @@ def _graph(seed: int) -> TypedGraph | None:
     return None if analysis.errors else analysis.typed
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_value_is_missing_or_ill_typed(part: int) -> None:
     seen: Counter[str] = Counter()

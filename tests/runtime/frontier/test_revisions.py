@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
@@ -93,6 +94,7 @@ class Trial:
                 assert self.answered[node.id, key] == told[node.id], f"{node.id} has a result of something else"
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(texts, worlds, st.randoms(use_true_random=False), st.integers(1, 5))
 def test_a_run_that_is_revised_comes_out_as_the_last_graph_run_from_scratch(

@@ -120,6 +120,7 @@ def test_a_value_of_a_type_is_taken_as_it_is(data: st.DataObject) -> None:
     assert is_of(placeholder(wanted, "here"), wanted)
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(300), deadline=None)
 @drawn(st.data())
 def test_whatever_is_taken_is_of_the_type(data: st.DataObject) -> None:

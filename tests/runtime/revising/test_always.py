@@ -353,12 +353,14 @@ def all_tried(seeds: Iterable[int], folder: Path) -> Counter[str]:
     return seen
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.usefixtures("told_commits")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_revised_run_comes_out_as_its_last_workflow_and_nothing_is_asked_twice(part: int, tmp_path: Path) -> None:
     assert all_tried(range(FIRST + part, FIRST + COUNT, PARTS), tmp_path)["applied"]
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.usefixtures("told_commits")
 def test_what_was_found_once_is_not_found_again(tmp_path: Path) -> None:
     assert all_tried(FOUND, tmp_path)["applied"]

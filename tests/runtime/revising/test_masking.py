@@ -85,6 +85,7 @@ def test_what_is_masked_follows_from_seed_and_visit(rate: float, seed: int, repe
         assert found == (set() if rate == 0 else only or set("ABCDEFGH"))
 
 
+@pytest.mark.thinned(1, "slow")
 def test_other_seeds_repeats_and_keys_mask_other_nodes() -> None:
     several = [{"seed": seed} for seed in range(4)] + [{"repeat": 1}, {"mask_key": "item"}]
     found = {frozenset(hidden(ran(workflow(*WIDE), mask=0.5, **one))) for one in several}
@@ -196,6 +197,7 @@ def test_what_can_not_be_masked_is_said(options: dict[str, Any], sentence: str) 
         ran(workflow(*CHAIN), **options)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("times", [0, 1, 2])
 def test_simulated_runs_meet_the_closed_form(times: int) -> None:
     found = measured(3, 0.3, times, int(100 * TIMES))

@@ -484,6 +484,7 @@ def test_a_revision_that_nobody_waits_for_any_more_holds_up_no_other() -> None:
     assert result.nodes["B"].outputs == {"response": "do best"}
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_run_that_is_cancelled_while_it_ends_reports_how_it_ended() -> None:
     """At its end it waits until revisions that are being tried have given up: it may be cancelled meanwhile."""
 

@@ -91,6 +91,7 @@ def copy() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_sandbox_holds_for_a_user_without_rights(copy: Path) -> None:
     python = copy / "python" / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib", "-x"]

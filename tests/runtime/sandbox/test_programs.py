@@ -124,6 +124,7 @@ def test_all_files_have_128_mib_where_nobody_says_it(more: int) -> None:
         assert running.run(["sh", "-c", script], environment_in(running.folder)) == 0
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.usefixtures("means")
 def test_processes_that_it_started_end_with_it(tmp_path: Path) -> None:
     mark = f"1{os.getpid()}{time.monotonic_ns() % 1000000}"

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_lsp
 from lsprotocol import types
-from lsprotocol.converters import get_converter
-from pytest_lsp import ClientServerConfig, LanguageClient, make_test_lsp_client
+from pygls.protocol import default_converter
+from pytest_lsp import ClientServerConfig, LanguageClient
+from pytest_lsp.client import register_lsp_features
 from tests.server.lsp.editor import MINIMAL, MODERN, PULLING, Editor
 
+_converter = cache(default_converter)
+"""One for all clients: for each kind of value that it meets it writes a function, which takes some time."""
 COMMAND = [sys.executable, "-m", "merrow_server", "serve"]
 
 
@@ -49,7 +53,8 @@ def any_editor(request: pytest.FixtureRequest, open_editor: Callable[..., Editor
 
 def _make_client() -> LanguageClient:
     """pytest-lsp's client, which also lets the server register what it wants to be told of, and ask it to ask again."""
-    client = make_test_lsp_client()
+    client = LanguageClient(converter_factory=_converter)
+    register_lsp_features(client)
     # There is nothing to do: the tests tell the server what they want to.
     for method in (
         types.CLIENT_REGISTER_CAPABILITY,
@@ -65,7 +70,7 @@ def _make_client() -> LanguageClient:
 @pytest_lsp.fixture(config=ClientServerConfig(server_command=COMMAND, client_factory=_make_client))
 async def client(lsp_client: LanguageClient, tmp_path: Path) -> AsyncIterator[None]:
     """pytest-lsp's client with all abilities but pulling, and a folder of its own (``client.folder``)."""
-    capabilities = get_converter().structure(MODERN, types.ClientCapabilities)
+    capabilities = _converter().structure(MODERN, types.ClientCapabilities)
     lsp_client.folder = tmp_path  # type: ignore[attr-defined]
     await lsp_client.initialize_session(
         types.InitializeParams(

@@ -8,9 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cattrs import Converter
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 from tests.patience import PATIENCE
@@ -337,10 +339,13 @@ def check(message: Json, asked: str | None) -> None:
     answer, notice = 1, 0
     kinds = types.METHOD_TO_TYPES.get(message.get("method", asked))
     if kinds is not None and "error" not in message:
-        _CONVERTER.structure(message, kinds[notice if "method" in message else answer])
+        converter().structure(message, kinds[notice if "method" in message else answer])
 
 
-_CONVERTER = get_converter()
+@cache
+def converter() -> Converter:
+    """One for all clients: for each kind of value that it meets it writes a function, which takes some time."""
+    return get_converter()
 
 
 def apply_change(text: str, change: Json, encoding: Encoding) -> str:

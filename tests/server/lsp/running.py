@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
-from lsprotocol.converters import get_converter
 from pytest_lsp import LanguageClient
 from pytest_lsp.client import register_lsp_features
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer
-from tests.server.lsp.editor import MODERN
+from tests.server.lsp.editor import MODERN, converter
 from tests.server.lsp.forked_servers import forked_server
 
 Json = dict[str, Any]
@@ -143,7 +142,7 @@ async def editor_on(
     inherited = {name: value for name, value in os.environ.items() if name not in _NONE}
     own = {"MERROW_STATE_DIR": str(folder / ".state"), "MERROW_CONFIG_DIR": str(folder / ".config")}
     endpoint = {} if server is None else {"OPENAI_BASE_URL": server.base_url}
-    client = LanguageClient(converter_factory=get_converter)
+    client = LanguageClient(converter_factory=converter)
     register_lsp_features(client)
     editor = RunningEditor(client, folder)
     environment = {**inherited, **own, **endpoint, **(environment or {})}
@@ -152,7 +151,7 @@ async def editor_on(
     else:
         await client.start_tcp("127.0.0.1", forked_server(arguments, environment))
     params = types.InitializeParams(
-        capabilities=get_converter().structure(capabilities, types.ClientCapabilities),
+        capabilities=converter().structure(capabilities, types.ClientCapabilities),
         root_uri=folder.as_uri(),
         workspace_folders=[types.WorkspaceFolder(folder.as_uri(), "work")],
         initialization_options=options,

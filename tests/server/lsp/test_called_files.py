@@ -229,6 +229,7 @@ def test_references_of_a_file_and_its_ports(open_editor: Callable[..., Editor], 
     assert places(editor.at(inner, "PROBLEM -->"), declarations=False) == own + expected
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_server_in_a_process_of_its_own_notices_a_changed_file(tmp_path: Path) -> None:
     main, called = tmp_path / "main.mmd", tmp_path / "f.mmd"
     called.write_text(SIMPLE)

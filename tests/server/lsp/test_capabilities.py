@@ -127,6 +127,7 @@ RESOLVED = {
 }
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("capabilities", [MODERN, PULLING, MINIMAL], ids=["modern", "pulling", "minimal"])
 @pytest.mark.parametrize("name", ["flow.mmd", "notes.md"])
 def test_everything_advertised_is_there(

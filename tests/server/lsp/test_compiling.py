@@ -26,6 +26,7 @@ def compiled(editor: Editor, **asked: object) -> Json:
     return found
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_program_and_the_lines_of_each_node(editor: Editor) -> None:
     uri = editor.open(GOOD)
     answer = compiled(editor, uri=uri)

@@ -175,6 +175,7 @@ def test_what_is_opened_for_an_evaluation_or_for_its_forecast_is_closed_with_it(
         assert closed.call_count == 1
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("by", ["command", "button", "request", "evaluation"])
 async def test_a_cancelled_evaluation_keeps_what_it_has_and_goes_on(tmp_path: Path, by: str) -> None:
     data(tmp_path)
@@ -233,6 +234,7 @@ async def test_two_workflows_are_evaluated_and_resumed_at_once_and_none_twice(tm
         assert [one["status"] for one in await asyncio.gather(*going)] == ["finished"] * 2
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_the_lens_tells_the_last_evaluation_and_whether_the_workflow_changed_since(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:

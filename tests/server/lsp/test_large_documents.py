@@ -95,6 +95,7 @@ def _opening_steps(folder: Path, count: int) -> int:
     return found
 
 
+@pytest.mark.thinned(1, "slow")
 def test_opening_many_documents_takes_steps_in_proportion(tmp_path: Path) -> None:
     _opening_steps(tmp_path, 10)
     small, large = (_opening_steps(tmp_path, count) for count in (50, 200))

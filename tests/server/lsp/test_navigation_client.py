@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from lsprotocol import types
 from pytest_lsp import LanguageClient
 
@@ -16,6 +17,7 @@ TEXT = """flowchart TD
 """
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_every_feature_answers(client: LanguageClient) -> None:
     # The client of pytest-lsp knows no registration; nothing was awaited yet since the server asked for one.
     client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda _: None)

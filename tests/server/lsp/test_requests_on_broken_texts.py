@@ -46,6 +46,7 @@ def _shape(random: Random) -> Shape:
     return Shape(shape.name, lambda size: broken(shape.make(size), random), markdown=shape.markdown)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_each_request_is_answered(part: int) -> None:
     for number in range(part, examples(48, least=_PARTS), _PARTS):

@@ -107,6 +107,7 @@ async def test_a_run_continues_as_its_file_is_now_and_nothing_is_paid_again(tmp_
         assert shown["text"] == OTHER
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_text_with_errors_is_refused_in_a_sentence_and_the_run_goes_on(tmp_path: Path) -> None:
     async with held(tmp_path) as run:
         run.editor.change(run.uri, BROKEN)
@@ -124,6 +125,7 @@ async def test_a_text_with_errors_is_refused_in_a_sentence_and_the_run_goes_on(t
         assert [one["state"] for one in shown["revisions"]] == ["refused", "refused", "applied"]
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_going_back_pays_nothing_again(tmp_path: Path) -> None:
     async with held(tmp_path) as run:
         await run.revise(text=WITHOUT_B)
@@ -158,6 +160,7 @@ async def test_a_run_that_has_stopped_continues_so_when_it_is_resumed(tmp_path: 
         assert run.asked == ["first", "second", "hold on", "third"]
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_client_that_shows_no_runs_is_told_what_became_of_it(tmp_path: Path) -> None:
     shows_none = {"experimental": {"merrowInput": True}}
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=shows_none) as editor:

@@ -21,6 +21,7 @@ async def lenses(editor: object, uri: str) -> list[str]:
     return [lens.command.command for lens in found if lens.command is not None]
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_nothing_is_run_before_the_workspace_is_trusted(tmp_path: Path) -> None:
     async with OpenAIServer() as server, editor_on(tmp_path, server, options={"trusted": False}) as editor:
         uri = editor.open(CHAIN)

@@ -75,6 +75,7 @@ async def lens(editor: RunningEditor, uri: str) -> types.Command:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_search_is_watched_listed_reported_and_above_the_workflow(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
@@ -116,6 +117,7 @@ async def test_a_search_is_watched_listed_reported_and_above_the_workflow(tmp_pa
         assert Path(better["file"]).parent == tmp_path / "found"
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
     data(tmp_path)
 
@@ -148,6 +150,7 @@ async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) ->
         assert len(await editor.execute("merrow.optimizations")) == 1
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
@@ -202,6 +205,7 @@ async def test_what_can_not_be_searched_is_refused_in_a_sentence(
         assert server.requests == []
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     "bound", [{"evaluations": 150}, {"budget": {"tokens": 4_000}}], ids=lambda bound: next(iter(bound))
 )
@@ -222,6 +226,7 @@ async def test_a_search_that_found_nothing_has_no_better_version(tmp_path: Path,
             await editor.execute("merrow.showBetter", id=ended["search"])
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_model_proposes_where_the_editor_says_so(tmp_path: Path) -> None:
     data(tmp_path)
     asked_models: list[str] = []
@@ -249,6 +254,7 @@ async def test_a_model_proposes_where_the_editor_says_so(tmp_path: Path) -> None
         assert "Care" in report["html"]
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_search_that_was_taken_out_is_listed_no_more(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:

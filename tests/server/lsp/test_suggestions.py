@@ -117,6 +117,7 @@ async def test_a_suggestion_for_another_version_is_refused(tmp_path: Path) -> No
         assert edits == []
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_the_text_may_not_change_while_models_are_asked(tmp_path: Path) -> None:
     slow = Reply(FIRST, delay=1.5)
     answers = model()
@@ -133,6 +134,7 @@ async def test_the_text_may_not_change_while_models_are_asked(tmp_path: Path) ->
             await asyncio.wait_for(running, WAIT)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_the_user_agrees_to_the_cost_where_it_may_be_more_than_allowed(tmp_path: Path) -> None:
     prices = '[prices."{}"."*"]\ninput = {}\noutput = {}\n'
     async with OpenAIServer(model()) as server:
@@ -187,6 +189,7 @@ async def test_a_client_without_a_view_chooses_from_a_message(tmp_path: Path) ->
         assert len(edits) == 1
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_client_without_a_view_is_told_where_nothing_can_be_chosen_and_what_to_do(tmp_path: Path) -> None:
     nothing = Model(said(candidate(prompt(NEW, node="NOBODY"), title="Nobody")))
     async with OpenAIServer(nothing) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
@@ -232,6 +235,7 @@ async def test_a_client_without_a_view_is_told_where_nothing_can_be_chosen_and_w
             await editor.execute(APPLY, id="x")
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_suggestions_are_about_what_is_selected(tmp_path: Path) -> None:
     answers = model()
     async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
@@ -256,6 +260,7 @@ async def test_suggestions_are_about_what_is_selected(tmp_path: Path) -> None:
         assert 'new prompts of the node "B"' in await about("A[", "A[", node="B")
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("by", ["button", "request", "command"])
 async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
     async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
@@ -168,6 +169,7 @@ def check(data: st.DataObject, text: str, name: str, encoding: Encoding, steps: 
 LONG = settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.thinned(1, "slow")
 @LONG
 @given(st.data(), st.sampled_from(sorted(ENCODINGS)), st.booleans())
 def test_a_workflow(data: st.DataObject, encoding: Encoding, crlf: bool) -> None:
@@ -175,6 +177,7 @@ def test_a_workflow(data: st.DataObject, encoding: Encoding, crlf: bool) -> None
     check(data, text, "untitled:flow.mmd", encoding, 10)
 
 
+@pytest.mark.thinned(1, "slow")
 @LONG
 @given(st.data(), st.sampled_from(sorted(ENCODINGS)), st.booleans())
 def test_diagrams_in_markdown(data: st.DataObject, encoding: Encoding, crlf: bool) -> None:

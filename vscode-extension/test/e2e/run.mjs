@@ -1,13 +1,13 @@
 // Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names anywhere below tests/.
-// Without names it runs those in tests/ and tests/by-turns/, with --nightly those in tests/by-turns/ and tests/nightly/. In `make test`
-// (MERROW_PUSH) one in four of tests/by-turns/ runs, so that four days try all; MERROW_SEED, by default the number of the day, says which.
-// --list says what would run.
+// Without names it runs those in tests/ and tests/by-turns/, with --nightly those in tests/nightly/, too. In `make test` (MERROW_PUSH) one in
+// four of tests/by-turns/ runs (support/turns.mjs), so that four days try all. --list says what would run.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { e2e, extension, missing, node, shots } from './support/places.mjs';
+import { byTurns, days, seed } from './support/turns.mjs';
 
 /** Files that are tried a second time; where more fail, something is broken. */
 const MOST_AGAIN = 2;
@@ -18,7 +18,7 @@ const options = process.argv.slice(2).filter((word) => word.startsWith('--'));
 const named = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 const nightly = options.includes('--nightly');
 const always = inFolder('tests');
-const byTurns = inFolder('tests', 'by-turns');
+const takingTurns = inFolder('tests', 'by-turns');
 const measures = inFolder('tests', 'nightly');
 const files = chosen();
 if (files.length === 0) {
@@ -55,11 +55,9 @@ function inFolder(...folder) {
 }
 
 function chosen() {
-  if (named.length > 0) return [...always, ...byTurns, ...measures].filter((file) => named.some((part) => path.basename(file).includes(part)));
-  if (nightly) return [...byTurns, ...measures];
-  const days = process.env.MERROW_PUSH ? 4 : 1;
-  const seed = Number(process.env.MERROW_SEED ?? Math.floor(Date.now() / 86_400_000));
-  const today = byTurns.filter((_, number) => (number + seed) % days === 0);
+  if (named.length > 0) return [...always, ...takingTurns, ...measures].filter((file) => named.some((part) => path.basename(file).includes(part)));
+  if (nightly) return [...always, ...takingTurns, ...measures];
+  const today = byTurns(takingTurns);
   const names = today.map((file) => path.basename(file, '.test.mjs')).join(', ');
   if (days > 1 && !options.includes('--list')) console.log(`By turns, MERROW_SEED=${seed}: today ${names}; \`make nightly\` runs all.`);
   return [...always, ...today];

@@ -1,6 +1,6 @@
 // Searches for better workflows: agreed to, watched, stopped, gone on with, reported, in the tree, above the workflow, as a difference.
-import { SOON, assert, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
+import { SOON, assert, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)>';
 const FLOW = `---

@@ -1,7 +1,7 @@
 // Suggestions of a model: what they may cost is said first; those that pass are looked at as differences and in pictures, with reason
 // and scores; one is applied and undone. What asks for anything else than nodes, edges and prompts is not offered.
-import { assert, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
+import { assert, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
 
 const FLOW = `---
 workflow:

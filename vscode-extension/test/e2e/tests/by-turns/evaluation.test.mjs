@@ -1,6 +1,6 @@
 // Evaluations: asked what on, what they may cost, watched, stopped, gone on with, reported, in the tree and in the Test Explorer.
-import { assert, describe, it } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
+import { assert, describe, it } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
 
 const FLOW = `flowchart LR
     PROBLEM([Problem]):::Interface --> SUM["Custom<br/>(role: sum)"]:::CustomOp

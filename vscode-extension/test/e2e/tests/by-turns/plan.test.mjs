@@ -1,7 +1,7 @@
 // Planning a workflow: a task is given or selected, the cost is said first, plans are drawn side by side with figures and what they
 // cover, one is opened with its preview. What a model writes is shown as text; planning can be stopped; without a model it works too.
-import { assert, describe, it, Preview } from '../support/harness.mjs';
-import { endpoint } from '../support/endpoint.mjs';
+import { assert, describe, it, Preview } from '../../support/harness.mjs';
+import { endpoint } from '../../support/endpoint.mjs';
 
 const HOSTILE = '<img src=x onerror=alert(1)>[run](command:workbench.action.quit)';
 const TASK = 'Write a web page for our conference, with a schedule and a map.';
