@@ -16,7 +16,7 @@ tests. What is there before the first test is left out, and new objects are look
 A test with ``@pytest.mark.thinned(n)`` has many cases that are alike, each of them dear. A run of whole files takes one in ``n``;
 ``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all; `make test` runs one in
 ``4n``, so that ``thinned(1)`` is for those that only a run of all tests can't afford: ``thinned(1, "slow")`` is on each test that
-takes more than two seconds or so. ``MERROW_ALL_CASES=1``, or
+takes more than a second or so. ``MERROW_ALL_CASES=1``, or
 naming the test with ``::``, runs every case. The cases of all tests with ``@pytest.mark.thinned(n, "what they are about")`` are
 as those of one test: they are dear and alike, too, as where many commands are killed anywhere.
 """

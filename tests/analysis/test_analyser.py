@@ -133,6 +133,7 @@ def test_an_edited_text_is_analysed_as_if_read_cold(data: st.DataObject, start: 
     check_edits(data, start, statements())
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(8), suppress_health_check=list(HealthCheck))
 @given(st.lists(statements(), max_size=4), st.lists(statements(), min_size=1, max_size=4), st.integers(1, 20))
 def test_a_fork_begins_with_what_is_known_and_goes_its_own_way(before: list[str], after: list[str], line: int) -> None:

@@ -28,6 +28,7 @@ def test_verdicts(scores: tuple[Score, dict[str, Score]]) -> None:
     assert total.verdicts == total.texts, _aspects(total, "accepts", "rejects")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_structures(scores: tuple[Score, dict[str, Score]]) -> None:
     total, _ = scores
     assert total.valid == 3680

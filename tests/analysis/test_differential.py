@@ -55,6 +55,7 @@ def test_broken_flowcharts_are_refused_where_mermaid_refuses_them(judge: Mermaid
     assert_same_reading(judge, text)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("end", ["end\n", "end ", "B\nend\n", "subgraph A\nend\nend\n%% c\n"])
 def test_what_follows_a_subgraph_without_a_name_is_looked_at_first(judge: Mermaid, end: str) -> None:
     """Mermaid breaks down at the end of such a subgraph, without a line, unless it gives up at the next word before."""

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -135,6 +136,7 @@ def is_concerned(line: str, analysis: Analysis, change: GraphChange) -> bool:
     return any(word in names for word in re.findall(r"\w+", line))
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_is_written_is_what_was_inferred() -> None:
     counted = Counter[str]()
 

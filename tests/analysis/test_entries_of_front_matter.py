@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -81,6 +82,7 @@ def _without(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
     return wanted
 
 
+@pytest.mark.thinned(1, "slow")
 @given(_bodies())
 @settings(max_examples=examples(300))
 def test_only_the_entry_is_gone(made: tuple[str, str]) -> None:
@@ -112,6 +114,7 @@ def test_only_the_entry_is_gone(made: tuple[str, str]) -> None:
     assume(removed)
 
 
+@pytest.mark.thinned(1, "slow")
 @given(
     _bodies(),
     st.sampled_from((None, "key0", "key1", "new")),

@@ -72,6 +72,7 @@ def test_any_text_is_survived_and_stable(text: str) -> None:
     assert_same_meaning_and_stable(text)
 
 
+@pytest.mark.thinned(1, "slow")
 @given(flowcharts(), st.integers(0, 30), st.integers(0, 10))
 def test_a_range_is_formatted_and_nothing_else(text: str, first: int, more: int) -> None:
     within = Range(Position(first, 0), Position(first + more, 0))
@@ -82,6 +83,7 @@ def test_a_range_is_formatted_and_nothing_else(text: str, first: int, more: int)
     assert split_lines(apply_edits(text, [e for e in some if e.range.start.line >= first]))[:first] == before[:first]
 
 
+@pytest.mark.thinned(1, "slow")
 @given(flowcharts())
 def test_edits_touch_only_lines_that_change(text: str) -> None:
     contents = [line_content(line) for line in split_lines(text)]

@@ -82,6 +82,7 @@ def test_what_a_message_says_to_write_is_offered(text: str, files: dict[str, str
         assert keeps_its_word(one), f"{one.code}: {one.message}\n{[fix.title for fix in one.fixes]}\n{text}"
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_a_message_says_to_remove_can_be_removed() -> None:
     asked = Counter[str]()
     for name, text, files in examples():
@@ -92,6 +93,7 @@ def test_what_a_message_says_to_remove_can_be_removed() -> None:
     assert len(asked) > 10, asked
 
 
+@pytest.mark.thinned(1, "slow")
 def test_without_its_fixes_a_message_would_break_its_word() -> None:
     promising = [(name, one) for name, text, files in examples() for one in found(text, files) if promised(one)]
     assert len({one.code for _, one in promising}) > 20

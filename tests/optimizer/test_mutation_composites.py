@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.composites import composite_workflows
@@ -111,6 +112,7 @@ def check_unwrapped(before: Analysis, after: Analysis, name: str, mutant: str) -
     assert unit_order(after.typed.core) is not None, mutant
 
 
+@pytest.mark.thinned(1, "slow")
 @SMALL
 @given(composite_workflows(), st.integers(0, 2**32))
 def test_no_mutant_tears_a_box(text: str, seed: int) -> None:
@@ -158,6 +160,7 @@ REFINE = """flowchart TD
 """
 
 
+@pytest.mark.thinned(1, "slow")
 def test_every_move_of_one_workflow() -> None:
     before = analyse(REFINE)
     made = list(moves(before))
@@ -198,6 +201,7 @@ def made(text: str, title: str) -> str:
     return move.apply(text)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_turns_are_written_where_the_loop_says_or_could_say_them() -> None:
     more = "Let REFINE have up to 4 turns"
     assert 'subgraph REFINE["Loop (max: 4, until: REVIEW.result)"]' in made(UNTIL, more)

@@ -57,6 +57,7 @@ def test_mutants_of_a_chain_are_valid_and_stay_small() -> None:
         assert len(analysis.flow.nodes) <= 8
 
 
+@pytest.mark.thinned(1, "slow")
 def test_operators_are_drawn_evenly() -> None:
     drawn = Counter(next(random_mutants(VOTE, 1, seed)).move.operator for seed in range(120))
     available = {move.operator for move in moves(analyse(VOTE))}

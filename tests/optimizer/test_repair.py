@@ -137,6 +137,7 @@ def test_meaning_is_without_ids_order_of_lines_and_layout() -> None:
     assert meaning_of(analyse(VOTE)) not in {meaning_of(analyse(text)) for text in other}
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
 @settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from([PLAN, VOTE]), st.sampled_from(sorted(KINDS)), st.integers(0, 99), st.booleans(), st.booleans())
@@ -284,6 +285,7 @@ def hostile(lines: int) -> list[str]:
     return [PLAN + nodes, PLAN + many, PLAN + "    A --> \n" * lines, "---\n" * lines, "flowchart TD\n" + "[" * lines]
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("number", range(5))
 def test_a_hostile_text_ends_at_the_limit_with_the_best_so_far(number: int) -> None:
     text = hostile(150)[number]
@@ -391,6 +393,7 @@ def serious(text: str) -> Counter[str]:
     return Counter(one.code for one in analyse(text).diagnostics if one.severity is not Severity.HINT)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_no_remedy_of_any_defect_brings_another_finding() -> None:
     random, offered = Random(5), 0
     for kind in KINDS:

@@ -7,6 +7,7 @@ import json
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.examples import TIMES, examples
@@ -59,6 +60,7 @@ def test_an_edited_drawing_is_analysed_as_if_read_cold(data: st.DataObject, star
     check_edits(data, start, as_workflow)
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(25), suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data(), mixed_drawings())
 def test_plain_steps_between_written_ends_are_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
@@ -117,6 +119,7 @@ def test_a_drawing_without_errors_runs_whatever_is_chosen(text: str, seed: int) 
     event("with a choice" if any(node.asks for node in flow.graph.decisions) else "without")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_most_drawings_are_valid_and_many_have_a_choice() -> None:
     """The property before this one is about something."""
     seen: list[tuple[bool, bool]] = []

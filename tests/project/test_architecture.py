@@ -150,6 +150,7 @@ def test_what_the_page_names_is_there() -> None:
     assert all((ROOT / folder).is_dir() for folder in folders)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     "span", ["graph.typed_graph", "check.Analyser.renew", "cli/runs_all", "Frontier.patch", "trial_liveness"]
 )
@@ -284,6 +285,7 @@ WALKS: dict[str, Callable[[Path, Any], Walk]] = {
 }
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("heading", WALKS)
 def test_a_walk_goes_through_what_it_names(heading: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     named = _modules_of(heading)

@@ -69,6 +69,7 @@ def install(folder: Path, **contexts: str) -> subprocess.CompletedProcess[str]:
     return step("Install Merrow", folder, **contexts)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_hooks_find_mistakes_and_format_in_all_files_that_merrow_reads() -> None:
     for name in ("good.mmd", "good.mermaid"):
         write(name, GOOD)

@@ -125,6 +125,7 @@ def test_what_the_tests_and_scripts_import_is_declared() -> None:
     assert undeclared(found, RUNTIME + EVALUATE + OPTIMIZE + UP + DEVELOPMENT + BUILD) == {}
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_is_declared_for_development_is_imported_or_a_tool_in_use() -> None:
     found = imported(ROOT / "tests") | imported(ROOT / "scripts")
     assert unused(found, DEVELOPMENT) == set(TOOLS)

@@ -152,6 +152,7 @@ def test_each_suite_of_the_workbench_has_its_turn(where: dict[str, str]) -> None
     assert sum(len(day - suites_in("tests")) for day in days) == len(suites_in("tests/by-turns"))
 
 
+@pytest.mark.thinned(1, "slow")
 def test_all_suites_of_the_workbench_run_each_night_and_when_nothing_is_said() -> None:
     assert suites() == suites_in("tests") | suites_in("tests/by-turns")
     assert suites("--nightly", CI="1") == suites_in("tests") | suites_in("tests/by-turns") | suites_in("tests/nightly")
@@ -159,6 +160,7 @@ def test_all_suites_of_the_workbench_run_each_night_and_when_nothing_is_said() -
     assert len(suites("measures", "inputs", MERROW_PUSH="1")) == 2
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_test_that_is_named_runs_with_every_case(folder: Path) -> None:
     assert len(collected(folder, "tests/test_it.py::test_many")) == 7
     assert collected(folder, "tests/test_it.py::test_many[5]") == {"test_many[5]"}

@@ -196,6 +196,7 @@ def test_a_wrong_solution_is_found_by_the_visible_tests_and_repaired(
         assert passes_hidden_test(ran.output, row)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_mbpp_with_the_tests_in_the_text(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
     for row in rows("mbpp_validate")[: PROBLEMS // 2]:
         model.answers = {"Write the function that the task asks for": code(row["code"])}
@@ -206,6 +207,7 @@ def test_mbpp_with_the_tests_in_the_text(model: GoodModel, server: OpenAIServer,
         assert "FIX" not in ran.nodes
 
 
+@pytest.mark.thinned(1, "slow")
 def test_how_many_real_prompts_show_tests() -> None:
     humaneval = rows("humaneval_test") + rows("humaneval_validate")
     assert len(with_visible_tests(humaneval)) >= 140

@@ -127,6 +127,7 @@ async def test_a_failed_case_says_what_was_expected_and_read_and_where() -> None
     assert "actual: It has six legs." in (failure.text or "")
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(("length", "cut"), [(200, False), (201, True)])
 @pytest.mark.parametrize(("count", "more"), [(12, ""), (13, "… (1 more line)"), (20, "… (8 more lines)")])
 async def test_long_answers_are_cut_to_some_lines_and_columns(length: int, cut: bool, count: int, more: str) -> None:
@@ -157,6 +158,7 @@ async def test_a_recording_answers_without_an_endpoint(folder: Path) -> None:
     assert (folder / "flow.replay.jsonl").read_bytes() == first
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
 @pytest.mark.parametrize("there", [True, False])
 async def test_a_recording_takes_the_place_of_a_link(folder: Path, there: bool) -> None:
@@ -199,6 +201,7 @@ async def test_a_change_makes_cases_stale_until_what_is_missing_is_recorded(fold
     assert (await merrow("test")).code == 0
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_cases_are_chosen_by_path_text_tag_and_last_failure(folder: Path) -> None:
     await recorded()
     for arguments, wanted in {
@@ -238,6 +241,7 @@ async def test_cases_are_checked_beside_the_one_workflow_of_a_markdown_file(fold
     assert "PROBLM" not in checked.out
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_what_is_not_there_or_wrong_exits_with_2(folder: Path) -> None:
     await recorded()
     for arguments, words in {
@@ -300,6 +304,7 @@ def plainly(text: str) -> str:
     return re.sub(r"show [0-9a-z]{13}", "show RUN", re.sub(r"\d+\.\d s", "T", text))
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_what_came_of_cases_is_said_to_the_word(folder: Path) -> None:
     (folder / "flow.cases.yaml").write_text(
         "defaults: {inputs: {PROBLEM: legs?}}\n"
@@ -373,6 +378,7 @@ async def test_each_file_of_cases_that_can_not_be_carried_out_is_told(folder: Pa
         assert (done.code, done.out, done.err) == (2, "", sentence * count), chosen
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_several_files_of_cases_are_tested_one_after_the_other(folder: Path) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.mmd").write_text(CHAIN)
@@ -529,6 +535,7 @@ async def test_a_run_that_gives_no_case_is_refused_and_the_file_stays(folder: Pa
         assert (folder / "flow.cases.yaml").read_text() == text
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("name", ["flow.mmd", "flow.md", "a#b.mmd"])
 async def test_without_a_path_the_case_goes_beside_the_workflow_of_the_run(folder: Path, name: str) -> None:
     """Of a diagram of a Markdown file, too, which the journal names with its number; where the file has gone this is said."""
@@ -632,6 +639,7 @@ async def test_what_no_case_can_be_found_by_is_a_sentence(folder: Path) -> None:
         assert (done.code, done.out, done.err.splitlines()) == (2, "", [f"merrow: {one}" for one in said]), arguments
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_cases_that_are_named_are_tested_beside_what_is_wrong(folder: Path) -> None:
     await recorded()
     (folder / "other").mkdir()

@@ -95,6 +95,7 @@ def test_a_program_is_checked(form: list[str]) -> None:
     assert merrow("compile", "--check", "flow.py", "flow.py").code == 0
 
 
+@pytest.mark.thinned(1, "slow")
 def test_it_is_the_same_each_time_and_clean_python() -> None:
     first, second = merrow("compile", "flow.mmd"), merrow("compile", "flow.mmd")
     assert first.out == second.out
@@ -335,6 +336,7 @@ def test_files_that_call_each_other_become_functions() -> None:
         assert [path.read_text() for path in folder.iterdir()] == ["mine"]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_function_in_another_program() -> None:
     assert merrow("compile", "flow.mmd", "-o", "out.py").code == 0
     assert merrow("run", "flow.mmd", "--input", "problem=hello", "--record", "run.jsonl").code == 0

@@ -77,6 +77,7 @@ def table(evaluation: str) -> list[tuple[Any, ...]]:
     return [(row["item"], row["repeat"], row["status"], row["value"], row["read"], row["reason"]) for row in rows]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
     dry = evaluate("--dry-run")
     assert "12 items of own.jsonl (part all), each once: 24 calls" in dry.out
@@ -128,6 +129,7 @@ def test_each_answer_to_an_item_is_shown(server: OpenAIServer, capsys: pytest.Ca
     assert in_process(capsys, "show", once["evaluation"], "--item", first).out.startswith(f"{first}: right 1\n")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_is_known_is_not_paid_again(server: OpenAIServer) -> None:
     evaluate()
     write("flow.mmd", FLOW.replace(" A", " FIRST").replace("flowchart TD", "flowchart TD\n    %% a comment"))
@@ -140,6 +142,7 @@ def test_what_is_known_is_not_paid_again(server: OpenAIServer) -> None:
     assert evaluate("--fresh", "--format", "json").json["usage"]["calls"] == 24
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     ("gate", "code", "sentence"),
     [
@@ -163,6 +166,7 @@ def test_gates(
     assert ("Gate failed" in done.err) is (code == 1)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     first = evaluate("--format", "json").json["evaluation"]
     write("other.mmd", FLOW.replace("second", "other"))
@@ -195,6 +199,7 @@ def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     assert f"Evaluation {first} was scored by numeric, and" in other.err
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_set_that_comes_with_merrow_is_named(server: OpenAIServer) -> None:
     file = data_file("arithmetic")
     rows = {row["problem"]: row["answer"] for row in map(json.loads, file.read_text().splitlines())}
@@ -264,6 +269,7 @@ def test_mistakes_before_the_first_call(
     assert not server.requests
 
 
+@pytest.mark.thinned(1, "slow")
 def test_data_that_changed_are_not_gone_on_with(server: OpenAIServer) -> None:
     done = evaluate("--budget-tokens", "60", "--concurrency", "1", "--format", "json")
     assert done.code == 1

@@ -222,6 +222,7 @@ def read_back(form: str, text: str) -> int:
     return len(log["samples"])
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("form", FORMATS)
 def test_hostile_texts_in_each_format(server: OpenAIServer, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     done = evaluated(capsys, form)
@@ -313,6 +314,7 @@ def test_many_items_that_turned_are_counted_and_few_show_nothing() -> None:
     assert "So few items show no difference with probability .8, however large it is." in said(3)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_thousand_items_take_few_steps_and_three_megabytes() -> None:
     words = Path(__file__).read_text(encoding="utf-8") * 2
     rows = [row_of(n, ("right", "wrong", "failed")[n % 3], words[n * 7 : n * 7 + 1200]) for n in range(1000)]

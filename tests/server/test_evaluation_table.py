@@ -37,6 +37,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield server
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_row_for_each_memory(server: OpenAIServer) -> None:
     asked = merrow(
         "evaluate", "flow.mmd", *DATA, "--memory", "none,all,last:3,tokens:2000", "--dry-run", "--format", "json"
@@ -59,6 +60,7 @@ def test_a_row_for_each_memory(server: OpenAIServer) -> None:
     assert Path("flow.mmd").read_text(encoding="utf-8") == FLOW
 
 
+@pytest.mark.thinned(1, "slow")
 def test_workflows_by_models(server: OpenAIServer) -> None:
     write("other.mmd", FLOW.replace("second", "third").replace("A@{op: Custom", "A@{model: own, op: Custom"))
     done = merrow("evaluate", "flow.mmd", "other.mmd", *DATA, "--models", "good,bad")
@@ -75,6 +77,7 @@ def test_workflows_by_models(server: OpenAIServer) -> None:
     assert {one.body["model"] for one in server.requests} == {"best"}
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_whole_of_a_table_is_said(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     write("config/config.toml", f'[prices."{server.origin}"."good"]\ninput = 1000\noutput = 1000\n')
     write("other.mmd", FLOW.replace("second", "third"))

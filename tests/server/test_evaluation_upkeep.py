@@ -238,6 +238,7 @@ def test_it_goes_on_from_another_folder_and_by_the_same_metric(
     assert not list(Path("state/evaluations").glob("*.ballast"))
 
 
+@pytest.mark.thinned(1, "slow")
 @posix
 def test_a_judge_that_answered_is_not_asked_again_after_a_kill(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]

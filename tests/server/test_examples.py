@@ -132,6 +132,7 @@ def test_what_a_document_links_to_is_there(path: Path) -> None:
             assert (path.parent / link).exists(), link
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_commands_of_the_guide_work_one_after_another(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

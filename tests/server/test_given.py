@@ -83,6 +83,7 @@ def inputs_of_latest() -> dict[str, object]:
 on_a_terminal = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 
 
+@pytest.mark.thinned(1, "slow")
 @on_a_terminal
 def test_an_input_that_has_no_value_is_asked_for() -> None:
     write("flow.mmd", GOOD)

@@ -271,6 +271,7 @@ def test_an_endpoint_that_dies_pauses_it(server: OpenAIServer, capsys: Capture) 
     assert len(questions) - len(set(questions)) <= asked - 60 + server.most_at_once
 
 
+@pytest.mark.thinned(1, "slow")
 def test_one_that_is_not_over_is_listed_and_shown_with_what_it_knows(server: OpenAIServer, capsys: Capture) -> None:
     """The endpoint dies before the start is scored, then after it, where no candidate is better."""
 
@@ -375,6 +376,7 @@ def test_a_start_with_everything_wrong_is_said(server: OpenAIServer, capsys: Cap
     assert "No improvement found" in done.out
 
 
+@pytest.mark.thinned(1, "slow")
 def test_constants_of_a_published_loop_are_kept_for_a_resume(server: OpenAIServer, capsys: Capture) -> None:
     write("flow.mmd", FLOW.replace("model: m-1", "model: m-1, temperature: 0.7"))
     asked = [*OWN, "--strategy", "evolve", "--set", "repeats=2", "--set", "alpha=1.5"]
@@ -439,6 +441,7 @@ def test_what_chose_the_candidates_that_it_begins_with_does_not_test_them(
     assert (held["p"], held["read_before"]) == (None, 1)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_budget_of_tokens_leaves_enough_for_the_held_out_items(server: OpenAIServer, capsys: Capture) -> None:
     done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-tokens", "6000", "--strategy", "climb")
     assert done.code == 0, done.err
@@ -518,6 +521,7 @@ def test_items_that_a_deleted_search_chose_by_are_not_taken_for_unseen(server: O
         merrow("optimizations", "--delete", chose)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_budget_does_not_continue_what_is_over(server: OpenAIServer, capsys: Capture) -> None:
     assert in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random").code == 0
     search = newest()["search"]
@@ -557,6 +561,7 @@ def test_what_moves_is_not_on_standard_output(server: OpenAIServer) -> None:
     assert b" answers, best round " not in out
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_report_that_can_not_be_written_loses_nothing_else(server: OpenAIServer, capsys: Capture) -> None:
     def laying(request: Received) -> Step:
         Path("found/report.html").mkdir(parents=True, exist_ok=True)

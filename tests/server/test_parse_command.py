@@ -75,6 +75,7 @@ def test_without_jsonl_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) ->
     assert "add --jsonl" in in_process(capsys, "parse").err
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(20), deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=20))
 def test_any_texts_are_answered(texts: list[str]) -> None:

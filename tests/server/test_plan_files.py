@@ -66,6 +66,7 @@ def test_published_files_are_measured_whole(capsys: Capture, file: Path) -> None
     assert in_process(capsys, "metrics", str(file)).code == 0
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
 def test_published_candidates_are_imported(capsys: Capture, file: Path) -> None:
     task = json.loads(file.read_text(encoding="utf-8"))["overall_task"].strip()
@@ -325,6 +326,7 @@ def test_a_folder_that_can_not_be_made_is_refused_before_anything_is_asked(capsy
     assert "No runs yet" in in_process(capsys, "runs").err
 
 
+@pytest.mark.thinned(1, "slow")
 def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
     write(
         "flow.mmd",

@@ -123,6 +123,7 @@ def test_a_file_with_errors_is_refused_and_the_run_goes_on(server: OpenAIServer)
     assert asked(server) == ["first", "second", "third"]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_stopped_run_continues_with_the_file_and_pays_nothing_twice(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")

@@ -117,6 +117,7 @@ def test_a_dry_run_names_the_model_that_judges(capsys: Capture) -> None:
     assert "   validate, asked 2 to 6 times, answered by judge\n" in shown
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("arguments", [("run", "flow.mmd", "--input", "problem=1"), ("doctor",)])
 def test_without_the_package_for_real_endpoints_it_is_said_what_to_do(arguments: tuple[str, ...]) -> None:
     write("flow.mmd", CHAIN)
@@ -364,6 +365,7 @@ class Stops:
         return Hang()
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
 def test_ctrl_c_stops_the_run_and_keeps_what_is_finished(capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
@@ -385,6 +387,7 @@ def test_ctrl_c_stops_the_run_and_keeps_what_is_finished(capsys: Capture) -> Non
         assert len(server.requests) == 1
 
 
+@pytest.mark.thinned(1, "slow")
 def test_another_process_cancels_the_run(capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
     with serving(stops := Stops(1)) as server:

@@ -94,6 +94,7 @@ def answer(request: Received) -> Step:
     return Reply("the first part") if "one" in request.prompt else Reply("the second part", delay=1.5)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_words_of_items_that_are_streamed_at_once_stand_under_the_name_of_each(capsys: Capture) -> None:
     write("flow.mmd", MAPPED)
     with serving(answer) as server:

@@ -93,6 +93,7 @@ def test_the_same_seed_gives_the_same_search_byte_for_byte(
         assert record(newest()["search"]) != found[0]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_equal_questions_of_different_candidates_are_asked_once(server: OpenAIServer) -> None:
     done = optimize(*LIMITED)
     assert done.code == 0, done.err

@@ -132,6 +132,7 @@ def test_the_report_is_written_beside_the_rounds_and_loads_nothing(folder: Path)
     assert {value[1:] for name, value in page.attributes if name == "href"} <= anchors
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_report_is_shown_again_and_written_where_it_is_asked_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

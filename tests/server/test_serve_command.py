@@ -31,6 +31,7 @@ def test_a_log_is_written_to_the_file_that_is_named_and_to_no_other() -> None:
     assert Path("old.log").read_text("utf-8").startswith("what stood here\n")
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("name", ["no-folder/merrow.log", "file/merrow.log"])
 def test_a_log_that_cannot_be_written_is_one_sentence(name: str) -> None:
     write("file", "")

@@ -125,6 +125,7 @@ def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -
     assert Path("flow.mmd").read_text() == FLOW.replace("Solve the problem step by step.", "Check each step.")
 
 
+@pytest.mark.thinned(1, "slow")
 def test_json_has_all_of_it(model: Model) -> None:
     done = merrow(
         "suggest", "flow.mmd", "--yes", "--format", "json", "--optimizer-model", "big", "--judge-model", "fair"
@@ -297,6 +298,7 @@ def test_what_cannot_be_suggested_for_says_why(model: Model) -> None:
     assert model.requests == []
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_model_of_no_use_is_not_a_mistake_of_the_user(model: Model) -> None:
     """The exit code is that of a command that failed, not of one that was asked for wrongly, and what was paid is reported."""
     model.first, model.repairs = "I think you should try harder.", ["I think you should try harder."]
@@ -414,6 +416,7 @@ def test_ctrl_c_ends_it_and_keeps_what_came(model: Model) -> None:
     assert merrow("costs", "--by", "model").out.count("test-model") == 1
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 def test_ctrl_c_at_the_question_of_the_cost_ends_it(model: Model) -> None:
     terminal, other = os.openpty()

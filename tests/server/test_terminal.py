@@ -457,6 +457,7 @@ def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, termina
         assert "/merrow_server/" not in shown
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_question_of_the_cost_is_seen_before_anything_is_asked(server: OpenAIServer, terminal: Terminal) -> None:
     count = len(server.requests)
     shown = terminal("suggest", "chain.mmd", "--base-url", server.base_url, typed="n\n")
@@ -495,6 +496,7 @@ def _search(server: OpenAIServer) -> str:
     return str(listed[0]["search"])
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     "arguments", [[TEXT], [f"--{TEXT}"], ["check", f"--{TEXT}"], ["run"], ["show", "a", TEXT], [], ["--help"]]
 )
@@ -517,6 +519,7 @@ OUTBURSTS = {
 }
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("kind", OUTBURSTS)
 def test_what_others_write_is_made_harmless_too(kind: str, terminal: Terminal) -> None:
     body = f"import sys; from merrow_server.rendering.terminal import guard; guard(); text = sys.argv[1]; {OUTBURSTS[kind]}"
@@ -549,6 +552,7 @@ def test_a_traceback_asked_for_is_text(terminal: Terminal) -> None:
     assert "owned" in shown
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_is_piped_is_as_it_was(server: OpenAIServer) -> None:
     run = merrow("run", "chain.mmd", "--base-url", server.base_url, "--input", "PROBLEM=x")
     assert run.out == TEXT + "\n"
@@ -600,6 +604,7 @@ def test_a_rules_page_is_as_wide_as_is_read_well(terminal: Terminal) -> None:
     assert max(len(re.sub(r"\x1b\[[0-9;?]*[a-z]", "", line)) for line in shown) == 100
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_run_is_a_table_that_ends_with_what_each_node_did(terminal: Terminal) -> None:
     write("flow.mmd", ROUTED)
     with serving(routed) as server:

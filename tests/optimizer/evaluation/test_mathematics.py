@@ -110,6 +110,7 @@ def test_equal_and_different_answers() -> None:
     assert differing("math", table) == []
 
 
+@pytest.mark.thinned(1, "slow")
 def test_equality_has_no_direction() -> None:
     table = [
         (f"\\boxed{{{answer}}}", f"\\boxed{{{gold}}}", value, why)
@@ -244,6 +245,7 @@ def test_sympy_is_imported_in_the_worker_only() -> None:
     assert done.stdout.split() == ["1.0", "False"]
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_concurrent_items_share_the_worker() -> None:
     scored_by = metric("math")
     found = await asyncio.gather(

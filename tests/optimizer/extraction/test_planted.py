@@ -49,6 +49,7 @@ def planted(world: World) -> list[tuple[tuple[str, ...], str]]:
     return sorted(one.signature for one in world.planted)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_all_kinds_known_every_planted_signature_is_found() -> None:
     for seed in SEEDS:
         world = world_of(seed)

@@ -223,6 +223,7 @@ def test_a_start_with_everything_right_ends_it_however_many_items_there_are(tmp_
     assert (found.answers, found.crown, len(found.candidates)) == (100, 0, 1)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_where_all_is_wrong_the_run_of_an_earlier_evaluation_is_named(tmp_path: Path) -> None:
     from merrow_optimizer.evaluation import sessions as evaluations
 

@@ -177,6 +177,7 @@ def test_of_two_that_are_believed_to_be_alike_the_surer_one_is_the_crown(sure: i
     assert Guided(Words()).crown(history) == sure
 
 
+@pytest.mark.thinned(1, "slow")
 def test_draws_of_scores_spread_as_the_posterior_says() -> None:
     posterior = Posterior(scored(5, 4, 20))
     chance = Random(1)
@@ -224,6 +225,7 @@ def test_what_is_told_is_a_score_and_the_model_is_worked_out_once(monkeypatch: p
     assert (min(told), max(told)) == (0, 1)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_missing_package_is_one_sentence_with_its_remedy() -> None:
     program = (
         "import sys\nsys.modules['numpy'] = None\n"

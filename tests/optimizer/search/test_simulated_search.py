@@ -38,6 +38,7 @@ def test_guided_improves_on_the_start(outcomes: list[Outcome]) -> None:
     assert guided.curve[-1][0] <= guided.budget / 2
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_table_has_a_line_for_each_strategy_and_says_which_aims_are_met(outcomes: list[Outcome]) -> None:
     lines = table(outcomes).splitlines()
     assert lines[0].startswith("Row **33 items**: 825 evaluations in the published loop, start 0.4")
@@ -75,6 +76,7 @@ def test_an_aim_is_met_within_one_standard_error_and_short_beyond_it() -> None:
     assert "**short**: the held-out difference less the true one is +0.10" in biased
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     "rules",
     [
@@ -131,6 +133,7 @@ def test_numpy_is_not_imported_before_a_guided_search_begins() -> None:
     assert done.stdout.split() == ["False", "True"]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_guided_tells_is_shrunk() -> None:
     """The estimate of the crown is less too high than the plain mean of the candidate with the highest one."""
 

@@ -289,6 +289,7 @@ def test_a_workflow_that_is_too_large_is_refused_before_anything_else_is_done() 
     refused("size", "too many lines", workflow=FLOW + endless)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     "text",
     ["rm -rf /", "graph", "", "flowchart TD\n", "---\nworkflow: [\n---\nflowchart TD\n", "\x00\x1b[2J", "{" * 9_000],
@@ -301,6 +302,7 @@ def test_what_is_no_workflow_is_refused(text: str) -> None:
 # One node
 
 
+@pytest.mark.thinned(1, "slow")
 def test_only_the_prompt_of_the_node_may_change() -> None:
     assert checked(NewPrompt("A", NEW), node="A").text
     refused("allowed", "Only the prompt of A may change here", NewPrompt("B", NEW), node="A")
@@ -311,6 +313,7 @@ def test_only_the_prompt_of_the_node_may_change() -> None:
 # Duplicates
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_does_the_same_is_a_duplicate() -> None:
     refused("duplicate", "the same as the workflow", NewPrompt("A", "Solve the problem step by step."))
     first = checked(NewPrompt("A", NEW))

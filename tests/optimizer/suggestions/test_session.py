@@ -70,6 +70,7 @@ async def test_a_free_repair_costs_no_call() -> None:
     assert len(model.asked) == 1
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("bad", [BAD, BROKEN])
 async def test_what_is_refused_goes_back_alone_until_it_is_right(times: int, bad: dict[str, Any]) -> None:
@@ -107,6 +108,7 @@ async def test_what_repeats_itself_is_offered_once() -> None:
     assert len(model.asked) == 1 + 3 * 3
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     "answer",
     ["I would check each step.", "rm -rf / # improves everything", "[]", '{"candidates": []}', "[" * 50_000, "{}"],
@@ -129,6 +131,7 @@ async def test_prose_at_first_is_asked_again() -> None:
         assert titles(await one.suggest()) == ["Good"]
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_huge_answers_are_bounded() -> None:
     many = said(*[candidate(prompt(f"Do it {n} times."), title=f"C{n}" * 500, reason="x" * 2_000) for n in range(50)])
     nodes = "".join(f'    N{n}["Custom<br/>(role: careful)"]:::CustomOp\n' for n in range(3_000))
@@ -225,6 +228,7 @@ def test_swapped_calls_give_the_same_verdicts(rows: list[tuple[list[int], str]],
     assert ranking(one) == ranking(other)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     "answer", ["Both are fine.", '{"verdicts": []}', said(GOOD), '{"verdicts": [{"candidate": 1, "coherence": 99}]}']
 )
@@ -242,6 +246,7 @@ async def test_without_usable_scores_the_suggestions_stay_as_they_came(answer: s
 # Budgets, faults
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_budget_ends_a_session_before_its_next_call() -> None:
     async with asking(Model(said(GOOD, BAD), [said(BAD)])) as one:
         with pytest.raises(BudgetFailure):
@@ -269,6 +274,7 @@ async def test_an_endpoint_that_dies_is_one_sentence() -> None:
     assert "not judged" in outcome.notices[0]
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_failure_ends_no_other_repair_that_is_paid() -> None:
     worse = candidate({"apply": "nonsense"}, title="Worse")
 

@@ -48,6 +48,7 @@ def test_every_example_comes_back(path: Path, tmp_path: Path) -> None:
         assert readable(read_back(workflow, tmp_path)) == readable(workflow)
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(2))
 def test_loops_and_maps_come_back(part: int, tmp_path: Path) -> None:
     for seed in range(FIRST + part, FIRST + examples(60), 2):

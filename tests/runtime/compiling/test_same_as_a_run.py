@@ -69,6 +69,7 @@ def test_loops_and_maps_in_each_other_run_alike(part: int, tmp_path: Path) -> No
     assert seen["finished"]
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows(), st.integers(0, 1000))
 def test_workflows_of_all_operators_run_alike(tmp_path_factory: pytest.TempPathFactory, text: str, seed: int) -> None:
@@ -315,6 +316,7 @@ def test_a_recording_of_another_workflow_is_a_sentence(tmp_path: Path) -> None:
     assert "has another request at node A" in done.err
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_limit_in_dollars_that_somebody_writes_into_a_program_is_kept_where_it_asks(tmp_path: Path) -> None:
     """A program knows no prices, so that it does not begin to spend; what a recording answers costs nothing."""
     workflow = check_workflow(

@@ -72,6 +72,7 @@ def test_what_becomes_of_a_result_that_is_not_valid(keys: str, tmp_path: Path) -
     assert ("finished" in ended) == ("accept" in keys or "skip" in keys)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_an_output_is_judged_with_the_inputs_of_its_workflow(tmp_path: Path) -> None:
     made = workflow(
         {"if": "len(output) > 0"}, of_return="validate: unlike", further={"unlike": {"if": "inputs.PROBLEM != output"}}

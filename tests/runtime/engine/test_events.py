@@ -113,6 +113,7 @@ def in_store(work: Callable[[Store, Path], Coroutine[None, None, None]]) -> None
             asyncio.run(work(store, path))
 
 
+@pytest.mark.thinned(1, "slow")
 @FEW
 @given(made())
 def test_a_node_that_is_told_to_have_ended_has_its_calls_in_the_journal_for_every_process(given: Made) -> None:
@@ -234,6 +235,7 @@ def _tell(path: Path, out: Connection) -> None:
     asyncio.run(work())
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_what_a_killed_process_told_is_in_the_journal_and_a_resumed_run_is_told_from_number_one(tmp_path: Path) -> None:
     forks = multiprocessing.get_context("fork")

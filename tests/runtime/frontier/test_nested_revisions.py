@@ -219,6 +219,7 @@ def revised_run(seed: int) -> Counter[str]:
     return seen
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_run_with_boxes_that_is_revised_comes_out_as_the_last_graph_run_from_scratch(part: int) -> None:
     seen: Counter[str] = Counter()

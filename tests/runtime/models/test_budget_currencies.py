@@ -58,6 +58,7 @@ def usage(tokens: int, cents: int | None) -> Usage:
     return Usage(tokens, 0, 1, None if cents is None else cents * CENT)
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(300), deadline=None)
 @given(LIMITS, CALLS, st.sets(st.integers(0, 19), max_size=4), st.booleans())
 def test_reservations_stay_within_the_budget_in_both_currencies(

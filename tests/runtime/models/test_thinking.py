@@ -96,6 +96,7 @@ for thinks in ("no", "implicit"):
 """
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("bomb", BOMBS, ids=repr)
 def test_a_model_in_a_repetition_loop_costs_no_more_than_its_length(bomb: str) -> None:
     # A second where each mark is looked at once, hours where each looks through all that follows.

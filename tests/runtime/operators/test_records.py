@@ -107,6 +107,7 @@ def values(type_: str, table: TypeTable) -> st.SearchStrategy[Any]:
     return PLAIN[type_]
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(150), deadline=None)
 @drawn(st.data())
 def test_a_value_of_a_type_is_taken_as_it_is(data: st.DataObject) -> None:

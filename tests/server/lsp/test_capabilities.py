@@ -191,6 +191,7 @@ def test_every_command_is_there(open_editor: Callable[..., Editor], tmp_path: Pa
         assert "is not defined" not in failure.message
 
 
+@pytest.mark.thinned(1, "slow")
 def test_no_feature_fails_on_a_text_that_is_typed(open_editor: Callable[..., Editor]) -> None:
     """Every prefix of a file is what an editor shows while somebody types it."""
     editor = open_editor(PULLING)

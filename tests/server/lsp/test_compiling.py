@@ -42,6 +42,7 @@ def test_a_program_and_the_lines_of_each_node(editor: Editor) -> None:
     assert "from merrow_runtime" in compiled(editor, uri=uri, runtime=True)["text"]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_answer_names_the_file_and_all_places(editor: Editor) -> None:
     def place(line: int, end: int) -> Json:
         return {"start": {"line": line, "character": 4}, "end": {"line": line, "character": end}}

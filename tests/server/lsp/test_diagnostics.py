@@ -228,6 +228,7 @@ REFRESHES = {
 }
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("supported", REFRESHES)
 @pytest.mark.parametrize("cause", ["settings", "files"])
 def test_a_client_is_asked_to_ask_again_for_what_it_can_refresh(
@@ -293,6 +294,7 @@ def test_checking_the_workspace_can_be_cancelled(open_editor: Callable[..., Edit
     assert editor.messages("$/progress")[-1]["value"]["kind"] == "end"
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("capabilities", [MODERN, PULLING], ids=["pushed", "pulled"])
 def test_files_that_a_workflow_reads(open_editor: Callable[..., Editor], tmp_path: Path, capabilities: Any) -> None:
     """On disk, changed on disk, open in the editor, and closed again."""

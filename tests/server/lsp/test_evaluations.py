@@ -215,6 +215,7 @@ async def test_a_cancelled_evaluation_keeps_what_it_has_and_goes_on(tmp_path: Pa
         assert len(server.requests) == asked + 1
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_two_workflows_are_evaluated_and_resumed_at_once_and_none_twice(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(slow) as server, editor_on(tmp_path, server) as editor:
@@ -321,6 +322,7 @@ async def test_nothing_is_evaluated_in_a_workspace_that_is_not_trusted(tmp_path:
         assert server.requests == []
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_all_that_is_said_goes_with_an_evaluation_and_who_shows_no_runs_is_told_each_step(tmp_path: Path) -> None:
     data(tmp_path)
     (tmp_path / "score.py").write_text("def score(inputs, gold, output):\n    return float(gold == output)\n")

@@ -69,6 +69,7 @@ def test_taking_text_away_makes_room() -> None:
     editor.close()
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_command_line_refuses_a_file_that_is_too_large(tmp_path: Path) -> None:
     file = tmp_path / "flow.mmd"
     file.write_text(LARGE + "%%\n")

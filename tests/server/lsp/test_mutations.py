@@ -566,6 +566,7 @@ def test_patterns_that_the_settings_name(open_editor: Callable[..., Editor], tmp
     assert any(title.startswith("Stand back") for title in titles)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_a_branch_is_not_let_read_something_else(editor: Editor) -> None:
     """The workflow would still be valid, since its case has other edges, but the node would no longer be in a branch."""
     text = BRANCH.replace("|no| B", "|no| B & RETURN")
@@ -608,6 +609,7 @@ def test_a_large_file_is_answered(editor: Editor) -> None:
     assert any("in place of N0" in move["title"] for move in listed)
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_mutations_are_loaded_when_somebody_asks() -> None:
     item = {"uri": "untitled:a.mmd", "languageId": "mermaid", "version": 1, "text": FLOW}
     place = {"start": {"line": 3, "character": 4}, "end": {"line": 3, "character": 4}}

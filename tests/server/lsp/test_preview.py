@@ -280,6 +280,7 @@ def test_any_text_has_an_answer_or_none(lines: list[str], markdown: bool) -> Non
         editor.close()
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_over_a_pipe(client: LanguageClient) -> None:
     """A real process answers the request, whose name is none of the protocol's own."""
     folder: Path = client.folder  # type: ignore[attr-defined]

@@ -58,6 +58,7 @@ WHOLE = {
 }
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("opened", [(), ("main.mmd",), tuple(WHOLE)])
 @pytest.mark.parametrize("at", [("main.mmd", "|LEV<|>EL|"), ("sub/f.mmd", "LEV<|>EL(["), ("notes.md", "|LE<|>VEL|")])
 def test_an_input_is_renamed_in_every_caller(files: Files, opened: tuple[str, ...], at: tuple[str, str]) -> None:

@@ -36,6 +36,7 @@ async def test_nothing_is_run_before_the_workspace_is_trusted(tmp_path: Path) ->
         assert (await editor.execute("merrow.run", uri=uri, inputs=QUESTION))["status"] == "finished"
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_key_goes_to_the_origin_it_was_set_for_and_nowhere_else(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     async with (

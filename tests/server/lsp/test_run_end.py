@@ -127,6 +127,7 @@ async def test_a_server_whose_client_goes_ends_its_runs_in_the_journal(tmp_path:
             await resumed(another, server)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_run_that_another_process_works_on_is_cancelled_through_the_journal(tmp_path: Path) -> None:
     async with in_the_middle(tmp_path) as (editor, server, _, answer), editor_on(tmp_path, server) as another:
         (seen,) = await another.ask("merrow/runs")

@@ -91,6 +91,7 @@ async def test_the_user_is_asked_about_results_of_another_endpoint(
         assert f"In run {first['run']}, A was answered by the embedded offline model, but {server.origin}" in question
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_who_is_not_asked_says_it_with_the_command(tmp_path: Path) -> None:
     async with editor_on(tmp_path) as editor:
         first = await editor.execute("merrow.run", uri=editor.open(CHAIN), inputs=QUESTION)
@@ -139,6 +140,7 @@ class Waiting(OpenAIServer):
         return await super()._perform(step, request, *streams)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_runs_share_the_endpoint_and_only_the_last_one_closes_it(tmp_path: Path) -> None:
     async with Waiting() as server, editor_on(tmp_path, server) as editor:
         names = ("one.mmd", "two.mmd", "three.mmd")

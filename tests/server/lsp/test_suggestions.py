@@ -101,6 +101,7 @@ async def test_suggestions_are_answered_and_one_is_applied_as_one_step(tmp_path:
         assert [report.kind for report in editor.progress][-1] == "end"
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_suggestion_for_another_version_is_refused(tmp_path: Path) -> None:
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
         edits = applied(editor)
@@ -173,6 +174,7 @@ async def test_the_user_agrees_to_the_cost_where_it_may_be_more_than_allowed(tmp
             assert (await editor.execute(SUGGEST, uri=editor.open(FLOW), dryRun=True, seed=2))["mayCost"]
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_client_without_a_view_chooses_from_a_message(tmp_path: Path) -> None:
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
         edits, questions = applied(editor), asked(editor, "2. ")
@@ -282,6 +284,7 @@ async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
         await asyncio.wait_for(server.abandoned.wait(), WAIT)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_what_cannot_be_suggested_for_says_why(tmp_path: Path) -> None:
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
         uri = editor.open(FLOW)
@@ -320,6 +323,7 @@ async def test_the_menu_offers_both_forms_where_they_make_sense(tmp_path: Path) 
         assert await actions(editor, broken, line_of(FLOW, "A[")) == []
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_markdown_file_is_changed_in_its_block(tmp_path: Path) -> None:
     text = f"# Two\n\n```mermaid\nflowchart TD\n    X --> Y\n```\n\n```mermaid\n{FLOW}```\n"
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
@@ -330,6 +334,7 @@ async def test_a_markdown_file_is_changed_in_its_block(tmp_path: Path) -> None:
         assert one["diagramText"] == FLOW.replace("Solve the problem step by step.", NEW)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_a_lens_says_how_many_suggestions_there_are_while_the_text_is_as_it_was(tmp_path: Path) -> None:
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
         uri = editor.open(FLOW)
@@ -360,6 +365,7 @@ async def suggested(editor: RunningEditor, uri: str) -> types.Command | None:
     return next((one.command for one in found if one.command is not None and one.command.command == SUGGEST), None)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_what_a_cancelled_question_used_is_said(tmp_path: Path) -> None:
     scripted = model()
 

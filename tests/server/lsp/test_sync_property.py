@@ -185,6 +185,7 @@ def test_diagrams_in_markdown(data: st.DataObject, encoding: Encoding, crlf: boo
     check(data, text, "untitled:notes.md", encoding, 10)
 
 
+@pytest.mark.thinned(1, "slow")
 @LONG
 @given(st.data(), flowcharts() | broken_flowcharts(), st.sampled_from(sorted(ENCODINGS)))
 def test_any_flowchart(data: st.DataObject, text: str, encoding: Encoding) -> None:
