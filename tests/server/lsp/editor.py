@@ -157,6 +157,9 @@ class Editor:
     def close(self) -> None:
         if not self.loop.is_closed():
             self.run()
+            for task in asyncio.all_tasks(self.loop):
+                task.cancel()
+            self.run()
             self.loop.close()
 
     def write(self, data: bytes) -> None:

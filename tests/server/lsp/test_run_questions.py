@@ -128,13 +128,16 @@ def test_the_last_64_suggestions_are_kept_and_those_of_a_text_while_it_is_as_it_
     uri = editor.open(CHAIN)
     [diagram] = editor.server.diagrams(uri)
     assert suggestions.last(diagram) is None
-    editor.run()
-    before = sum(one["method"] == "workspace/codeLens/refresh" for one in editor.requests)
+
+    def refreshes() -> int:
+        return sum(one["method"] == "workspace/codeLens/refresh" for one in editor.requests)
+
+    refreshed = int(capabilities is MODERN)
+    editor.until(lambda: refreshes() >= refreshed)  # with the settings, which come a moment after the start
     last = Last(CHAIN, 2, {})
     suggestions.remember(diagram, last)
     editor.run()
-    after = sum(one["method"] == "workspace/codeLens/refresh" for one in editor.requests)
-    assert after - before == (capabilities is MODERN)
+    assert refreshes() == 2 * refreshed
     assert suggestions.last(diagram) is last
     editor.change(uri, {"text": CHAIN + "%% more\n"})
     assert suggestions.last(diagram) is None
