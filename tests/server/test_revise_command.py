@@ -53,7 +53,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
     with serving(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         yield server
-    HELD.set()
+        HELD.set()
 
 
 def asked(server: OpenAIServer) -> list[str]:
