@@ -219,6 +219,15 @@ async def test_cases_are_chosen_by_path_text_tag_and_last_failure(folder: Path) 
     assert statuses(first) == {"spider": "failed"}
 
 
+async def test_after_the_first_case_that_fails_no_other_is_begun_where_that_is_asked(folder: Path) -> None:
+    third = "  - {id: bee, inputs: {PROBLEM: How many legs has a bee?}}\n"
+    (folder / "flow.cases.yaml").write_text(CASES.replace("numeric: 6", "numeric: 7") + third)
+    async with OpenAIServer(legs) as server:
+        done = await merrow("test", "-x", "--format", "json", server=server)
+        assert statuses(done) == {"spider": "passed", "ant": "failed"}
+        assert not [one for one in server.requests if "bee" in one.prompt]
+
+
 async def test_cases_are_checked_beside_the_one_workflow_of_a_markdown_file(folder: Path) -> None:
     """What its inputs are is known where it has one diagram without errors, and else nothing is said of them."""
     (folder / "flow.cases.yaml").write_text(CASES.replace("PROBLEM: How many legs has an ant?", "PROBLM: What?"))
