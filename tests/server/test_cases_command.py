@@ -175,6 +175,16 @@ async def test_a_recording_takes_the_place_of_a_link(folder: Path, there: bool) 
     assert statuses(await merrow("test", "--format", "json")) == {"spider": "passed", "ant": "passed"}
 
 
+async def test_a_recording_answers_for_the_model_that_it_was_made_with(folder: Path) -> None:
+    (folder / "flow.mmd").write_text(CHAIN.replace("  model: test-model\n", ""))
+    (folder / ".config").mkdir()
+    for model in ("small", "large", None):
+        (folder / ".config" / "config.toml").write_text("" if model is None else f'model = "{model}"\n')
+        if model == "small":
+            assert (await recorded()).code == 0
+        assert statuses(await merrow("test", "--format", "json")) == {"spider": "passed", "ant": "passed"}
+
+
 async def test_a_change_makes_cases_stale_until_what_is_missing_is_recorded(folder: Path) -> None:
     await recorded()
     (folder / "flow.mmd").write_text(CHAIN.replace("Shorten the answer.", "Say the number alone."))
