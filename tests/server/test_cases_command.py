@@ -177,6 +177,16 @@ async def test_a_recording_takes_the_place_of_a_link(folder: Path, there: bool) 
     assert statuses(await merrow("test", "--format", "json")) == {"spider": "passed", "ant": "passed"}
 
 
+async def test_a_recording_answers_for_the_model_that_it_was_made_with(folder: Path) -> None:
+    (folder / "flow.mmd").write_text(CHAIN.replace("  model: test-model\n", ""))
+    (folder / ".config").mkdir()
+    for model in ("small", "large", None):
+        (folder / ".config" / "config.toml").write_text("" if model is None else f'model = "{model}"\n')
+        if model == "small":
+            assert (await recorded()).code == 0
+        assert statuses(await merrow("test", "--format", "json")) == {"spider": "passed", "ant": "passed"}
+
+
 async def test_a_change_makes_cases_stale_until_what_is_missing_is_recorded(folder: Path) -> None:
     await recorded()
     (folder / "flow.mmd").write_text(CHAIN.replace("Shorten the answer.", "Say the number alone."))
@@ -220,6 +230,15 @@ async def test_cases_are_chosen_by_path_text_tag_and_last_failure(folder: Path) 
     (folder / "flow.cases.yaml").write_text(CASES.replace("eight", "nine"))
     first = await merrow("test", "-x", "--format", "json")
     assert statuses(first) == {"spider": "failed"}
+
+
+async def test_after_the_first_case_that_fails_no_other_is_begun_where_that_is_asked(folder: Path) -> None:
+    third = "  - {id: bee, inputs: {PROBLEM: How many legs has a bee?}}\n"
+    (folder / "flow.cases.yaml").write_text(CASES.replace("numeric: 6", "numeric: 7") + third)
+    async with OpenAIServer(legs) as server:
+        done = await merrow("test", "-x", "--format", "json", server=server)
+        assert statuses(done) == {"spider": "passed", "ant": "failed"}
+        assert not [one for one in server.requests if "bee" in one.prompt]
 
 
 async def test_cases_are_checked_beside_the_one_workflow_of_a_markdown_file(folder: Path) -> None:

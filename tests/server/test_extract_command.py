@@ -361,6 +361,42 @@ def test_a_file_that_is_not_there(server: OpenAIServer) -> None:
     assert refused.err.splitlines() == ["merrow: nobody.jsonl: The file can't be read: No such file or directory."]
 
 
+def solved(number: int, **more: Any) -> dict[str, Any]:
+    return {"problem": f"Add 1 to {number}.", "solution": f"It is \\boxed{{{number + 1}}}.", **more}
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "first", "note"),
+    [
+        ([solved(number) for number in range(49)], (), "49 cases of math.jsonl (part all): ", None),
+        ([solved(number) for number in range(50)], (), "10 cases of math.jsonl (part validate): ", None),
+        (
+            [solved(number) for number in range(50)],
+            ("--part", "test"),
+            "40 cases of math.jsonl (part test): ",
+            "The part test is held out, for final figures only; what is extracted from it can't be tested with it.",
+        ),
+        ([solved(1, id=1), solved(1, id=2)], (), "2 cases of", "All cases are the same."),
+        ([solved(1, id=1), solved(1, id=2), solved(2)], (), "3 cases of", None),
+        (
+            [solved(1), solved(2), {"problem": "x"}, {"problem": "y"}],
+            (),
+            "2 cases of math.jsonl (part all): ",
+            "2 cases have no solution and are left out.",
+        ),
+    ],
+    ids=["few", "enough for parts", "held out", "equal", "two equal", "half"],
+)
+def test_which_cases_it_takes_is_said_before_the_first_call(
+    server: OpenAIServer, rows: list[dict[str, Any]], more: tuple[str, ...], first: str, note: str | None
+) -> None:
+    rows_file(Path(), rows, "math.jsonl")
+    told = merrow("extract", "math.jsonl", *MODELS, "--dry-run", *more)
+    assert told.code == 0, told.err
+    assert told.out.startswith(first)
+    assert [line for line in told.out.splitlines() if line.startswith("Note: ")] == ([f"Note: {note}"] if note else [])
+
+
 @pytest.mark.thinned(1, "slow")
 def test_cases_without_a_solution_are_left_out_and_counted(server: OpenAIServer) -> None:
     rows = WORLD.rows()

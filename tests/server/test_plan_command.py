@@ -288,6 +288,8 @@ def test_plans_of_a_file_are_ranked_without_a_call(capsys: Capture, server: Open
     assert [one["candidate"] for one in shown["plans"]] == [2, 1]
     assert shown["task"] == TASK
     assert not server.requests
+    offline = in_process(capsys, "plan", "--from", "plans.json", "--base-url", "offline", "--format", "json").json
+    assert (len(offline["plans"]), offline["notices"]) == (2, [])
 
 
 def test_a_judge_that_can_not_be_read_is_a_note(capsys: Capture, server: OpenAIServer) -> None:
@@ -508,6 +510,7 @@ def test_the_judge_is_counted_with_its_own_price(capsys: Capture, judge: str, kn
     address = ("--base-url", "https://api.openai.com/v1", "--optimizer-model", "gpt-4o-mini")
     alone, both = cost("--no-judge"), cost("--judge-model", judge)
     assert alone is not None
+    assert cost("--no-judge", "--judge-model", judge) == alone
     if both is None:
         assert not known
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.server.lsp.running import editor_on
 from tests.server.program import merrow, write
 
 FLOW = """\
@@ -51,7 +53,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
     with serving(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         yield server
-    HELD.set()
+        HELD.set()
 
 
 def asked(server: OpenAIServer) -> list[str]:
@@ -116,9 +118,13 @@ def test_a_file_with_errors_is_refused_and_the_run_goes_on(server: OpenAIServer)
     assert revised.code == 1
     assert "Revision 1 of run" in revised.err
     assert "is refused. new.mmd has an error" in revised.err
+    again = merrow("revise", "flow.mmd", "new.mmd", "--format", "json")
+    assert (again.code, again.err) == (1, "")
+    assert (again.json["revision"], again.json["state"]) == (2, "refused")
     told = events(run)
-    (refused,) = [one for one in told if one["event"] == "revision_refused"]
-    assert "new.mmd has an error" in refused["reason"]
+    refused = [one["reason"] for one in told if one["event"] == "revision_refused"]
+    assert refused == [again.json["reason"]] * 2
+    assert "new.mmd has an error" in refused[0]
     assert told[-1]["event"] == "run_finished"
     assert asked(server) == ["first", "second", "third"]
 
@@ -152,3 +158,58 @@ def test_nothing_differs_and_nothing_is_there(server: OpenAIServer) -> None:
     assert events(run)[-1]["event"] == "run_finished"
     missing = merrow("revise", "flow.mmd", "nofile.mmd")
     assert missing.code == 2
+
+
+@pytest.mark.thinned(1, "slow")
+def test_a_node_that_is_at_work_and_changes_is_cancelled(server: OpenAIServer) -> None:
+    run = begun()
+    until(server, "second")
+    write("new.mmd", FLOW.replace("second", "other"))
+    revised = merrow("revise", "flow.mmd", "new.mmd")
+    assert (revised.code, revised.out.splitlines()[-1]) == (0, "cancelled B")
+    assert events(run)[-1]["event"] == "run_finished"
+    assert asked(server) == ["first", "second", "other", "third"]
+
+
+ASKING = FLOW.replace("{model: m-1}", "{model: m-1, refine: {every: 1, max: 1, ask: true}}")
+WANTED = {"reason": "It is better.", "changes": [{"do": "edit", "id": "C", "objective": "better"}]}
+
+
+def wanting(request: Received) -> Step:
+    """As `answer`; the reviser wants another last node."""
+    first = request.body["messages"][0]["content"]
+    return Reply(json.dumps(WANTED)) if first.startswith("You look after") else answer(request)
+
+
+@pytest.mark.thinned(1, "slow")
+@pytest.mark.parametrize(
+    ("choice", "state", "said", "result"),
+    [("--apply", "applied", "to be applied", "better!"), ("--refuse", "refused", "refused", "third!")],
+)
+async def test_a_revision_that_waits_in_an_editor_is_decided_here(
+    server: OpenAIServer, tmp_path: Path, choice: str, state: str, said: str, result: str
+) -> None:
+    server.answer = wanting
+    places = {"MERROW_STATE_DIR": str(tmp_path / "state"), "MERROW_CONFIG_DIR": str(tmp_path / "config")}
+    async with editor_on(tmp_path, server, environment=places) as editor:
+        ended = editor.begin("merrow.run", uri=editor.open(ASKING), inputs={"problem": "x"})
+        await editor.until(lambda: editor.named("revision_waiting"))
+        run = editor.events[0]["run"]
+        nobody = await asyncio.to_thread(merrow, "revise", run, choice, "2")
+        assert (nobody.code, nobody.out) == (2, "")
+        assert f"Revision 2 of run {run} does not wait for anybody to agree; see: merrow show {run}" in nobody.err
+        decided = await asyncio.to_thread(merrow, "revise", run, choice, "1")
+        assert (decided.code, decided.out) == (0, f"Revision 1 of run {run} is {said}.\n")
+        await editor.until(lambda: editor.named(f"revision_{state}"))
+        assert (await asyncio.to_thread(merrow, "revise", run, choice, "1")).code == 2
+        HELD.set()
+        assert (await ended)["outputs"] == {"RETURN": result}
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["flow.mmd", "--apply", "1"], ["--apply", "1", "--refuse", "1"]], ids=["nothing", "file", "both"]
+)
+def test_what_is_to_be_done_is_said_once(server: OpenAIServer, arguments: list[str]) -> None:
+    done = merrow("revise", "flow.mmd", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "Name the FILE that the run is to continue as, or a revision with --apply N or --refuse N." in done.err

@@ -355,6 +355,16 @@ def test_money_for_proposals_is_that_of_the_search_and_the_held_out_items_are_re
     assert one["held_out"] is not None or one["crown"] == 0
 
 
+@pytest.mark.parametrize(("more", "proposer"), [((), "both"), (("--base-url", "offline"), "moves")])
+def test_a_model_of_the_users_settings_proposes_unless_the_embedded_one_answers(
+    server: OpenAIServer, capsys: Capture, more: tuple[str, ...], proposer: str
+) -> None:
+    write("config/config.toml", '[models]\noptimizer = "opt"\n')
+    dry = in_process(capsys, "optimize", "flow.mmd", *OWN, "--dry-run", "--format", "json", *more)
+    assert (dry.code, dry.json["proposer"]) == (0, proposer)
+    assert not server.requests
+
+
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [

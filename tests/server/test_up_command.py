@@ -256,6 +256,32 @@ def test_the_end_waits_for_runs_and_what_is_stopped_goes_on_later(model: OpenAIS
 
 
 @pytest.mark.thinned(1, "slow")
+def test_a_second_signal_stops_its_runs_at_once(model: OpenAIServer) -> None:
+    with up("--base-url", model.base_url, "--grace", f"{PATIENCE:g}") as service:
+        run = service.post({"PROBLEM": "NEVER"}, Prefer="respond-async").json()["run"]
+        said = len(service.said)
+        service.process.send_signal(signal.SIGINT)
+        assert service.process.stdout is not None
+        service.said.append(service.process.stdout.readline().rstrip("\n"))
+        assert service.end(signal.SIGTERM) == 130
+        assert service.said[said:] == [
+            f"1 run is under way and may end, in {PATIENCE:g} seconds at most; Ctrl-C again stops at once.",
+            f"Run {run} is stopped; what is finished is kept. Continue it with: merrow resume {run}",
+        ]
+
+
+@pytest.mark.thinned(1, "slow")
+def test_the_embedded_model_is_said_to_be_none() -> None:
+    with up("--base-url", "offline", "--total-usd", "0.5") as service:
+        assert service.said[4:7] == [
+            "Calls of a run: 2; tokens: about 98 to 2,146; cost: $0.",
+            "The embedded offline model answers, which costs nothing and is not a real model.",
+            "At most 16 runs at a time; no further one once they have cost $0.5. Each is in the journal: merrow runs",
+        ]
+        assert service.post({"PROBLEM": "x"}).json()["status"] == "finished"
+
+
+@pytest.mark.thinned(1, "slow")
 def test_it_keeps_within_its_limits(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url, "--most-runs", "2", "--grace", "0") as service:
         begun = [service.post({"PROBLEM": f"NEVER {number}"}, Prefer="respond-async") for number in (1, 2)]
@@ -411,12 +437,13 @@ def test_what_keeps_it_from_beginning_is_a_sentence() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        outcome = merrow("up", "flow.mmd", "--port", port)
+        outcome = merrow("up", "flow.mmd", "--port", port, env={"MERROW_UP_TOKEN": "x" * 16})
+        for token in ("", "x" * 15, "words with spaces between", "é" * 16, "x" * 16 + "\t"):
+            wrong = merrow("up", "flow.mmd", "--port", port, env={"MERROW_UP_TOKEN": token})
+            assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+            assert "must have 16 or more" in wrong.err
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(f"merrow: Port {port} can't be used: ")
-    short = merrow("up", "flow.mmd", env={"MERROW_UP_TOKEN": "short"})
-    assert (short.code, short.err.count("\n")) == (2, 1)
-    assert "must have 16 or more" in short.err
     write("flow.mmd", FLOW.replace("--> RETURN", "--> NOWHERE"))
     assert merrow("up", "flow.mmd").code == 2
     program = (

@@ -85,7 +85,7 @@ async def prepare_extraction(wanted: ExtractionAsked, user: Store, choosing: Cho
     except DataError as problem:
         raise InputError(str(problem)) from None
     asked = replace(asked, part=data.part)
-    if data.unsolved > len(data.items) and data.unsolved > 0:
+    if data.unsolved > len(data.items):
         raise InputError(
             f"{data.unsolved:,} of {data.unsolved + len(data.items):,} cases have no solution, more than half; add their"
             " solutions, or name the field that has them with --solution."

@@ -16,8 +16,8 @@ log = logging.getLogger(__name__)
 SECTION = "merrow"
 _PATIENCE = 2.0
 """Seconds that the first diagnostics wait for the client's settings."""
-_WATCHED = ("**/merrow.toml", "**/pyproject.toml", "**/*.py", "**/*.{yaml,yml}", "**/*.{mmd,mermaid}")
-"""Settings files, and what workflows name: prompt files, libraries and called workflows."""
+_WATCHED = ("**/*.toml", "**/*.py", "**/*.{yaml,yml}", "**/*.{mmd,mermaid}")
+"""Settings files, which may have any name, and what workflows name: prompt files, libraries and called workflows."""
 
 
 def register(server: MerrowServer) -> None:

@@ -202,8 +202,6 @@ class _Encoder:
                 place = diagram.to_lsp(Range(Position(line, column), Position(line, column + length)))
                 line, column = place.start.line, place.start.character
                 length = place.end.character - column
-            if length <= 0:
-                continue
             before = self._character if line == self._line else 0
             bits = sum(_BITS[modifier] for modifier in token.modifiers)
             self.numbers += (line - self._line, column - before, length, _NUMBERS[token.kind], bits)

@@ -106,6 +106,7 @@ class Contexts:
         self.asked = Asked()
         """Paths on which any analysis in one of the contexts depends."""
         self._configs: dict[Path, Config] = {}
+        self._settings_files: set[Path] = set()
         self._surroundings = Surroundings()
 
     def forget(self) -> None:
@@ -113,6 +114,7 @@ class Contexts:
         self._surroundings = Surroundings()
         self.asked = Asked()
         self._configs.clear()
+        self._settings_files.clear()
         self.problems.clear()
 
     def context(self, path: Path | None, folder: Path | None = None) -> Context:
@@ -129,6 +131,10 @@ class Contexts:
         name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
         return Context(name, Resources(FileProvider(base, root), root, self._buffers, self.asked), config)
 
+    def is_settings_file(self, path: Path) -> bool:
+        """Whether a change of the file at ``path`` may change configurations; editors' settings may name any file."""
+        return path.name in (SETTINGS_FILE, PROJECT_FILE) or path in self._settings_files
+
     def _config(self, file: Path) -> Config:
         if file not in self._configs:
             self._configs[file] = self._read(file)
@@ -139,8 +145,9 @@ class Contexts:
         from merrow_server.errors import InputError
         from merrow_server.files import read_path
 
-        opened = self._buffers(absolute_path(file))
-        text = opened
+        place = absolute_path(file)
+        self._settings_files.add(place)
+        text = opened = self._buffers(place)
         if text is None:
             try:
                 text = read_path(file, str(file), LARGEST_RESOURCE).text
@@ -153,11 +160,6 @@ class Contexts:
             return config
         self.problems += [f"{file.name}, line {problem.line + 1}: {problem.message}" for problem in config.problems]
         return config
-
-
-def is_settings_file(path: Path) -> bool:
-    """Whether a change of the file at ``path`` may change configurations."""
-    return path.name in (SETTINGS_FILE, PROJECT_FILE)
 
 
 def depends_on(context: Context, paths: Iterable[Path]) -> bool:

@@ -100,6 +100,9 @@ class MerrowProtocol(LanguageServerProtocol):
             self._refuse(identifier, INVALID_REQUEST, "The message is not of JSON-RPC 2.0.")
             return
         method, identifier = data.get("method"), data.get("id")
+        if isinstance(identifier, (list, dict)):
+            self._refuse(None, INVALID_REQUEST, "An id is a string or a number.")
+            return
         if "method" in data and not isinstance(method, str):
             self._refuse(identifier, INVALID_REQUEST, "A method is named by a string.")
             return

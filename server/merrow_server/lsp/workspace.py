@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 
-from merrow_server.lsp.contexts import Contexts, absolute_path, depends_on, is_settings_file
+from merrow_server.lsp.contexts import Contexts, absolute_path, depends_on
 from merrow_server.lsp.documents import Context, OpenDocument, path_of
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.logs import set_level
@@ -98,7 +98,7 @@ class Workspace:
     def files_changed(self, paths: Iterable[Path]) -> None:
         """Files on disk were made, changed or removed."""
         changed = {absolute_path(path) for path in paths}
-        if any(is_settings_file(path) or path.name == ".git" for path in changed):
+        if any(self.contexts.is_settings_file(path) or path.name == ".git" for path in changed):
             self.reload()
             return
         stale = self._server.reports.forget_files(changed)
@@ -113,7 +113,7 @@ class Workspace:
         path = self._remember(document)
         if path is None:
             return
-        if is_settings_file(path):
+        if self.contexts.is_settings_file(path):
             self.reload()
             return
         stale = self._server.reports.forget_files((path,))

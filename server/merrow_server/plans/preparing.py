@@ -111,7 +111,7 @@ class Prepared:
     def may_cost(self) -> bool:
         """Whether it may cost more than the user wants to spend unasked."""
         cost = self.forecast.cost_usd
-        return self.forecast.calls[1] > 0 and (cost is None or cost[1] > self.ask_above_usd)
+        return cost is None or cost[1] > self.ask_above_usd
 
     async def known(self) -> Outcome | None:
         """The outcome, where every answer is known already; None where a model has to be asked."""

@@ -139,6 +139,49 @@ def test_workflows_of_the_workspace_are_completed(
     editor.close_document(open_one)
 
 
+def completed_call(editor: Editor, name: str) -> Json:
+    """What is offered for the path of a Call in the file ``name``."""
+    uri = editor.open(flowchart('C@{op: Call, workflow: ""}', "PROBLEM --> C --> RETURN"), name)
+    answer: Json = editor.request("textDocument/completion", editor.at(uri, '""', 1))
+    return answer
+
+
+def test_the_nearest_workflow_is_the_first(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    (tmp_path / "merrow.toml").touch()
+    for name in ("up.mmd", "sub/inner/deep.mmd", "sub/near.mmd"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(SIMPLE)
+    items = completed_call(open_editor(MODERN, tmp_path), "sub/main.mmd")["items"]
+    labels = [item["label"].removeprefix("./") for item in sorted(items, key=lambda item: item["sortText"])]
+    assert [label for label in labels if label != "main.mmd"] == ["near.mmd", "inner/deep.mmd", "../up.mmd"]
+
+
+def test_up_to_200_workflows_are_all_that_can_be_called(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
+    for number in range(199):
+        (tmp_path / f"{number}.mmd").write_text(SIMPLE)
+    editor = open_editor(MODERN, tmp_path)
+    every = completed_call(editor, "main.mmd")
+    assert (len(every["items"]), every["isIncomplete"]) == (200, False)
+    editor.open(SIMPLE, "one_more.mmd")
+    some = completed_call(editor, "main.mmd")
+    assert (len(some["items"]), some["isIncomplete"]) == (200, True)
+
+
+def test_a_file_outside_the_workspace_is_not_called_though_it_is_open(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    editor = open_editor(MODERN, work)
+    editor.open(SIMPLE, "f.mmd")
+    editor.folder = tmp_path
+    editor.open(SIMPLE, "f.mmd")
+    inside = editor.open(CALLS, "work/inside.mmd")
+    outside = editor.open(CALLS.replace("./f.mmd", "../f.mmd"), "work/outside.mmd")
+    assert "MW227" not in editor.codes(inside)
+    assert "MW227" in editor.codes(outside)
+
+
 def test_who_calls_a_file_and_whom_it_calls(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     (tmp_path / "f.mmd").write_text(BETWEEN)
     (tmp_path / "g.mmd").write_text(SIMPLE)

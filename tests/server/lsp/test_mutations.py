@@ -378,6 +378,15 @@ def test_few_and_each_among_the_safe_moves(editor: Editor) -> None:
     assert actions == mutations(editor, uri, "A[")
 
 
+def test_an_edge_that_brings_no_value_is_offered_no_other_source(editor: Editor) -> None:
+    wrong = FLOW + "    PROBLEM -->|nowhere| B\n"
+    actions = mutations(editor, editor.open(wrong), "B[")
+    assert [action["title"] for action in actions if action["kind"] == f"{KIND}.rewiring"] == [
+        "Let B read A instead of PROBLEM"
+    ]
+    assert {action["data"]["move"] for action in actions} <= every(wrong).keys()
+
+
 def test_each_resolves_to_a_workflow_as_clean_as_before(editor: Editor) -> None:
     uri = editor.open(FLOW)
     before = troubles(FLOW)

@@ -93,6 +93,25 @@ async def test_the_cost_is_said_first_and_agreed_to(tmp_path: Path) -> None:
             assert (await editor.execute(PLAN, task="Other.", dryRun=True))["mayCost"]
 
 
+async def test_the_users_own_settings_say_who_plans_who_judges_and_what_is_spent_unasked(tmp_path: Path) -> None:
+    """Their models come before the one of the editor, and of the two sums the lower one holds."""
+    pushed: Any = MODERN | {"workspace": {"applyEdit": True}}
+    models = '[models]\noptimizer = "planner"\njudge = "judge"\n'
+    async with OpenAIServer(planner()) as server:
+        (tmp_path / ".config").mkdir()
+        config = tmp_path / ".config" / "config.toml"
+        prices = f'[prices."{server.origin}"."*"]\ninput = 1\noutput = 1\n'
+        config.write_text(f"suggest_ask_above_usd = 0\n{models}{prices}")
+        async with editor_on(tmp_path, server, capabilities=pushed, options={"suggestAskAboveUsd": 100}) as editor:
+            dry = await editor.execute(PLAN, task=TASK, n=1, model="the editor's", dryRun=True)
+            assert (dry["mayCost"], dry["model"]) == (True, "planner")
+            assert "calls to planner and, to judge, judge at" in dry["text"]
+            alone = await editor.execute(PLAN, task=TASK, n=1, judge=False, dryRun=True)
+            assert "calls to planner at" in alone["text"]
+            await editor.execute(PLAN, task=TASK, n=1, model="the editor's", agreed=True)
+            assert [request.body["model"] for request in server.requests] == ["planner", "judge"]
+
+
 @pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("by", ["button", "request", "command"])
 async def test_planning_can_be_cancelled(tmp_path: Path, by: str) -> None:

@@ -57,8 +57,23 @@ def test_a_request_before_initialize_is_refused(open_editor: Callable[..., Edito
         (frame([1, 2, 3]), -32600),
         (frame({"id": 3}), -32600),
         (frame({"jsonrpc": "2.0", "id": None, "method": 5}), -32600),
+        (frame({"jsonrpc": "2.0", "id": [1], "method": "shutdown"}), -32600),
+        (frame({"jsonrpc": "2.0", "id": {}, "method": "merrow/unknown"}), -32600),
     ],
-    ids=["header", "length", "huge", "garbage", "json", "bytes", "deep", "array", "version", "method"],
+    ids=[
+        "header",
+        "length",
+        "huge",
+        "garbage",
+        "json",
+        "bytes",
+        "deep",
+        "array",
+        "version",
+        "method",
+        "list",
+        "object",
+    ],
 )
 @pytest.mark.thinned(3)
 def test_what_is_no_message_is_answered_and_passed_over(piece: bytes, code: int) -> None:

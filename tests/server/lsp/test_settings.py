@@ -310,6 +310,25 @@ def test_another_settings_file(open_editor: Callable[..., Editor], tmp_path: Pat
     assert "missing.toml" in told(editor)[0]
 
 
+def test_another_settings_file_changes_on_disk_and_in_the_editor(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    file = tmp_path / "strict.toml"
+    editor = open_editor(MODERN, tmp_path, settings={"configuration": file.name})
+    uri = editor.open(BROKEN)
+    assert "MW006" in editor.codes(uri)
+    file.write_text('ignore = ["MW006"]\n', encoding="utf-8")
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 1}]})
+    assert "MW006" not in editor.codes(uri)
+    opened = editor.open("", file.name, "toml")
+    assert "MW006" in editor.codes(uri)
+    editor.change(opened, {"text": 'ignore = ["MW006"]\n'})
+    assert "MW006" not in editor.codes(uri)
+    editor.change(opened, {"text": ""})
+    editor.close_document(opened)
+    assert "MW006" not in editor.codes(uri)
+
+
 def test_the_documentation_has_every_setting() -> None:
     text = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
     for setting in ALL_SETTINGS:
