@@ -234,6 +234,14 @@ def test_calls_without_a_price_add_up_from_one_write_to_the_next(tmp_path: Path)
     assert (sums.calls, sums.usd, sums.unpriced) == (4, 0.0, 3)
 
 
+def test_names_that_are_no_utf_8_are_counted_with_escapes_that_can_be_read(tmp_path: Path) -> None:
+    """Of files, which may have any bytes, and of models, as a setting has them."""
+    ledger = Ledger(tmp_path / "l.sqlite", Clock())
+    ledger.count("caf\udce9.mmd", HERE, "m\ud800", Usage(1, 1, 1, 2.0))
+    (sums,) = ledger.spent()
+    assert (sums.workflow, sums.model, sums.usd) == ("caf\\udce9.mmd", "m\\ud800", 2.0)
+
+
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "l.sqlite").write_bytes(b"x" * 5000)
     with pytest.raises(StoreFailure, match=r"What calls cost can't be kept in .*l\.sqlite"):
