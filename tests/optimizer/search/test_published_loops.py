@@ -83,6 +83,9 @@ def test_the_published_convergence() -> None:
     assert Convergence().reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
     assert not Convergence(z=0).reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
     assert not Convergence().reached([])
+    # Fewer rounds than are compared say nothing yet.
+    assert Convergence(top=8, z=0, rounds=2).reached(equal)
+    assert not Convergence(top=9, z=0, rounds=2).reached(equal)
 
 
 def test_each_round_scores_a_new_child_five_times_on_all_items() -> None:
