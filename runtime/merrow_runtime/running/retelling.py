@@ -36,7 +36,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     damaged: list[str] = []
     told = _numbered(store.told(record.id, damaged.append))
     ended = [one for one in told if isinstance(one, NodeRecord)]
-    nodes = {node.visit.name: node for node in sorted(ended, key=lambda node: node.ended)}
+    nodes = {node.visit.name: node for node in ended}
     if options.record is not None:
         _record(record, store, options)
     telling = Telling(record.id, lambda: _Told(told))

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -276,13 +277,12 @@ class Store:
         all_told = self._told(run, report)
         last = {_what(one): place for place, one in enumerate(all_told)}
         told = set(last.values())
-        for place in last.values():
-            before, node = all_told[place - 1], all_told[place]
-            if not place or not isinstance(before, NodeRecord) or not isinstance(node, NodeRecord):
+        for place, (before, node) in enumerate(pairwise(all_told)):
+            if place + 1 not in told or not isinstance(before, NodeRecord) or not isinstance(node, NodeRecord):
                 continue
             went_on = before.failed is not None and before.failed.on_error != "fail"
             if went_on and before.visit == node.visit and before.number == node.number - 1:
-                told.add(place - 1)
+                told.add(place)
         return [all_told[place] for place in sorted(told)]
 
     def _told(self, run: str, report: Report) -> list[Told]:

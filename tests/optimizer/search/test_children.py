@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
+from tests.runtime.engine.fakes import flowchart
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.search.children import Moves
@@ -66,6 +67,15 @@ def test_a_child_that_only_renames_has_the_key_of_its_parent() -> None:
     assert len(keys) == 1
     other = text.replace("step by step", "in one go")
     assert Moves(check_workflow(other), OPTIONS).start().key not in keys
+
+
+def test_a_workflow_that_asks_nothing_is_no_candidate() -> None:
+    start = check_workflow(flowchart('A["Custom (prompt: a)"]:::CustomOp', "PROBLEM -->|input| A --> RETURN"))
+    known = Moves(start, OPTIONS)
+    given = flowchart('B["Custom (prompt: b)"]:::CustomOp', "PROBLEM -->|input| B --> RETURN")
+    assert known.given(given, "B").calls == 1
+    with pytest.raises(UsageFailure, match="Nothing can't be a candidate: it has errors, no call"):
+        known.given(flowchart("PROBLEM --> RETURN"), "Nothing")
 
 
 def test_a_drawing_without_operators_can_not_be_searched() -> None:

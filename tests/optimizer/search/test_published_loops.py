@@ -17,7 +17,7 @@ from merrow_optimizer.search.history import History
 from merrow_optimizer.search.stopping import Convergence
 from merrow_optimizer.search.strategies.climbing import Climb, ClimbSettings
 from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings
-from merrow_optimizer.search.strategies.rounds import chances, elites
+from merrow_optimizer.search.strategies.rounds import chances, elites, is_lost
 from merrow_runtime.errors import UsageFailure
 
 
@@ -47,6 +47,23 @@ def rounds_of(means: list[float], parents: dict[int, tuple[int, ...]] | None = N
 
 def test_the_elites_are_the_start_and_the_best_of_equal_ones_the_later() -> None:
     assert elites(rounds_of([0.1, 0.5, 0.7, 0.5, 0.2]), 3) == [START, 2, 3]
+
+
+def test_of_equal_ones_the_earlier_is_the_best() -> None:
+    history = rounds_of([0.1, 0.7, 0.7, 0.2])
+    assert Evolve(Words()).crown(history) == Climb(Words()).crown(history) == 1
+
+
+@pytest.mark.parametrize(("newest", "lost"), [(1.0, True), (0.0, False)])
+def test_a_child_is_compared_with_the_newest_answers_of_the_best(newest: float, lost: bool) -> None:
+    history = History(40, 2, 0)
+    for number, (one, said) in enumerate([(START, 1 - newest), (START, newest), (1, 0.0)], 1):
+        if one == len(history.drafts):
+            history.add(draft(f"c{one}"))
+        draw = Draw(number, one, history.next_places(one, 40))
+        history.ask(draw)
+        history.apply(draw, [said] * 40)
+    assert is_lost(history, START, 1, 0.05) is lost
 
 
 def test_the_published_experience_of_alfworld_is_reproduced() -> None:
@@ -83,6 +100,9 @@ def test_the_published_convergence() -> None:
     assert Convergence().reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
     assert not Convergence(z=0).reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
     assert not Convergence().reached([])
+    # Fewer rounds than are compared say nothing yet.
+    assert Convergence(top=8, z=0, rounds=2).reached(equal)
+    assert not Convergence(top=9, z=0, rounds=2).reached(equal)
 
 
 def test_each_round_scores_a_new_child_five_times_on_all_items() -> None:

@@ -59,6 +59,21 @@ async def test_when_turns_run_out_the_last_one_goes_out_by_over() -> None:
     ]
 
 
+@pytest.mark.parametrize(("goes", "why"), [(True, "the turns of L did not run out"), (False, "Q chose `no`")])
+async def test_why_nothing_goes_out_by_over_is_said(goes: bool, why: str) -> None:
+    """The turns ended before, or there were none."""
+    inside = box("L", "Loop (max: 2)", custom("B"), custom("R", "returns: Bool"), "D{Good?}:::DecisionOp")
+    workflow = flow(
+        custom("A", "returns: Bool"), "Q{Go?}:::DecisionOp", custom("C"), custom("E"), inside, "PROBLEM -->|input| A & B & E",
+        "A --> Q", "Q -->|yes:after| B", "Q -->|no:after| E", "B -->|input| R", "R --> D", "D -.->|no:again| B",
+        "D -->|yes:after| E", "B -->|over:input| C", "C & E --> RETURN",
+    )  # fmt: skip
+    done = await ran(workflow, says(A=goes, R=True))
+    assert [event.data["reason"] for event in done.events if event.event == "node_skipped" and event.node == "C"] == [
+        why
+    ]
+
+
 async def test_a_port_for_several_has_what_came_in_the_turn_just_before_and_the_value_from_outside() -> None:
     done = await ran(refining(), says(JUDGE="bad", WRITE=["one", "two", "three", "four"]))
     given = [data(request) for name, request in zip(done.asked, done.endpoint.seen, strict=True) if name == "WRITE"]

@@ -234,6 +234,30 @@ async def test_blanks_around_headers_are_not_sent(environment: pytest.MonkeyPatc
     assert not {"openai-project", "", "no header"} & headers.keys()
 
 
+async def test_a_header_of_the_environment_takes_the_place_of_one_in_other_letters(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    environment.setenv("OPENAI_ORG_ID", "org-1")
+    environment.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer other\nOpenAI-Organization: org-2")
+    heads: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        async with endpoint_at(address, environment_headers=True) as endpoint:
+            with pytest.raises(EndpointFailure):
+                await endpoint.complete(asking())
+    lines = [line.casefold() for line in heads[0].decode().split("\r\n")]
+    assert [line for line in lines if line.startswith(("authorization:", "openai-organization:"))] == [
+        "authorization: bearer other",
+        "openai-organization: org-2",
+    ]
+
+
 async def test_doctor_treats_a_key_as_a_run_does() -> None:
     async with OpenAIServer(lambda _: Reply("")) as server:
         refused = await reach(Connection(server.base_url, "schlüssel"))

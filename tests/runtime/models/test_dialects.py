@@ -217,6 +217,16 @@ async def test_other_complaints_teach_nothing(refused: Status) -> None:
         assert notebook.writes == 0
 
 
+async def test_a_complaint_of_many_words_is_looked_at_as_far_as_a_sentence_goes() -> None:
+    """Megabytes of words would take minutes."""
+    refused = Status(400, "word " * 1_000 + "temperature is not supported")
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        server.script(refused)
+        with pytest.raises(EndpointFailure):
+            await endpoint.complete(asking())
+        assert len(server.requests) == 1
+
+
 async def test_a_schema_that_is_silently_ignored_is_learned() -> None:
     notebook = Notebook()
     async with (
@@ -256,10 +266,17 @@ async def test_a_schema_beyond_what_can_be_forced_changes_this_call_alone() -> N
 
 
 @pytest.mark.parametrize(
-    ("closed", "is_strict"), [({"additionalProperties": False}, True), ({}, False)], ids=["closed", "open"]
+    ("said", "is_strict"),
+    [
+        ({"additionalProperties": False}, True),
+        ({}, False),
+        ({"additionalProperties": False, "required": []}, False),
+        ({"additionalProperties": False, "required": ["a", "b"]}, False),
+    ],
+    ids=["closed", "open", "optional", "unknown"],
 )
-async def test_a_schema_is_strict_only_where_it_can_be(closed: dict[str, bool], is_strict: bool) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], **closed}
+async def test_a_schema_is_strict_only_where_it_can_be(said: dict[str, Any], is_strict: bool) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], **said}
     request = asking(schema=type(SCHEMA)("answer", schema))
     async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
         await endpoint.complete(request)

@@ -122,7 +122,7 @@ def _packed(coding: str, data: bytes) -> bytes:
         if each == "gzip":
             data = gzip.compress(data)
         elif each == "GZIP":  # in several members
-            data = b"".join(gzip.compress(data[at : at + 1_000_000]) for at in range(0, len(data), 1_000_000))
+            data = b"".join(gzip.compress(data[at : at + 50_000]) for at in range(0, len(data), 50_000))
         elif each == "Deflate":  # without zlib's frame, as many servers send it
             packer = zlib.compressobj(wbits=-15)
             data = packer.compress(data) + packer.flush()

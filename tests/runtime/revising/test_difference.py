@@ -110,6 +110,12 @@ def test_a_renamed_node_is_found_again_and_so_are_two_that_change_places() -> No
     assert difference(chain(), work(*swapped)) == Difference(kept=("B", "A", "C"), renamed={"B": "A", "A": "B"})
 
 
+def test_where_a_node_takes_the_name_of_one_that_is_gone_a_node_less_is_told() -> None:
+    text = ["PROBLEM -->|input| B", custom("B").replace("do B", "do A"), custom("C"), "B -->|input| C", "C --> RETURN"]
+    found = difference(chain(), work(*text))
+    assert (found.kept, found.renamed, found.removed) == (("B",), {"B": "A"}, ("A",))
+
+
 def test_an_execution_serves_one_node_and_a_rename_on_purpose_goes_first() -> None:
     voters = ['V1["Custom (prompt: v)"]:::CustomOp', 'V2["Custom (prompt: v)"]:::CustomOp']
     end = [custom("C"), "PROBLEM -->|input| {0}", "{0} -->|input| C", "C --> RETURN"]
@@ -121,6 +127,21 @@ def test_an_execution_serves_one_node_and_a_rename_on_purpose_goes_first() -> No
     assert difference(old, new, renamed={"W1": "V2"}).renamed == {"W1": "V2", "W2": "V1"}
     more = work(*voters, voters[1].replace("V2", "V3"), *[line.format("V1 & V2 & V3") for line in end])
     assert difference(old, more) == Difference(kept=("V1", "V2"), reset=("C",), added=("V3",))
+
+
+def test_of_two_alike_each_is_found_again_by_what_comes_to_it_beside_a_loop_too() -> None:
+    def alike(first: str, second: str) -> Workflow:
+        voters = [f'{name}["Custom (prompt: v)"]:::CustomOp' for name in (first, second)]
+        return work(
+            *(custom(name) for name in "ABC"), box("L", "Loop (max: 2)", custom("T")), *voters, "PROBLEM -->|input| A & B & T",
+            "T -.->|again:input| T", f"A -->|input| {first}", f"B -->|input| {second}", f"{first} & {second} & T -->|input| C",
+            "C --> RETURN",
+        )  # fmt: skip
+
+    found = difference(alike("V", "W"), alike("X", "Y"))
+    assert found.renamed == {"X": "V", "Y": "W"}
+    turned = difference(alike("V", "W"), alike("X", "Y"), renamed={"X": "W", "Y": "V"})
+    assert turned == found, "a rename on purpose is none where something else comes to the node"
 
 
 def test_a_decision_with_other_labels_is_another_one() -> None:
@@ -151,6 +172,39 @@ def test_a_loop_whose_turns_are_others_keeps_nothing_in_it_or_behind_it() -> Non
     assert difference(loop(2), loop(2)).kept == ("A", "B", "R", "C")
     assert difference(loop(2), loop(3)).kept == ("A",)
     assert difference(loop(2), loop(2, "temperature: 1")).kept == ("A",)
+
+
+def judged_turns(judge: str | None = "", *, word: str = "", again: str = "B -.->|again:input| B") -> Workflow:
+    """B in turns until a Decision on R ends them, of which E only knows that it did; ``judge`` None: nothing ends them."""
+    judges: list[str] = []
+    ends: list[str] = []
+    if judge is not None:
+        judges = [custom("R", f"returns: Bool{judge}"), "D{Good?}:::DecisionOp", "B -->|input| R & X", "R --> D"]
+        judges += ["D -->|no:after| X", custom("X")]
+        ends = ["X -->|input| E", "D -->|yes:after| E"]
+    return work(
+        *(custom(name) for name in "ACEF"), box("L", "Loop (max: 2)", custom("B"), *judges), "PROBLEM -->|input| A",
+        "A -->|input| B & E", again, f"B -->|{word}input| C", *ends, "C & E -->|input| F",
+        "F --> RETURN",
+    )  # fmt: skip
+
+
+def test_what_leaves_a_loop_stands_on_all_that_ends_its_turns() -> None:
+    found = difference(judged_turns(), judged_turns(", temperature: 1"))
+    assert (found.kept, found.changed) == (("A", "B"), ("R",))
+    without = difference(judged_turns(), judged_turns(None))
+    assert (without.kept, without.removed) == (("A", "B"), ("R", "D", "X"))
+
+
+def test_what_comes_again_from_a_changed_node_is_something_else() -> None:
+    again = "D -.->|no:again| B"
+    assert difference(judged_turns(again=again), judged_turns(", temperature: 1", again=again)).kept == ("A",)
+
+
+def test_the_word_of_an_edge_counts() -> None:
+    """Behind the same Loop: what follows each end of it, and what follows only where its turns ran out."""
+    assert difference(judged_turns(), judged_turns()).is_empty
+    assert difference(judged_turns(), judged_turns(word="over:")).reset == ("C", "F")
 
 
 def test_what_is_remembered_counts() -> None:

@@ -368,6 +368,42 @@ def test_a_run_that_has_finished_is_not_revised() -> None:
         ask_for(trial.store, "r", chain(name="Q"))
 
 
+@pytest.mark.parametrize("held", ["A", "AB"])
+def test_a_failure_that_a_revision_had_tried_again_is_not_told_again_with_the_finished_run(held: str) -> None:
+    def risky(timeout: int) -> Workflow:
+        nodes = [custom("A"), custom("B"), custom("C", f"on_error: skip, timeout: {timeout}"), custom("D")]
+        return workflow(*nodes, "PROBLEM -->|input| A & B & C", "A & B & C -->|input| D", "D --> RETURN")
+
+    async def whole() -> list[tuple[str, str | None]]:
+        store, go_on, asked = MemoryStore(), asyncio.Event(), list[str]()
+
+        async def answer(request: ModelRequest) -> str | Exception:
+            said = done(request)
+            asked.append(said)
+            if said.removeprefix("do ") in held:
+                await go_on.wait()
+            is_first = said == "do C" and asked.count(said) == 1
+            return EndpointFailure("nothing came", transient=False) if is_first else said
+
+        endpoint = FakeEndpoint(answer)
+        run = start(
+            risky(60), {"problem": "x"}, endpoint=endpoint, store=store, options=RunOptions(fresh=True), run_id="r"
+        )
+        free = {"A", "B", "C"} - set(held)
+        while not free <= {node.node for node in store.nodes("r")}:
+            await asyncio.sleep(0.001)
+        assert (await run.revise(risky(70))).state == "applied"
+        while not any(node.node == "C" and node.outputs for node in store.nodes("r")):
+            await asyncio.sleep(0.001)
+        go_on.set()
+        assert (await run.result()).status == "finished"
+        again = resume("r", endpoint=FakeEndpoint(), store=store)
+        return [(event.event, event.node) async for event in again.events()]
+
+    told = [event for event in asyncio.run(whole()) if event[1] == "C"]
+    assert told == [("node_finished", "C")]
+
+
 def test_what_was_given_away_and_came_back_is_there_after_a_resume() -> None:
     trial = stopped([(3, chain(name="Q")), (3, chain())], 3, chain())
     again = FakeEndpoint(done, trial.endpoint.origin)

@@ -535,6 +535,52 @@ def test_a_person_goes_first_while_a_model_thinks(strategy: str, goes_on: bool) 
     assert [one.trigger for one in world.store.revisions("r")] == ["every", "person"]
 
 
+def test_a_person_goes_before_a_model_that_came_first() -> None:
+    """Both wait until somebody has decided on what a model wanted before."""
+
+    async def whole() -> World:
+        world = World(*(changes({"do": "edit", "id": "C", "objective": wanted}) for wanted in ("do well", "do better")))
+        before, held = world.answer, asyncio.Event()
+
+        async def answer(request: ModelRequest) -> Any:
+            if request.messages[0].content.startswith("do B"):
+                await held.wait()
+            return before(request)
+
+        world.endpoint._answer = answer
+        flow = [*CHAIN[:3], "PROBLEM -->|input| A & B", "A & B -->|input| C", "C --> RETURN"]
+        longer = [*flow[:-1], custom("E"), "C -->|input| E", "E --> RETURN"]
+        run = start(workflow(*flow), {"problem": "x"}, endpoint=world.endpoint, store=world.store, run_id="r",
+                    reviser=ModelReviser(), options=RunOptions(refine={"every": 1, "max": 2, "ask": True}))  # fmt: skip
+        asked: asyncio.Task[Any] | None = None
+        async for event in run.events():
+            world.events.append(event)
+            if event.event == "revision_waiting" and event.data["revision"] == 1:
+                held.set()
+            elif event.event == "revision_opened" and event.data["revision"] == 2:
+                while len(world.views) < 2:
+                    await asyncio.sleep(0)
+                for _ in range(200):
+                    await asyncio.sleep(0)
+                asked = asyncio.create_task(run.revise(workflow(*longer)))
+                while len(world.store.revisions("r")) < 3:
+                    await asyncio.sleep(0)
+                run.decide(1, apply=False)
+            elif event.event == "revision_waiting":
+                run.decide(2, apply=True)
+        assert (await run.result()).status == "finished"
+        assert asked is not None
+        assert (await asked).state == "applied"
+        return world
+
+    world = asyncio.run(whole())
+    assert [(event.event.removeprefix("revision_"), event.data["revision"]) for event in world.events
+            if event.event in ("revision_waiting", "revision_refused", "revision_applied")] == [
+        ("waiting", 1), ("refused", 1), ("applied", 3), ("waiting", 2), ("applied", 2),
+    ]  # fmt: skip
+    assert world.asked[-2:] == ["do better", "do E"]
+
+
 @pytest.mark.parametrize("letter", ["x", "\u6f22", '"', "\n", "\u00e9", "\\", "\x01"], ids=ascii)
 def test_a_model_is_shown_agents_choices_and_as_much_text_as_its_limit_takes(letter: str) -> None:
     long = f"a{letter}" * 20_000

@@ -74,12 +74,21 @@ def test_no_minute_has_more_than_is_allowed_and_nobody_waits_for_nothing(
                 made[origin][-1][1] = used
 
 
-def test_a_clock_that_was_set_back_holds_nobody_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [2, 30, 86_400])
+def test_a_clock_that_was_set_back_holds_nobody_up(tmp_path: Path, seconds: int) -> None:
     clock = Clock()
     ledger = Ledger(tmp_path / "l.sqlite", clock)
     assert ledger.admit(HERE, MinuteLimits(1), 1)[0]
-    clock.now -= 86_400
+    clock.now -= seconds
     assert ledger.admit(HERE, MinuteLimits(1), 1)[0]
+    assert not ledger.admit(HERE, MinuteLimits(1), 1)[0]
+
+
+def test_what_another_process_did_just_now_counts_though_its_clock_is_a_little_ahead(tmp_path: Path) -> None:
+    clock = Clock()
+    ledger = Ledger(tmp_path / "l.sqlite", clock)
+    assert ledger.admit(HERE, MinuteLimits(1), 1)[0]
+    clock.now -= 0.5
     assert not ledger.admit(HERE, MinuteLimits(1), 1)[0]
 
 
@@ -214,6 +223,23 @@ def test_processes_count_into_one_file(tmp_path: Path) -> None:
         process.join(60)
     (sums,) = Ledger(path).spent()
     assert (sums.calls, sums.prompt_tokens, sums.completion_tokens, sums.usd) == (150, 150, 300, 75.0)
+
+
+def test_calls_without_a_price_add_up_from_one_write_to_the_next(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l.sqlite", Clock())
+    for usage in (Usage(1, 1, 1, None), Usage(1, 1, 2, None), Usage(1, 1, 1, 0.0)):
+        ledger.count("w", HERE, "m", usage)
+        ledger.flush()
+    (sums,) = ledger.spent()
+    assert (sums.calls, sums.usd, sums.unpriced) == (4, 0.0, 3)
+
+
+def test_names_that_are_no_utf_8_are_counted_with_escapes_that_can_be_read(tmp_path: Path) -> None:
+    """Of files, which may have any bytes, and of models, as a setting has them."""
+    ledger = Ledger(tmp_path / "l.sqlite", Clock())
+    ledger.count("caf\udce9.mmd", HERE, "m\ud800", Usage(1, 1, 1, 2.0))
+    (sums,) = ledger.spent()
+    assert (sums.workflow, sums.model, sums.usd) == ("caf\\udce9.mmd", "m\\ud800", 2.0)
 
 
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path: Path) -> None:

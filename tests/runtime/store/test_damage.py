@@ -168,7 +168,9 @@ async def test_a_finished_run_that_is_told_again_says_what_is_damaged(store: Sto
     assert "notices" not in told[0]
     damage(store, "nodes", "several", "{", run)
     again = merrow_runtime.resume(run, endpoint=FakeEndpoint(said), store=store)
-    begun, ended = [event.data async for event in again.events()]
+    first, last = [event async for event in again.events()]
+    assert (first.number, last.number) == (1, 2)
+    begun, ended = first.data, last.data
     (notice,) = begun["notices"]
     assert "damaged in the journal" in notice
     assert ended["outputs"] == told[-1]["outputs"] == {"RETURN": "C!"}
