@@ -51,7 +51,7 @@ def headers_of_environment() -> dict[str, str]:
     for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"):
         name, colon, value = (part.strip() for part in line.partition(":"))
         if name and colon:
-            headers[name] = value
+            headers[name.casefold()] = value
     return headers
 
 

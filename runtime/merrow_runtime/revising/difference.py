@@ -129,6 +129,8 @@ def _type(node: TypedNode) -> str | None:
 
 
 _Given = tuple[str, tuple[Hashable, ...]]
+_WITHIN = (None, False, None, (), ())
+"""What an edge has to do with composites where there are none."""
 
 
 class _Side:
@@ -171,12 +173,13 @@ class _Side:
         if known is not None:
             return known
         ports: dict[str, list[_Given]] = {}
+        again = set(self.nodes[name].again_in) if self.boxes else ()
         for edge, source in self.sources(name):
             node = self.nodes[source]
             number = None if node.cases is None else node.case_of(edge)
             case = None if node.cases is None or number is None else node.cases.keys[number]
-            # Which borders it crosses follows from the composites around both, which must be the same.
-            how = (self.titles[source], case, edge.word if self.boxes else None)
+            across = (edge.word, edge in again, edge.lowered, edge.left, edge.entered) if self.boxes else _WITHIN
+            how = (self.titles[source], case, *across)
             feeds = edge.feeds
             for feed in feeds:
                 ports.setdefault(feed.port, []).append((source, (feed.output, feed.type, *how)))
