@@ -17,7 +17,7 @@ SECTION = "merrow"
 _PATIENCE = 2.0
 """Seconds that the first diagnostics wait for the client's settings."""
 _WATCHED = ("**/*.toml", "**/*.py", "**/*.{yaml,yml}", "**/*.{mmd,mermaid}")
-"""Settings files, which may have any name, and what workflows name: prompt files, libraries and called workflows."""
+"""Settings files, also of other names, and what workflows name: prompt files, libraries and called workflows."""
 
 
 def register(server: MerrowServer) -> None:

@@ -107,6 +107,7 @@ class Contexts:
         """Paths on which any analysis in one of the contexts depends."""
         self._configs: dict[Path, Config] = {}
         self._settings_files: set[Path] = set()
+        """Absolute paths of those that were read, whatever their names: each keystroke asks for them."""
         self._surroundings = Surroundings()
 
     def forget(self) -> None:
