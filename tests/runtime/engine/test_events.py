@@ -323,3 +323,32 @@ async def test_a_failure_before_a_resume_is_not_told_again_when_the_run_has_fini
     events = await told(merrow_runtime.resume(run.id, endpoint=endpoint, store=store, options=RunOptions(stream=True)))
     assert [event.event for event in events][-2:] == ["node_finished", "run_finished"]
     assert ends(await told(merrow_runtime.resume(run.id, endpoint=endpoint, store=store))) == ends(events)
+
+
+async def test_a_finished_run_is_told_again_as_it_was_where_nodes_failed_and_went_on() -> None:
+    nodes = [f'{name}@{{op: Custom, prompt: "p", retries: 0, on_error: default, default: none}}' for name in "AB"]
+    flow = workflow(*nodes, "PROBLEM --> A --> B --> RETURN")
+    store, answers = MemoryStore(), [EndpointFailure("out of order"), "fine"]
+    endpoint = FakeEndpoint(lambda _: answers.pop(0))
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    first, result = ends(await told(run)), await run.result()
+    assert [(one["event"], one["node"]) for one in first][1:3] == [("node_failed", "A"), ("node_finished", "A")]
+    again = merrow_runtime.resume(run.id, endpoint=endpoint, store=store)
+    assert ends(await told(again)) == first
+    nodes_again = (await again.result()).nodes
+    assert {name: (one.status, one.outputs) for name, one in nodes_again.items()} == {
+        name: (one.status, one.outputs) for name, one in result.nodes.items()
+    }
+
+
+async def test_what_failed_and_went_on_before_a_resume_is_told_again_as_the_resume_told_it() -> None:
+    risky = 'A@{op: Custom, prompt: "p", retries: 0, on_error: default, default: none}'
+    flow = workflow(risky, 'B@{op: Custom, prompt: "p", retries: 0}', "PROBLEM --> A --> B --> RETURN")
+    store, out_of_order = MemoryStore(), EndpointFailure("out of order")
+    answers = [out_of_order, out_of_order, "fine", "fine"]
+    endpoint = FakeEndpoint(lambda _: answers.pop(0))
+    run = merrow_runtime.start(flow, {"problem": "x"}, endpoint=endpoint, store=store)
+    assert (await run.result()).status == "failed"
+    second = ends(await told(merrow_runtime.resume(run.id, endpoint=endpoint, store=store)))
+    assert [(one["event"], one["node"]) for one in second if one["node"] == "B"] == [("node_finished", "B")]
+    assert ends(await told(merrow_runtime.resume(run.id, endpoint=endpoint, store=store))) == second

@@ -57,6 +57,18 @@ def test_what_is_registered_later(
     assert registered == methods
 
 
+def test_settings_files_of_any_name_and_what_workflows_name_are_watched(editor: Editor) -> None:
+    [files] = (
+        registration["registerOptions"]["watchers"]
+        for request in editor.requests
+        if request["method"] == "client/registerCapability"
+        for registration in request["params"]["registrations"]
+        if registration["method"] == "workspace/didChangeWatchedFiles"
+    )
+    endings = [watcher["globPattern"].removeprefix("**/*.").strip("{}").split(",") for watcher in files]
+    assert {ending for some in endings for ending in some} == {"toml", "py", "yaml", "yml", "mmd", "mermaid"}
+
+
 def imported(*after: bytes) -> set[str]:
     """The modules that a server has imported after messages; every test process has imported more."""
     program = (
