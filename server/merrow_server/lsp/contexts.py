@@ -153,7 +153,10 @@ class Contexts:
             try:
                 text = read_path(file, str(file), LARGEST_RESOURCE).text
             except InputError as problem:
-                self.problems.append(str(problem))
+                is_named = file.name not in (SETTINGS_FILE, PROJECT_FILE)
+                self.problems.append(
+                    f"{problem} The editor's setting `configuration` names it." if is_named else str(problem)
+                )
                 return DEFAULT
         config = parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
         if opened is not None:

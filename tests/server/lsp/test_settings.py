@@ -307,7 +307,8 @@ def test_another_settings_file(open_editor: Callable[..., Editor], tmp_path: Pat
     assert "MW006" not in editor.codes(editor.open(BROKEN))
     editor = open_editor(MODERN, tmp_path, settings={"configuration": "missing.toml"})
     assert "MW006" in editor.codes(editor.open(BROKEN))
-    assert "missing.toml" in told(editor)[0]
+    [said] = told(editor)
+    assert said.endswith("missing.toml. The editor's setting `configuration` names it."), said
 
 
 def test_another_settings_file_changes_on_disk_and_in_the_editor(
