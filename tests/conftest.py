@@ -15,7 +15,7 @@ tests. What is there before the first test is left out, and new objects are look
 
 A test with ``@pytest.mark.thinned(n)`` has many cases that are alike, each of them dear. A run of whole files takes one in ``n``;
 ``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all; `make test` runs one in
-``4n``, so that ``thinned(1)`` is for those that only a run of all tests can't afford: ``thinned(1, "slow")`` is on each test that
+``8n``, so that ``thinned(1)`` is for those that only a run of all tests can't afford: ``thinned(1, "slow")`` is on each test that
 takes more than a second or so. ``MERROW_ALL_CASES=1``, or
 naming the test with ``::``, runs every case. The cases of all tests with ``@pytest.mark.thinned(n, "what they are about")`` are
 as those of one test: they are dear and alike, too, as where many commands are killed anywhere.
@@ -28,14 +28,13 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
-from tests.examples import FEWER, SAME, TIMES, examples
+from tests.examples import DAYS, SAME, SEED, TIMES, examples
 from tests.shared import require_shared
 
 # Each value is given: where CI is set, Hypothesis has a profile of its own.
@@ -98,8 +97,6 @@ LONGEST = (
 """Where the longest tests are, longest first: beginnings of paths from the root of the repository."""
 
 
-SEED = int(os.environ.setdefault("MERROW_SEED", str(int(time.time() // 86_400))))
-"""Says which cases of thinned tests run; the workers inherit it, so that all choose the same."""
 ALL_CASES = bool(os.environ.get("MERROW_ALL_CASES"))
 
 
@@ -115,7 +112,7 @@ def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
         case
         for (_, one_in), cases in tests.items()
         for number, case in enumerate(cases)
-        if (number + SEED) % min(one_in * FEWER, len(cases))
+        if (number + SEED) % min(one_in * DAYS, len(cases))
     ]
 
 

@@ -90,8 +90,8 @@ def test_each_case_has_its_turn(folder: Path) -> None:
 
 
 @pytest.mark.thinned(1, "slow")
-def test_in_make_test_each_case_has_its_turn_in_four_times_as_many_days(folder: Path) -> None:
-    days = [collected(folder, MERROW_SEED=str(day), MERROW_PUSH="1") for day in range(20_000, 20_012)]
+def test_in_make_test_each_case_has_its_turn_in_eight_times_as_many_days(folder: Path) -> None:
+    days = [collected(folder, MERROW_SEED=str(day), MERROW_PUSH="1") for day in range(20_000, 20_024)]
     for kind in ("test_many", "killed", "own_mark"):
         assert all(sum(kind in name for name in day) == 1 for day in days)
     assert all(sum("mark_of_the_file" in name or "another" in name for name in day) == 1 for day in days)
@@ -144,10 +144,10 @@ def suites(*arguments: str, **environment: str) -> set[str]:
 @pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("where", [{}, {"CI": "1"}])
 def test_each_suite_of_the_workbench_has_its_turn(where: dict[str, str]) -> None:
-    days = [suites(**where, MERROW_PUSH="1", MERROW_SEED=str(day)) for day in range(20_000, 20_004)]
+    days = [suites(**where, MERROW_PUSH="1", MERROW_SEED=str(day)) for day in range(20_000, 20_008)]
     for day in days:
         assert suites_in("tests") < day
-        assert 0 <= len(day - suites_in("tests")) - len(suites_in("tests/by-turns")) // 4 <= 1
+        assert 0 <= len(day - suites_in("tests")) - len(suites_in("tests/by-turns")) // 8 <= 1
     assert set.union(*days) == suites_in("tests") | suites_in("tests/by-turns")
     assert sum(len(day - suites_in("tests")) for day in days) == len(suites_in("tests/by-turns"))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -10,7 +9,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import SAME, TIMES, examples
+from tests.examples import SAME, SEED, TIMES, examples
 from tests.runtime.compiling.programs import check_same, inputs_of, run_program
 from tests.runtime.frontier.nested_workflows import nested_workflow
 from tests.workflows import workflows
@@ -30,7 +29,7 @@ ONLY_FOR_THE_RUNTIME = {"website.mmd": "planned"}
 """Examples that no program can hold, and why."""
 NESTED = 300 if TIMES > 1 else examples(12, least=6)
 """How many generated workflows with Loops and Maps are compiled and run."""
-FIRST = 0 if SAME else int(os.environ["MERROW_SEED"]) * 100_000
+FIRST = 0 if SAME else SEED * 100_000
 
 
 @pytest.mark.thinned(4)

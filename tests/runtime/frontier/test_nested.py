@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
-from tests.examples import SAME, examples
+from tests.examples import SAME, SEED, examples
 from tests.runtime.frontier.nested_workflows import nested_workflow
 from tests.runtime.frontier.nested_world import NestedRun
 
@@ -21,7 +21,7 @@ from merrow_analysis.check import analyse
 from merrow_analysis.graph.nodes import TypedGraph
 
 COUNT = int(os.environ.get("MERROW_NESTED", examples(1000)))
-FIRST = 0 if SAME else int(os.environ["MERROW_SEED"]) * 1_000_000
+FIRST = 0 if SAME else SEED * 1_000_000
 PARTS = 8
 RUNS = 5
 """Runs of each workflow without errors, each with other choices, numbers of items and failures."""

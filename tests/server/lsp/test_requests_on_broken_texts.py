@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from tests.breakage import broken
-from tests.examples import SAME, examples
+from tests.examples import SAME, SEED, examples
 from tests.growth.doors import DOORS, Opened
 from tests.growth.shapes import SHAPES, Shape
 from tests.server.lsp.editor import Json, ServerError
 
 ROOT = Path(__file__).resolve().parents[3]
-FIRST = 0 if SAME else int(os.environ["MERROW_SEED"]) * 1000
+FIRST = 0 if SAME else SEED * 1000
 INTERNAL_ERROR = -32603
 _PARTS = 4
 _PLACES = 6

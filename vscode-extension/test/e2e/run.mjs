@@ -1,6 +1,6 @@
 // Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names anywhere below tests/.
 // Without names it runs those in tests/ and tests/by-turns/, with --nightly those in tests/nightly/, too. In `make test` (MERROW_PUSH) one in
-// four of tests/by-turns/ runs (support/turns.mjs), so that four days try all. --list says what would run.
+// eight of tests/by-turns/ runs (support/turns.mjs), so that eight days try all. --list says what would run.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import os from 'node:os';

@@ -118,37 +118,4 @@ describe('Run', (workbench) => {
     }, 'the panel does not show the run that is chosen in the tree');
     assert.equal(await page.locator('.tab', { hasText: 'result' }).count(), 0);
   });
-
-  it('asks for an input that came while others were asked for; who leaves the question runs nothing', async () => {
-    const w = workbench();
-    const { page } = w;
-    const one = FLOW.replaceAll('VOTE', 'CHOICE');
-    const two = one.replace('    PROBLEM -->|input| SOLVE', '    DETAIL([Detail]):::Interface -->|input| SOLVE');
-    assert.notEqual(one, two);
-    const asked = (name) => page.locator('.quick-input-widget', { hasText: `${name} (` });
-    const runs = await w.runs();
-    const own = runs.filter({ hasText: 'later.mmd' });
-    for (const leave of [true, false]) {
-      await w.open('later.mmd', one);
-      await w.lens('Run');
-      await w.until(async () => !(await w.text()).includes('DETAIL'), 'the editor does not have the text of the file');
-      await w.commandAnswered('Merrow: Run Workflow with Other Inputs', 'PROBLEM (');
-      w.write('later.mmd', two);
-      await w.until(async () => (await w.text()).includes('DETAIL'), 'the editor does not have the new text');
-      await w.answer('What is 6 times 7?');
-      await asked('DETAIL').waitFor();
-      if (!leave) {
-        await w.shot('run-input-later');
-        await w.answer('In base thirteen');
-        await w.runEnded('later.mmd');
-        await own.waitFor();
-        continue;
-      }
-      await page.keyboard.press('Escape');
-      await w.until(() => w.server.log().includes('No value was given for the input DETAIL'), 'the log does not say why nothing is run');
-      assert.equal(await w.toasts().count(), 0);
-      assert.equal(await own.count(), 0);
-      await w.closeEditors();
-    }
-  });
-});
+}, { shared: true });
