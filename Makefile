@@ -88,7 +88,7 @@ cache-key:
 
 test: setup
 	@echo "Testing in two lines at once; each part prints its output when it is done, the longest after some minutes."
-	@$(MAKE) $(PARALLEL) parts || { echo "make test failed; the lines above that begin with 'make' and '***' name the parts." >&2; exit 1; }
+	@scripts/in_memory.sh $(MAKE) $(PARALLEL) parts || { echo "make test failed; the lines above that begin with 'make' and '***' name the parts." >&2; exit 1; }
 	@echo "All is well: format, lint, types, import contracts, tests, extension, workbench."
 
 # What takes long starts first: the workbench mostly waits, so it has a line of its own, and the short checks follow it.

@@ -113,6 +113,7 @@ def test_what_the_source_imports_is_declared() -> None:
     assert undeclared(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + GEPA + UP) == {}
 
 
+@pytest.mark.thinned(1, "slow")
 def test_what_is_declared_for_the_source_is_imported() -> None:
     assert unused(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + GEPA + UP) == set()
 

@@ -365,6 +365,7 @@ def solved(number: int, **more: Any) -> dict[str, Any]:
     return {"problem": f"Add 1 to {number}.", "solution": f"It is \\boxed{{{number + 1}}}.", **more}
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     ("rows", "more", "first", "note"),
     [

@@ -578,6 +578,7 @@ def test_nothing_that_drives_a_terminal_is_left_and_nothing_else_is_changed(text
         assert shown == text
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize(
     ("environment", "shown"),
     [({}, "\x1b[31mno\x1b[0m\n"), ({"NO_COLOR": "1"}, "no\n"), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, "no\n")],

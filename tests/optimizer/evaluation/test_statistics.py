@@ -32,6 +32,7 @@ def test_the_distribution_of_t_is_scipys(value: float, freedom: int) -> None:
     assert t_cdf(value, freedom) == pytest.approx(scipy.stats.t.cdf(value, freedom), rel=1e-9, abs=1e-14)
 
 
+@pytest.mark.thinned(1, "slow")
 @given(st.floats(0.001, 0.999), st.integers(1, 5_000))
 def test_the_quantiles_of_t_are_scipys(share: float, freedom: int) -> None:
     assert t_quantile(share, freedom) == pytest.approx(scipy.stats.t.ppf(share, freedom), rel=1e-8, abs=1e-9)

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -82,6 +83,7 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.thinned(1, "slow")
 @settings(max_examples=examples(8), deadline=None)
 @given(worlds(), SETTINGS, st.integers(0, 10**6))
 def test_no_order_has_a_say_and_all_that_is_written_checks(world: World, said: Any, order: int) -> None:

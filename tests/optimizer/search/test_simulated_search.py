@@ -48,6 +48,7 @@ def test_the_table_has_a_line_for_each_strategy_and_says_which_aims_are_met(outc
     assert "at 1/3 of the published loop's evaluations" in lines[9]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_the_plot_has_a_line_for_each_strategy(outcomes: list[Outcome]) -> None:
     drawn = page(outcomes)
     assert drawn.count("<polyline") == 2

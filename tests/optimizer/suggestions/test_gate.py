@@ -370,6 +370,7 @@ def test_labels_that_many_items_have_may_be_named() -> None:
     assert checked(NewPrompt("A", "Answer with refund or repair."), items=items).text
 
 
+@pytest.mark.thinned(1, "slow")
 def test_data_in_new_nodes_and_labels_is_found_too() -> None:
     proposed = lines(
         FLOW,

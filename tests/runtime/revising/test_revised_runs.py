@@ -368,6 +368,7 @@ def test_a_run_that_has_finished_is_not_revised() -> None:
         ask_for(trial.store, "r", chain(name="Q"))
 
 
+@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("held", ["A", "AB"])
 def test_a_failure_that_a_revision_had_tried_again_is_not_told_again_with_the_finished_run(held: str) -> None:
     def risky(timeout: int) -> Workflow:

@@ -156,6 +156,7 @@ def test_the_nearest_workflow_is_the_first(open_editor: Callable[..., Editor], t
     assert [label for label in labels if label != "main.mmd"] == ["near.mmd", "inner/deep.mmd", "../up.mmd"]
 
 
+@pytest.mark.thinned(1, "slow")
 def test_up_to_200_workflows_are_all_that_can_be_called(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     for number in range(199):
         (tmp_path / f"{number}.mmd").write_text(SIMPLE)

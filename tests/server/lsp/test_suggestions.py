@@ -77,6 +77,7 @@ def line_of(text: str, part: str) -> int:
     return next(number for number, line in enumerate(text.split("\n")) if part in line)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_suggestions_are_answered_and_one_is_applied_as_one_step(tmp_path: Path) -> None:
     answers = model()
     async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
@@ -309,6 +310,7 @@ async def test_what_cannot_be_suggested_for_says_why(tmp_path: Path) -> None:
             await editor.execute(SUGGEST, uri=editor.open(FLOW), agreed=True)
 
 
+@pytest.mark.thinned(1, "slow")
 async def test_the_menu_offers_both_forms_where_they_make_sense(tmp_path: Path) -> None:
     answers = Model(said(candidate(prompt(NEW), title="Check")))
     async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:

@@ -1,6 +1,6 @@
 // One code-server with a bare profile of its own, in which the extension's VSIX is installed.
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
@@ -69,9 +69,10 @@ export class Server {
     const env = { ...process.env, ...own, ...(pathOf === undefined ? {} : { PATH: programs(folder('bin'), pathOf) }), ...environment };
     for (const name of ['XDG_RUNTIME_DIR', 'VSCODE_IPC_HOOK_CLI', 'PASSWORD', 'PORT']) delete env[name];
     for (const name of Object.keys(env)) if (/^(?:OPENAI|MERROW)_/.test(name) && !(name in environment)) delete env[name];
-    const common = [codeServer, '--config', config, '--user-data-dir', server.data, '--extensions-dir', folder('extensions')];
+    const extensions = folder('extensions');
+    const common = [codeServer, '--config', config, '--user-data-dir', server.data, '--extensions-dir', extensions];
     server.install = (file) => execFileSync(node, [...common, '--install-extension', file], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const file of vsix) server.install(file);
+    installAll(server, extensions, vsix);
     const port = await freePort();
     const log = openSync(path.join(root, 'code-server.log'), 'w');
     const flags = ['--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', '--disable-proxy', '--ignore-last-opened'];
@@ -140,6 +141,31 @@ export class Server {
     signal(this.process.pid, 'SIGKILL');
     if (!keep) rmSync(this.root, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
+}
+
+/** Folders with what was installed, by the VSIX files: an installation takes as long as a suite, so other servers get a copy. */
+const installations = new Map();
+process.once('exit', () => {
+  for (const kept of installations.values()) rmSync(kept, { recursive: true, force: true });
+});
+
+function installAll(server, extensions, vsix) {
+  if (vsix.length === 0) return;
+  const kept = installations.get(vsix.join());
+  if (kept !== undefined) {
+    copied(kept, extensions);
+    return;
+  }
+  for (const file of vsix) server.install(file);
+  const copy = mkdtempSync(path.join(os.tmpdir(), 'merrow-e2e-extensions-'));
+  copied(extensions, copy);
+  installations.set(vsix.join(), copy);
+}
+
+function copied(from, to) {
+  cpSync(from, to, { recursive: true });
+  const list = path.join(to, 'extensions.json'); // Has the whole paths of the extensions.
+  writeFileSync(list, readFileSync(list, 'utf8').replaceAll(from, to));
 }
 
 /** A folder for a PATH, with these programs and no others. */
