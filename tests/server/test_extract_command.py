@@ -104,7 +104,9 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     assert replayed.code == 0, replayed.err
     new = merrow("runs", "--kind", "extraction", "--format", "json").json[0]["extraction"]
     assert replayed.out.splitlines() == merrow("show", new).out.splitlines()[1:]
-    assert re.fullmatch(r"Paid by this extraction: \d+ calls, \$0\.", replayed.err.splitlines()[-3])
+    assert re.fullmatch(
+        r"The recording gave all \d+ answers: no call was made, and nothing was paid\.", replayed.err.splitlines()[-3]
+    )
     assert replayed.err.splitlines()[-2:] == [
         "replayed/operators.yaml is written, with its report, cases/ and start/ beside it.",
         f"Extraction {new}: see it again with: merrow show {new}",

@@ -90,6 +90,14 @@ def names_of(diagram: OpenDiagram, path: Path) -> list[str]:
     return [name for name in paths if location(diagram.document, name) == path]
 
 
+def _names_a_file(text: str) -> bool:
+    """Whether a text may call a file at all, which is quicker told than which one: a link has a name of its own."""
+    from merrow_server.files import DIAGRAM_SUFFIXES
+
+    lowered = text.lower()
+    return any(suffix in lowered for suffix in DIAGRAM_SUFFIXES)
+
+
 async def callers_of(server: MerrowServer, called: OpenDiagram) -> AsyncIterator[tuple[OpenDiagram, list[str]]]:
     """The diagrams, open or in the workspace, that call a file, each with the paths that it calls it by; none call a fence."""
     path = own_path(called)
@@ -102,7 +110,7 @@ async def callers_of(server: MerrowServer, called: OpenDiagram) -> AsyncIterator
                 yield diagram, names
     for other in await workspace_paths(server):
         closed = closed_document(server, other)
-        if closed is None or path.stem not in closed.text:
+        if closed is None or not _names_a_file(closed.text):
             continue
         for diagram in closed.diagrams:
             names = names_of(diagram, path)

@@ -85,7 +85,12 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
         for line in report_lines(report, style) if report["why_nothing"] is None else ():
             echo(line)
         usage = shown["usage"]
-        echo(f"Paid by this extraction: {usage['calls']:,} calls, {cost_text(usage)}.", err=True)
+        if record.plan["replay"] is None:
+            echo(f"Paid by this extraction: {usage['calls']:,} calls, {cost_text(usage)}.", err=True)
+        else:
+            echo(
+                f"The recording gave all {usage['calls']:,} answers: no call was made, and nothing was paid.", err=True
+            )
     if report["why_nothing"] is not None:
         complain(report["why_nothing"])
         return NOT_WELL
