@@ -17,11 +17,13 @@ starts_programs() {
 }
 
 if [ -z "${TMPDIR-}" ] && [ "$(free || echo 0)" -gt $ROOM ] 2>/dev/null && [ "$(available)" -gt $((2 * ROOM)) ] 2>/dev/null; then
-  folder=$(mktemp -d /dev/shm/merrow-XXXXXX 2>/dev/null)
+  # A short name: the address of a socket has a hundred characters at most.
+  folder=$(mktemp -d /dev/shm/m-XXXXX 2>/dev/null)
   if [ -n "$folder" ]; then
     trap 'rm -rf "$folder"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
+    chmod 711 "$folder" # As in /tmp, each finds what is meant for it: some tests start programs of another user.
     if starts_programs "$folder"; then export TMPDIR=$folder; fi
   fi
 fi

@@ -67,7 +67,7 @@ def _copy(source: Path, target: Path, *left_out: str) -> None:
 @pytest.fixture
 def copy() -> Iterator[Path]:
     """Interpreter, packages, sources and tests where everybody may read them."""
-    with tempfile.TemporaryDirectory(prefix="merrow-user-") as name:
+    with tempfile.TemporaryDirectory(prefix="user-") as name:
         folder = Path(name)
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         prefix = Path(sys.base_prefix)
