@@ -41,6 +41,19 @@ def _together(count: int) -> str:
     return _drawing([("a", "a")] * count).replace("Y[Say it]", "X[Write it]")
 
 
+def _counted(values: int) -> str:
+    """Diamonds of which each passes on twice what the one before it does; those that make up the number lead to the last."""
+    lines = ["S[Read it] --> A0{q?}", "Z{q?} -->|a| X[Write it]", "Z -->|b| X"]
+    last = values.bit_length() - 1
+    for number in range(last):
+        lines += [f"A{number} -->|b| X", f"L{number}{{q?}} -->|b| X", f"R{number}{{q?}} -->|b| X"]
+        lines += [f"A{number} -->|a| L{number} & R{number}", f"L{number} & R{number} -->|a| A{number + 1}{{q?}}"]
+        if values >> number & 1:
+            lines.append(f"A{number} -->|a| Z")
+    lines += [f"A{last} -->|a| Z", f"A{last} -->|b| X"]
+    return "---\nworkflow: true\n---\nflowchart TD\n" + "".join(f"  {line}\n" for line in lines)
+
+
 def _analysed(text: str, alone: int) -> Analysis:
     """The analysis where Decisions pass on up to so many values each alone."""
     with patch.object(placement, "MOST_PASSED_ALONE", alone):
@@ -117,4 +130,13 @@ def test_more_than_a_decision_takes_is_said(tmp_path: Path) -> None:
     file = tmp_path / "together.mmd"
     file.write_text(_together(30), encoding="utf-8")
     with pytest.raises(NodeFailure, match="more than 10,000 values arrive at once"):
+        dry_run(load(file), {"PROBLEM": "x"})
+
+
+def test_ten_thousand_values_are_not_too_many_for_a_decision(tmp_path: Path) -> None:
+    file = tmp_path / "counted.mmd"
+    file.write_text(_counted(10_000), encoding="utf-8")
+    assert dry_run(load(file), {"PROBLEM": "x"}).calls.least == 3
+    file.write_text(_counted(10_001), encoding="utf-8")
+    with pytest.raises(NodeFailure, match="Decision Z: more than 10,000 values arrive at once"):
         dry_run(load(file), {"PROBLEM": "x"})

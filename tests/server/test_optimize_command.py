@@ -417,13 +417,22 @@ def test_it_begins_with_the_best_of_another_one_and_knows_what_was_changed_by_ha
     file.write_text(changed)
     scored = in_process(capsys, "evaluate", str(file), *OWN)
     assert f"was changed since it was round {best['candidate']} of search" in scored.err
+    ranked = sorted(
+        (one for one in rounds if one["told"] is not None),
+        key=lambda one: (-float(str(one["told"])), int(str(one["candidate"]))),
+    )
+    assert len(ranked) > 6
+    others = [one for one in ranked[:6] if one["candidate"] not in (0, best["candidate"])]
+    (Path(first["folder"]) / str(others[0]["file"])).write_bytes(b"flowchart TD\n    \xe4[x]\n")
     second = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--from", first["search"], "--seed", "7")
     assert second.code == 0, second.err
     assert f"{file.name} was changed by hand: it is a new candidate" in second.err
+    assert second.err.count("was changed by hand") == 1  # Of a file that can't be read, what the search knows is taken.
     lines = events(in_process(capsys, "show", newest()["search"], "--format", "json").out)
     given = [one for one in lines if one["event"] == "candidate" and one["operator"] == "given"]
-    assert len(given) >= 3
     assert any("changed by hand" in str(one["title"]) for one in given)
+    numbers = [int(re.findall(r"round (\d+) of", str(one["title"]))[0]) for one in given]
+    assert numbers == [one["candidate"] for one in ranked[:6] if one["candidate"] != 0]
     assert [one["candidate"] for one in lines if one["event"] == "draw"][: len(given) + 1] == list(
         range(len(given) + 1)
     )

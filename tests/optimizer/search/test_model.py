@@ -17,7 +17,7 @@ from tests.examples import examples
 from tests.optimizer.search.searching import Words, draft
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.search.candidates import Draft, Draw
+from merrow_optimizer.search.candidates import Draft, Draw, Place
 from merrow_optimizer.search.features import SIZE, PromptUse, features_of, prompts_of
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.linear import Posterior
@@ -184,6 +184,38 @@ def test_draws_of_scores_spread_as_the_posterior_says() -> None:
     draws = np.array([posterior.draw([], chance)[1] for _ in range(4_000)])
     assert draws.mean(axis=0).tolist() == pytest.approx(posterior.means, abs=0.01)
     assert draws.std(axis=0).tolist() == pytest.approx(posterior.deviations, rel=0.06)
+
+
+def answered(*candidates: list[float]) -> History:
+    """A history of candidates with these scores, which they got on the same items."""
+    history = History(max(map(len, candidates)), 1, 0)
+    for number, found in enumerate(candidates):
+        history.add(draft("s" + "ab" * number))
+        draw = Draw(number + 1, number, tuple(Place(item, 0) for item in range(len(found))))
+        history.ask(draw)
+        history.apply(draw, found)
+        history.applied += 1
+    return history
+
+
+def test_the_noise_is_that_of_the_scores_around_each_candidates_mean() -> None:
+    """With fifty answers that are taken for granted, and never less than a hundredth."""
+    assert History(10, 1, 0).noise == answered([1.0], [0.0]).noise == pytest.approx(0.16)
+    assert answered([1.0] * 201).noise == pytest.approx(8 / 250)
+    assert answered([1.0, 1.0]).noise == pytest.approx(8 / 51)
+    assert answered([1.0] * 4000).noise == 0.01
+    assert answered([float(item % 2) for item in range(4000)]).noise == pytest.approx(0.25, rel=0.02)
+
+
+@pytest.mark.parametrize(("answers", "crown"), [(60, 1), (59, 0)])
+def test_a_candidate_is_the_crown_only_with_enough_answers(answers: int, crown: int) -> None:
+    history = answered([0.0, 1.0] * 100, [1.0] * answers)
+    assert Guided(Words()).crown(history) == crown
+
+
+@pytest.mark.parametrize(("items", "answers", "crown"), [(20, 10, 1), (20, 9, 0)])
+def test_of_few_items_half_are_enough(items: int, answers: int, crown: int) -> None:
+    assert Guided(Words()).crown(answered([0.0, 1.0] * (items // 2), [1.0] * answers)) == crown
 
 
 def test_an_easy_item_flatters_nobody() -> None:

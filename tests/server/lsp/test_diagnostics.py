@@ -323,6 +323,18 @@ def test_files_that_a_workflow_reads(open_editor: Callable[..., Editor], tmp_pat
     assert not missing()
 
 
+def test_a_prompt_module_that_was_never_saved_counts_while_it_is_open(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(GOOD)
+    assert "MW302" in editor.codes(uri)
+    module = editor.open('R = "Solve {input}."\n', "prompt.py", "python")
+    assert "MW302" not in editor.codes(uri)
+    editor.close_document(module)
+    assert "MW302" in editor.codes(uri)
+
+
 def test_a_file_that_no_workflow_reads_changes_nothing(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     editor = open_editor(PULLING, tmp_path)
     editor.open(GOOD, "plain.mmd")
@@ -343,6 +355,19 @@ def test_a_file_that_no_workflow_reads_changes_nothing(open_editor: Callable[...
     assert not refreshes()
     changed("texts.yaml")
     editor.until(refreshes)
+
+
+@pytest.mark.thinned(1, "slow")
+def test_the_last_of_more_files_than_are_remembered_is_noticed(
+    open_editor: Callable[..., Editor], tmp_path: Path
+) -> None:
+    names = [f"operators_{number}.yaml" for number in range(10_001)]
+    editor = open_editor(PULLING, tmp_path, settings={"libraries": names, "ignore": ["MW502"]})
+    pull(editor, editor.open(GOOD))
+    editor.run(0.2)
+    editor.requests.clear()
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri(names[-1]), "type": 1}]})
+    editor.until(lambda: "workspace/diagnostic/refresh" in [message["method"] for message in editor.requests])
 
 
 def test_all_files_of_the_workspace_are_fixed_at_once(open_editor: Callable[..., Editor], tmp_path: Path) -> None:

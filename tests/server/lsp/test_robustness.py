@@ -32,7 +32,8 @@ def test_a_request_before_initialize_is_refused(open_editor: Callable[..., Edito
     with Wire() as wire:
         wire.send(message("textDocument/hover", {}, 7))
         assert wire.answer(7)["error"]["code"] == -32002
-        wire.send(message("textDocument/didOpen", {}))
+        wire.send(message("textDocument/didOpen", {}), message("textDocument/hover", {}, 6))
+        assert wire.receive()["id"] == 6  # A notification has no answer.
         assert "capabilities" in wire.initialize()["result"]
         wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 8))
         assert wire.answer(8)["error"]["code"] == -32600
@@ -292,17 +293,23 @@ def test_versions_that_go_back_are_logged_and_the_text_is_the_clients(
     assert len(caplog.messages) == 1
 
 
+LATE = {"jsonrpc": "2.0", "id": "late", "method": "textDocument/diagnostic"}
+
+
 def test_a_request_that_is_cancelled_before_it_began(editor: Editor) -> None:
-    uri = editor.open(BROKEN)
-    request = {
-        "jsonrpc": "2.0",
-        "id": "late",
-        "method": "textDocument/diagnostic",
-        "params": {"textDocument": {"uri": uri}},
-    }
+    request = {**LATE, "params": {"textDocument": {"uri": editor.open(BROKEN)}}}
     cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": "late"}}
     editor.send_bytes(json.dumps(request).encode(), json.dumps(cancel).encode())
     assert editor.answers["late"]["error"]["code"] == -32800  # type: ignore[index]
+
+
+@pytest.mark.parametrize("params", ["null", "[]", "{}", '{"id": ["late"]}', '"late"', '{"id": "late"'])
+def test_a_cancellation_that_names_no_request_takes_no_other_message_with_it(editor: Editor, params: str) -> None:
+    request = {**LATE, "params": {"textDocument": {"uri": editor.open(BROKEN)}}}
+    cancel = f'{{"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {params}}}'
+    editor.send_bytes(json.dumps(request).encode(), cancel.encode())
+    editor.until(lambda: "late" in editor.answers)
+    assert "result" in editor.answers["late"]
 
 
 HEADERS = st.sampled_from(
