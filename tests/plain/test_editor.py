@@ -269,7 +269,7 @@ def test_turns_that_run_out_are_those_of_the_steps_where_the_loop_has_no_name() 
     [found] = analyse(text).errors
     assert found.code == "MW216"
     assert found.message == (
-        "D stays empty when the turns of A, B and C run out; lead what is to count then out of them as well, such as "
+        "D stays empty when the turns of A, B and C run out; add an edge out of them that is taken then, such as "
         "`B -->|no:over| D`."
     )
     [led, *_] = found.fixes

@@ -75,6 +75,18 @@ def test_costs_by_day_workflow_and_model(capsys: Capture, state: Path) -> None:
     assert shown.splitlines()[-2].split() == ["in", "all", "4", "440", "0.4400"]
 
 
+def test_a_run_and_an_evaluation_of_a_file_are_one_row(capsys: Capture) -> None:
+    write("items.jsonl", '{"id": "1", "problem": "y", "answer": "forty-two"}\n')
+    with serving(answers) as server:
+        settings(server.origin, "")
+        assert run(capsys, server.base_url)[0] == 0
+        args = ("--dataset", "items.jsonl", "--gold", "answer", "--metric", "exact", "--base-url", server.base_url)
+        assert in_process(capsys, "evaluate", "flow.mmd", *args).code == 0
+    (row,) = in_process(capsys, "costs", "--by", "workflow", "--format", "json").json["rows"]
+    assert row["workflow"] == str(Path("flow.mmd").absolute())
+    assert row["calls"] == len(server.requests)
+
+
 @pytest.mark.parametrize("dear", ["test-model", "other"])
 def test_what_cost_most_comes_first(capsys: Capture, dear: str) -> None:
     with serving(answers) as server:

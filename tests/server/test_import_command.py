@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.server.program import GOOD, in_process, write
+from tests.server.program import GOOD, in_process, merrow, write
 
 from merrow_analysis.check import analyse
 from merrow_analysis.langgraph import plain_steps
@@ -187,6 +187,12 @@ def test_what_can_not_be_imported_is_refused_in_a_sentence(text: str, sentence: 
     done = in_process(capsys, "import", "graph.mmd")
     assert (done.code, done.out) == (2, "")
     assert sentence in done.err
+
+
+def test_the_check_of_what_is_a_workflow_already_can_be_pasted(capsys: Any) -> None:
+    write("my flow.mmd", GOOD)
+    assert in_process(capsys, "import", "my flow.mmd").err.endswith("check it with: merrow check 'my flow.mmd'\n")
+    assert merrow("import", "-", stdin=GOOD).err.endswith("check it with: merrow check -\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")

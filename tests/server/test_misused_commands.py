@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from pathlib import Path
 
@@ -95,7 +96,7 @@ def test_what_was_meant_is_said(capsys: Capture, arguments: list[str], sentence:
             "broken.mmd can't be drawn. Line 3: This [[ is never closed: add ]] at the end of the text.",
         ),
         ("parse", "merrow parse reads JSON lines: add --jsonl. See merrow parse --help."),
-        ("import good.mmd", "good.mmd is a workflow already: merrow check good.mmd"),
+        ("import good.mmd", "good.mmd is a workflow already; check it with: merrow check good.mmd"),
         ("import other.mmd", "other.mmd can't be imported: it is not a flowchart."),
         (
             "import broken.mmd",
@@ -242,6 +243,21 @@ def test_a_name_that_is_too_long_for_a_file_is_one_sentence(
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert name[:300] in done.err
     assert "Merrow failed" not in done.err
+
+
+def test_a_full_disk_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("one.mmd", GOOD)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("merrow_server.checking.Checker.analyse", full)
+    done = in_process(capsys, "check", "one.mmd")
+    assert done.code == 2
+    assert (
+        done.err
+        == "merrow: The output can't be written: the disk is full. Free some space, then run the command again.\n"
+    )
 
 
 def test_the_next_command_can_be_pasted() -> None:

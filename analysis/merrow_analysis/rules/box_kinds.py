@@ -7,17 +7,21 @@ from collections.abc import Iterator
 
 from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
-from merrow_analysis.diagnostics import Cause, Diagnostic
+from merrow_analysis.diagnostics import Cause, Diagnostic, Fix
 from merrow_analysis.graph.boxes.composites import kind_of, kinds_said
+from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.box_parameters import title_range
+from merrow_analysis.rules.misplaced import Misplaced
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import TextEdit
 
 _TITLE = re.compile(r"\s*([A-Za-z]+)\s*\(")
+_MEANING = {AGAIN: ("Loop", "Map"), OVER: ("Loop",), EACH: ("Map",), FIRST: ("Loop", "Map")}
+"""In what a word on an edge means something."""
 
 
 def box_kinds(group: Subgraph, unknown: Rule, disagreement: Rule) -> Iterator[Diagnostic]:
@@ -54,6 +58,33 @@ def led_to_boxes(graph: TypedGraph, node: TypedNode, unknown: Rule, *, out: bool
             found.append(Cause(unknown.code, box.flow.range))
         at = None if at.parent is None else groups.get(at.parent)
     return found
+
+
+def titled_only(graph: TypedGraph, one: Misplaced) -> Subgraph | None:
+    """A subgraph around an edge that is titled Loop or Map without parentheses, where that would give a word its meaning."""
+    if one.edge.word is not None:
+        return None
+    ends = [one.edge.source.id] if one.word == OVER else [one.edge.target.id]
+    ends += [one.edge.source.id] if one.word == AGAIN else []
+    for group in reversed(graph.flow.subgraphs.values()):
+        kind = group.title.strip()
+        if kind not in _MEANING.get(one.word, ()) or kind_of(group) is not None:
+            continue
+        if all(end in group.nodes for end in ends):
+            return group
+    return None
+
+
+def write_parentheses(group: Subgraph) -> Iterator[Fix]:
+    """Make a Loop or Map of a subgraph whose title says one of these words alone."""
+    label, text = group.label, group.block.text
+    start = -1 if label is None else text.find(group.title, *label.span)
+    if start > 0:
+        # Between brackets alone Mermaid refuses parentheses.
+        quote = "" if text[start - 1] == '"' else '"'
+        title = f"{group.title.strip()} ()"
+        place = group.block.range((start, start + len(group.title)))
+        yield fix(f"Write {title}", [TextEdit(place, f"{quote}{title}{quote}")], safe=False)
 
 
 def _misspelled(group: Subgraph, unknown: Rule) -> Iterator[Diagnostic]:

@@ -15,6 +15,7 @@ from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinations
 from merrow_analysis.graph.liveness.live_nodes import Chosen, spread
 from merrow_analysis.graph.liveness.plan import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.placing.notation import AFTER
 from merrow_analysis.graph.together import fed_at_once, voices_alone
 from merrow_analysis.rules.box_kinds import led_to_boxes
 from merrow_analysis.rules.context import GraphContext
@@ -264,14 +265,17 @@ def _left_empty(
         message = f"{node.id} stays empty{when}; lead that case to {node.id} as well."
         fixes = filled(context, OUTPUT_LEFT_EMPTY, node, _running(graph, combinations, choices))
         return report(OUTPUT_LEFT_EMPTY, node.flow.range, message, related=related[:5], because=because, fixes=fixes)
-    again, target = _back_of(graph, loop, chosen), _way_out(graph, loop, node)
+    again, way_out = _back_of(graph, loop, chosen), _way_out(graph, loop)
+    target = node if way_out is None else way_out.target
     source = again.source.id if again is not None else "X"
     label = "over" if again is None or again.case_label is None else f"{again.case_label}:over"
+    if again is not None and way_out is not None and way_out.source is again.source and way_out.placed.label.after:
+        label += f":{AFTER}"
     # A Loop that arrows back imply has no name in the text.
     members, implied = graph.composites.members(loop), graph.composites.boxes[loop].implied
     turns, where = (f"the turns of {listed(members)}", "them") if implied else (f"the turns of {loop}", loop)
     message = (
-        f"{node.id} stays empty when {turns} run out; lead what is to count then out of {where} as well, such as "
+        f"{node.id} stays empty when {turns} run out; add an edge out of {where} that is taken then, such as "
         f"`{source} -->|{label}| {target.id}`."
     )
     over = _led_out(context, again, label, target) if again is not None and target.kind == "output" else ()
@@ -328,10 +332,11 @@ def _back_of(graph: TypedGraph, loop: str, chosen: Mapping[int, int]) -> TypedEd
     return next(iter(cases or [edge for edge in own if edge.case is None]), None)
 
 
-def _way_out(graph: TypedGraph, loop: str, node: TypedNode) -> TypedNode:
-    """Where the case leads that ends a Loop."""
-    ways = (edge for edge in graph.edges if edge.case is not None and loop in edge.left and edge.word != OVER)
-    return next((edge.target for edge in ways), node)
+def _way_out(graph: TypedGraph, loop: str) -> TypedEdge | None:
+    """The edge of the case that ends a Loop."""
+    return next(
+        (edge for edge in graph.edges if edge.case is not None and loop in edge.left and edge.word != OVER), None
+    )
 
 
 def _choices(graph: TypedGraph, combinations: Combinations, choices: Mapping[int | str, int], before: str) -> str:

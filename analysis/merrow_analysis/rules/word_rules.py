@@ -9,7 +9,7 @@ from merrow_analysis.edits.labels import write_label
 from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
-from merrow_analysis.rules.box_kinds import kind_causes
+from merrow_analysis.rules.box_kinds import kind_causes, titled_only, write_parentheses
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.box_fixes import draw_map, into_box, other_word
@@ -88,6 +88,13 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
     """What is missing for a word to have its meaning."""
     if is_late(graph, one):
         return f"`{one.word}` comes before the output in the text of an edge; write `{_in_order(one)}`."
+    titled = titled_only(graph, one)
+    if titled is not None:
+        kind = titled.title.strip()
+        return (
+            f"`{one.word}` needs a {kind}, but the title of {titled.id} has no parentheses, so {titled.id} only groups its "
+            f"nodes; write `{kind} ()` as its title."
+        )
     edge, boxes = one.edge, graph.composites
     source, target, border = edge.source.id, edge.target.id, edge.border
     left = boxes.boxes[border.left[0]] if border.left else None
@@ -155,6 +162,9 @@ def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) 
         if len(edges_of_arrow(one.edge, graph)) == 1:
             yield fix(f"Write {_in_order(one)}", [write_label(one.edge, _in_order(one))], safe=False)
         return
+    titled = titled_only(graph, one)
+    if titled is not None:
+        yield from write_parentheses(titled)
     if one.word == AGAIN and not one.edge.left and not one.edge.entered:
         handles = {one.edge.source.index, one.edge.target.index}
         component = next((cycle for cycle in graph.cycles if handles <= set(cycle)), None)

@@ -116,7 +116,8 @@ def start(
             "origin": job.endpoint,
         }
         # A journal serves all folders: a file is known there by its whole path.
-        place = workflow.name if isinstance(source, Workflow) else os.path.abspath(workflow.name)  # noqa: PTH100 (#2 may follow)
+        is_text = isinstance(source, Workflow) and workflow.path is None
+        place = workflow.name if is_text else os.path.abspath(workflow.name)  # noqa: PTH100 (#2 may follow)
         record = RunRecord(
             new_id() if run_id is None else run_id,
             place,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
@@ -215,6 +216,8 @@ def _failed(problem: Exception) -> str:
         from merrow_runtime.program.files import reason_of
 
         return f"{problem.filename} can't be used: {reason_of(problem)}."
+    if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "The output can't be written: the disk is full. Free some space, then run the command again."
     return f"Merrow failed: {type(problem).__name__}: {problem}. Run it with --debug to see where."
 
 

@@ -213,6 +213,37 @@ async def test_a_case_edge_out_brings_the_items_that_took_the_case() -> None:
     assert [one["value"] for one in inputs["input"]] == [["bb", "dd"], ["a", "c"]]
 
 
+async def test_items_whose_loop_ran_out_of_turns_are_led_out_of_the_map_as_well() -> None:
+    workflow = flow(
+        LIST,
+        box(
+            "M",
+            "Map ()",
+            *box(
+                "L",
+                "Loop (max: 2)",
+                'JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp',
+                "D{which?}:::DecisionOp",
+            ),
+        ),
+        ALL,
+        "PROBLEM -->|input| LIST",
+        "LIST -->|each:input| JUDGE",
+        "LIST -->|each:value| D",
+        "JUDGE -->|when| D",
+        "D -->|bad:again:input| JUDGE",
+        "D -->|good:input| ALL",
+        "D -->|bad:over:input| ALL",
+        "ALL --> RETURN",
+    )
+    assert {one.code for one in workflow.analysis.diagnostics} == {"MW114"}
+    items = ["fine 1", "awful 1", "fine 2", "awful 2"]
+    done = await ran(workflow, says(LIST=[items], JUDGE=lambda request: "bad" if "awful" in data(request) else "good"))
+    inputs = done.record("ALL").inputs
+    assert inputs is not None
+    assert [one["value"] for one in inputs["input"]] == [["fine 1", "fine 2"], ["awful 1", "awful 2"]]
+
+
 async def test_maps_in_maps_give_lists_of_lists() -> None:
     workflow = flow(
         LIST,

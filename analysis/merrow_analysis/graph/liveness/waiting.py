@@ -156,7 +156,8 @@ def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
             if boxes.boxes[box].kind == "map":
                 break  # a plain list from here on
             if box != own:
-                leads_out[box].append(order_of(edge))
+                # Seen from the Loop, even where the edge leaves Maps around it.
+                leads_out[box].append(replace(order_of(edge), out_of=None))
     return {
         name: LiveLoop(name, tuple(feeds), tuple(leads_out[name]), "until" in boxes.boxes[name].parameters)
         for name, feeds in again.items()

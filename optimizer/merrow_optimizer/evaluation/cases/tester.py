@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -181,7 +182,8 @@ class Tester:
             )
         except (UsageFailure, BudgetFailure) as failure:
             return _Take(CaseStatus.ERROR, str(failure))
-        judge = JudgeCalls(self._judge_model(), self._workflow.name, answers.chosen, replay, kept, answers.store.cache)
+        file = os.path.abspath(self._workflow.name)  # noqa: PTH100 (#2 may follow)
+        judge = JudgeCalls(self._judge_model(), file, answers.chosen, replay, kept, answers.store.cache)
         take = await self._judge(case, result, inputs, replay, judge)
         run = result.run if answers.source == "endpoint" else None
         take = replace(take, run=run, usage=result.usage + judge.usage, seconds=result.seconds)

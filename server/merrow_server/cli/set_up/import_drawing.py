@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options.common import diagram_argument
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
-from merrow_server.files import Source, created, write_stdout
+from merrow_server.files import STDIN_NAME, Source, created, write_stdout
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.plan_files import is_plan_file, open_plans
 from merrow_server.rendering.snippet import visible
@@ -105,7 +106,8 @@ def _workflow(opened: Opened) -> str:
     """The drawing as a workflow of plain steps. Raises `InputError` where it can't be one."""
     name, analysis = opened.target.name, opened.analysis
     if analysis.is_workflow:
-        raise InputError(f"{name} is a workflow already: merrow check {name}")
+        given = "-" if name == STDIN_NAME else shlex.quote(name)
+        raise InputError(f"{name} is a workflow already; check it with: merrow check {given}")
     if not analysis.diagram.is_flowchart or analysis.settings.opted_out:
         raise InputError(f"{name} can't be imported: {analysis.why_no_workflow}.")
     if analysis.refusals:
