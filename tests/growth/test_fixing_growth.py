@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.growth.steps import forget, steps
+from tests.growth.steps import forget, lines, steps
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Applicability
@@ -49,6 +49,20 @@ def test_cycles_are_repaired_together(
         text = path.read_text()
         assert text.count("Loop (max: 3)") == size
         assert main(["check", "--select", "MW110,MW111,MW118", "flow.mmd"]) == 0
+    small, middle, large = counted
+    assert large - middle <= 2.3 * (middle - small), counted
+
+
+@pytest.mark.thinned(1, "slow")
+def test_fixes_of_many_words_out_of_place_in_a_drawing() -> None:
+    """A fix is tried by reading all of a drawing, so it is not tried for hundreds of findings."""
+    counted: list[int] = []
+    for size in (150, 300, 600):
+        boxes = [f'subgraph G{i}["Loop"]\n  A{i}@{{op: Custom, prompt: x}}\nend\n' for i in range(size)]
+        edges = [f"A{i} -->|again:input| A{i + 1}\n" for i in range(size - 1)]
+        text = "".join(["flowchart TD\n", *boxes, *edges])
+        forget()
+        counted.append(lines(lambda text=text: [list(one.fixes) for one in analyse(text).diagnostics]))  # type: ignore[misc]
     small, middle, large = counted
     assert large - middle <= 2.3 * (middle - small), counted
 

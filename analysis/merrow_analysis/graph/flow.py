@@ -382,6 +382,22 @@ class Flow:
         return {name: _placed(subgraph, self.here) for name, subgraph in scenery.subgraphs.items()}
 
     @cached_property
+    def claimed(self) -> dict[str, Subgraph]:
+        """The subgraph that holds a node, by its id: the first, where several list it."""
+        held: dict[str, Subgraph] = {}
+        for group in self.subgraphs.values():
+            for node in group.nodes:
+                held.setdefault(node, group)
+        return held
+
+    def around(self, node: str) -> Iterator[Subgraph]:
+        """The subgraphs around a node, the innermost first."""
+        at = self.claimed.get(node)
+        while at is not None:
+            yield at
+            at = None if at.parent is None else self.subgraphs.get(at.parent)
+
+    @cached_property
     def edge_metadata(self) -> list[EdgeMetadata]:
         return [
             EdgeMetadata(self.edge(edge), metadata, self.here(block))

@@ -20,7 +20,7 @@ from merrow_analysis.suggest import closest
 from merrow_analysis.text import TextEdit
 
 _TITLE = re.compile(r"\s*([A-Za-z]+)\s*\(")
-_MEANING = {AGAIN: ("Loop", "Map"), OVER: ("Loop",), EACH: ("Map",), FIRST: ("Loop", "Map")}
+_MEANING: dict[str, tuple[str, ...]] = {AGAIN: ("Loop", "Map"), OVER: ("Loop",), EACH: ("Map",), FIRST: ("Loop", "Map")}
 """In what a word on an edge means something."""
 
 
@@ -37,42 +37,31 @@ def box_kinds(group: Subgraph, unknown: Rule, disagreement: Rule) -> Iterator[Di
 
 def kind_causes(graph: TypedGraph, edge: TypedEdge, unknown: Rule, disagreement: Rule) -> list[Cause]:
     """What is reported of the subgraphs around an edge, by which a word on it may mean nothing."""
-    ends = {edge.source.id, edge.target.id}
-    groups = graph.flow.subgraphs
-    around: dict[str, Subgraph] = {}
-    for group in groups.values():
-        at: Subgraph | None = group if not ends.isdisjoint(group.nodes) else None
-        while at is not None and at.id not in around:
-            around[at.id] = at
-            at = None if at.parent is None else groups.get(at.parent)
+    around = {group.id: group for node in (edge.source, edge.target) for group in graph.flow.around(node.id)}
     return [Cause(one.code, one.range) for group in around.values() for one in box_kinds(group, unknown, disagreement)]
 
 
 def led_to_boxes(graph: TypedGraph, node: TypedNode, unknown: Rule, *, out: bool = False) -> list[Cause]:
     """Where it is reported that edges lead to the subgraphs around a node (``out``: from them), and so not to what is inside."""
-    groups, found = graph.flow.subgraphs, list[Cause]()
-    at = next((group for group in groups.values() if node.id in group.nodes), None)
-    while at is not None:
-        box = graph.by_id.get(at.id)
-        if box is not None and (box.outgoing if out else box.incoming):
-            found.append(Cause(unknown.code, box.flow.range))
-        at = None if at.parent is None else groups.get(at.parent)
-    return found
+    boxes = (graph.by_id.get(group.id) for group in graph.flow.around(node.id))
+    return [
+        Cause(unknown.code, box.flow.range)
+        for box in boxes
+        if box is not None and (box.outgoing if out else box.incoming)
+    ]
 
 
 def titled_only(graph: TypedGraph, one: Misplaced) -> Subgraph | None:
     """A subgraph around an edge that is titled Loop or Map without parentheses, where that would give a word its meaning."""
     if one.edge.word is not None:
         return None
-    ends = [one.edge.source.id] if one.word == OVER else [one.edge.target.id]
-    ends += [one.edge.source.id] if one.word == AGAIN else []
-    for group in reversed(graph.flow.subgraphs.values()):
-        kind = group.title.strip()
-        if kind not in _MEANING.get(one.word, ()) or kind_of(group) is not None:
-            continue
-        if all(end in group.nodes for end in ends):
-            return group
-    return None
+    flow, source, target = graph.flow, one.edge.source.id, one.edge.target.id
+    around = list(flow.around(source if one.word == OVER else target))
+    if one.word == AGAIN:
+        both = {group.id for group in flow.around(source)}
+        around = [group for group in around if group.id in both]
+    meant = (group for group in around if group.title.strip() in _MEANING.get(one.word, ()))
+    return next((group for group in meant if kind_of(group) is None), None)
 
 
 def write_parentheses(group: Subgraph) -> Iterator[Fix]:

@@ -47,9 +47,8 @@ def _inside(graph: TypedGraph) -> list[TypedNode]:
 
 
 def _owner(graph: TypedGraph, node: TypedNode) -> Subgraph:
-    groups = graph.flow.subgraphs
-    owner = next((group for group in groups.values() if node.id in group.nodes), None)
-    return groups[graph.composites.inside[node.id]] if owner is None else owner
+    owner = graph.flow.claimed.get(node.id)
+    return graph.flow.subgraphs[graph.composites.inside[node.id]] if owner is None else owner
 
 
 def _mentions(graph: TypedGraph, node: TypedNode) -> list[Mention]:

@@ -56,7 +56,7 @@ def take_apart(context: GraphContext, rule: Rule, box: Composite, edges: Sequenc
 def draw_map(context: GraphContext, rule: Rule, edge: TypedEdge) -> Iterator[Fix]:
     """Draw a Map around the node that is to take the items of a list."""
     flow, target = context.graph.flow, edge.target
-    if any(target.id in group.nodes for group in flow.subgraphs.values()):
+    if target.id in flow.claimed:
         return
     taken = {*flow.chart.nodes, *flow.groups, *flow.scenery.edge_ids}
     name = next(name for number in count(1) if (name := f"MAP{number if number > 1 else ''}") not in taken)

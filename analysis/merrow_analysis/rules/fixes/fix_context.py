@@ -194,13 +194,15 @@ class FixContext:
 
     def improves(self, rule: Rule, change: GraphChange, reveals: Reveals = nothing) -> bool:
         """Whether a change takes a finding of ``rule`` away and brings no error or warning. In a large workflow only the nodes
-        that it touches are looked at; where hundreds of edges into one node are wrong, none is.
+        that it touches are looked at; where hundreds of edges into one node, or in a drawing, are wrong, none is.
         """
-        if self._crowd > _MOST_AT_ONE:
-            return False
         graph = self.graph
+        many = self._size * (self._wrong + 1) > _MOST_LOOKED_AT
+        # What a node of a drawing is depends on all of it: the graph after a change is read as a whole.
+        if self._crowd > _MOST_AT_ONE or (many and graph.core.reading.drawn):
+            return False
         follows = graph_after(change, graph)
-        if self._size > _MOST_NODES or self._size * (self._wrong + 1) > _MOST_LOOKED_AT:
+        if self._size > _MOST_NODES or many:
             return not _hurts(graph, follows)
         return self._is_better(rule, self._codes, self._found(follows), reveals, is_found=rule.scope in _SCOPES)
 
