@@ -92,7 +92,7 @@ def written(output: Path, support: str | None, program: Program) -> list[tuple[P
     if support is not None and program.support is not None:
         files.insert(0, (Path(support), program.support))
     for path, _ in files:
-        text = _text_of(path) if path.exists() else None
+        text = _text_of(path) if path.is_file() else None
         if text is not None and text.strip() and _SOURCE.search(text) is None and not text.startswith(SHARED):
             raise InputError(f"{path} is there already and was not made by `merrow compile`; it is not written over.")
     return files

@@ -170,9 +170,17 @@ def write(path: Path, source: Source) -> None:
 def write_bytes(path: Path, data: bytes, *, through_links: bool = True) -> None:
     """Write the file at ``path`` in one step, whether it is there or not; one that is keeps its mode. Raises `InputError`.
 
-    What the user has named is written where a link leads. What Merrow has named is not (``through_links``): the file takes the
-    place of the link, which somebody else may have laid there.
+    What the user has named is written where a link leads, and a device or a pipe, such as ``/dev/null``, takes what is written.
+    What Merrow has named is not (``through_links``): the file takes the place of the link, which somebody else may have laid
+    there.
     """
+    if through_links and _takes_what_comes(path):
+        try:
+            with path.open("wb") as stream:
+                stream.write(data)
+        except OSError as problem:
+            raise InputError(f"{path} can't be written: {reason_of(problem)}.") from None
+        return
     final = Path(os.path.realpath(path) if through_links else os.path.abspath(path))  # noqa: PTH100 (links stay)
     try:
         mode = stat.S_IMODE(final.lstat().st_mode)
@@ -185,6 +193,15 @@ def write_bytes(path: Path, data: bytes, *, through_links: bool = True) -> None:
     except OSError as problem:
         raise InputError(f"{path} can't be written: {reason_of(problem)}.") from None
     _replace(path, final, data, mode)
+
+
+def _takes_what_comes(path: Path) -> bool:
+    """Whether there is a device or a pipe, in whose place no file may be put."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISFIFO(mode)
 
 
 def _replace(path: Path, final: Path, data: bytes, mode: int) -> None:

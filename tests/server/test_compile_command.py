@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from tests.runtime.engine.fakes import flowchart
@@ -442,3 +443,16 @@ def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixtur
         assert said("--check", "mine.py") == (2, "", mine)
     # Printed, a program names no file beside it.
     assert re.findall(r"# Source: (.*), SHA", said("flow.mmd")[1]) == ["flow.mmd"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
+def test_a_pipe_takes_the_program_and_stays_a_pipe() -> None:
+    """So does a device: in the place of ``/dev/null`` no file is put."""
+    os.mkfifo("pipe")
+    texts: list[str] = []
+    reader = Thread(target=lambda: texts.append(Path("pipe").read_text("utf-8")), daemon=True)
+    reader.start()
+    assert merrow("compile", "flow.mmd", "-o", "pipe") == Outcome(0, "pipe is written.\n", "")
+    assert Path("pipe").is_fifo()
+    reader.join()
+    assert texts == [merrow("compile", "flow.mmd").out]

@@ -313,7 +313,7 @@ def test_a_main_part_does_not_run_beside_a_function(default_means: str) -> None:
             "FileNotFoundError: [Errno 2] No such file",
             'File "solution.py", line 2',
         ),
-        ("solve = '\x00'", "SyntaxError", ""),
+        ("solve = '\x00'", "source code string cannot contain null bytes", ""),
         ("def solve():\n    return '\\ud800'", "", ""),
     ],
 )
