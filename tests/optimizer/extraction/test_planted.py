@@ -70,9 +70,9 @@ def test_from_cases_to_a_library(seed: int, tmp_path: Path) -> None:
     done = extract(tmp_path, world)
     assert recovered(done.report) == planted(world)
     assert recovered(done.report, "operators") == planted(world)
-    assert done.report["coverage"]["extraction"]["share"] == 1
-    # A held-out case may name a weaker kind than any of the cases by which the operators were found.
-    assert done.report["coverage"]["probe"]["share"] >= (0.6 if world.weak else 1)
+    # A case may name a weaker kind of its own, which the operator that was found does not give.
+    for part in ("extraction", "probe"):
+        assert done.report["coverage"][part]["share"] >= (0.6 if world.weak else 1)
     assert read_library(done.library, "operators.yaml").problem is None
     assert len(read_library(done.library, "operators.yaml").operators) == len(world.planted)
     assert len([name for name in done.files if name.startswith("cases/")]) == 20
