@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 
 from merrow_runtime.errors import NodeFailure
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 
 ENOUGH = 20
@@ -38,7 +38,7 @@ def failure_rates(file: str) -> dict[str, FailureRate]:
     done: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     with closing(Store.open()) as store:
-        for run in store.runs(_MOST_RUNS, os.path.abspath(file)):  # noqa: PTH100 (#2 may follow)
+        for run in store.runs(_MOST_RUNS, whole_path(file)):
             for node in store.nodes(run.id):
                 own_fault = node.status == "failed" and node.failed is not None and node.failed.code == NodeFailure.code
                 if (node.status == "finished" or own_fault) and not node.path:

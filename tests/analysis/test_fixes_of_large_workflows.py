@@ -38,3 +38,14 @@ def test_where_hundreds_of_edges_into_one_node_are_wrong_none_is_tried(wrong: in
     assert len(found) == wrong
     assert found == [found[0]] * wrong
     assert bool(found[0]) == is_tried
+
+
+@pytest.mark.parametrize("wrong", [20, 150])
+def test_where_hundreds_of_edges_are_wrong_fixes_are_tried_in_a_workflow_and_not_in_a_drawing(wrong: int) -> None:
+    """A change of a drawing is read as a whole."""
+    edges = "".join(f"A{number} -->|again:input| A{number + 1}\n" for number in range(wrong))
+    nodes = "".join(f'A{number}@{{op: Custom, prompt: "think"}}\n' for number in range(wrong + 1))
+    ends = f"PROBLEM([P]):::Interface -->|input| A0\nRETURN([R]):::Interface\nA{wrong} --> RETURN\n{_CLASSES}"
+    for text, is_tried in ((f"{nodes}{edges}{ends}", True), (nodes + edges, wrong == 20)):
+        found = _titles(f"flowchart TD\n{text}", "MW118")
+        assert [bool(titles) for titles in found] == [is_tried] * wrong

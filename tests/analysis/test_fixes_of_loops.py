@@ -222,21 +222,24 @@ CASES = {
             "WRITE --> RETURN",
         ),
     ),
-    "a title that says Loop without parentheses": Case(
-        "MW118",
-        "Write Loop ()",
-        workflow(
-            "subgraph BOX[Loop]",
-            WRITE,
-            REVIEW,
-            "end",
-            "PROBLEM -->|input| WRITE",
-            "PROBLEM -->|problem| REVIEW",
-            "WRITE -->|solution| REVIEW",
-            "REVIEW -.->|again:feedback:input| WRITE",
-            "WRITE --> RETURN",
-        ),
-    ),
+    **{
+        f"the title of {written} without parentheses": Case(
+            "MW118",
+            "Write Loop ()",
+            workflow(
+                written,
+                WRITE,
+                REVIEW,
+                "end",
+                "PROBLEM -->|input| WRITE",
+                "PROBLEM -->|problem| REVIEW",
+                "WRITE -->|solution| REVIEW",
+                "REVIEW -.->|again:feedback:input| WRITE",
+                "WRITE --> RETURN",
+            ),
+        )
+        for written in ("subgraph BOX[Loop]", 'subgraph BOX["loop"]', "subgraph Loop", 'subgraph "Loop"')
+    },
     "a title that says Map without parentheses": Case(
         "MW118",
         "Write Map ()",

@@ -222,6 +222,30 @@ def test_what_a_misplaced_word_explains_is_not_told_as_well() -> None:
     assert codes(text) == ["MW118"]
 
 
+@pytest.mark.parametrize(
+    ("title", "edge", "is_explained"),
+    [
+        ("Loop", "B -->|again:input| A", True),
+        ("Map", "B -->|again:input| A", True),
+        ("Loop", "OUT -->|again:input| A", False),
+        ("Loop", "A -->|each:input| B", False),
+        ("Steps", "B -->|again:input| A", False),
+        ("Loop", "A -->|over:input| OUT", True),
+        ("Map", "A -->|over:input| OUT", False),
+        ("Map", "OUT -->|each:input| B", True),
+    ],
+)
+def test_a_title_without_parentheses_is_named_where_it_explains_a_word(
+    title: str, edge: str, is_explained: bool
+) -> None:
+    nodes = [f'{name}["Custom<br/>(role: a)"]' for name in ("A", "B", "OUT")]
+    box = [f'subgraph S["{title}"]', *nodes[:2], "end", nodes[2]]
+    text = workflow(*box, "PROBLEM -->|input| A", "A -->|input| B", "B --> RETURN", "OUT --> RETURN", edge)
+    (found,) = [one for one in analyse(text).diagnostics if one.code == "MW118"]
+    assert ("no parentheses" in found.message) == is_explained
+    assert (f"Write {title} ()" in [fix.title for fix in found.fixes]) == is_explained
+
+
 def test_order_out_of_a_loop_is_never_called_superfluous() -> None:
     text = changed(
         REFINE, "CHECK -->|yes| RETURN", "CHECK -->|yes:after| DONE\nWRITE -->|input| DONE\nDONE --> RETURN"

@@ -507,6 +507,8 @@ async def test_a_judge_without_a_recording_is_asked_once_and_its_cost_counts(fol
     assert by_limit[1]["cost_usd"] == pytest.approx(3.04)
     assert (by_limit[4]["status"], by_limit[4]["cost_usd"]) == ("passed", 0)
     assert len(judged) == 1
+    (row,) = (await merrow("costs", "--by", "workflow", "--format", "json")).json["rows"]
+    assert (row["workflow"], row["usd"]) == (str(folder / "flow.mmd"), pytest.approx(3.04))
 
 
 async def test_a_run_becomes_a_case_that_passes(folder: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
@@ -456,3 +457,24 @@ def test_a_pipe_takes_the_program_and_stays_a_pipe() -> None:
     assert Path("pipe").is_fifo()
     reader.join()
     assert texts == [merrow("compile", "flow.mmd").out]
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_a_device_takes_the_program() -> None:
+    reader, device = os.openpty()
+    shown: list[bytes] = []
+
+    def read() -> None:
+        with suppress(OSError):  # Nobody writes any more.
+            while piece := os.read(reader, 65536):
+                shown.append(piece)
+
+    reading = Thread(target=read, daemon=True)
+    reading.start()
+    place = os.ttyname(device)
+    done = merrow("compile", "flow.mmd", "-o", place)
+    os.close(device)
+    reading.join()
+    assert done == Outcome(0, f"{place} is written.\n", "")
+    _, name, below = b"".join(shown).decode().replace("\r\n", "\n").partition("flow.mmd, SHA-256 ")
+    assert name + below == "".join(merrow("compile", "flow.mmd").out.partition(name)[1:])

@@ -383,12 +383,8 @@ class Flow:
 
     @cached_property
     def claimed(self) -> dict[str, Subgraph]:
-        """The subgraph that holds a node, by its id: the first, where several list it."""
-        held: dict[str, Subgraph] = {}
-        for group in self.subgraphs.values():
-            for node in group.nodes:
-                held.setdefault(node, group)
-        return held
+        """The innermost subgraph that each node or subgraph is in, by its id; Mermaid has each in one."""
+        return {node: group for group in self.subgraphs.values() for node in group.nodes}
 
     def around(self, node: str) -> Iterator[Subgraph]:
         """The subgraphs around a node, the innermost first."""

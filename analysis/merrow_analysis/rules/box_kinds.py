@@ -20,6 +20,7 @@ from merrow_analysis.suggest import closest
 from merrow_analysis.text import TextEdit
 
 _TITLE = re.compile(r"\s*([A-Za-z]+)\s*\(")
+_TITLES = {"loop": "Loop", "map": "Map"}
 _MEANING: dict[str, tuple[str, ...]] = {AGAIN: ("Loop", "Map"), OVER: ("Loop",), EACH: ("Map",), FIRST: ("Loop", "Map")}
 """In what a word on an edge means something."""
 
@@ -51,29 +52,36 @@ def led_to_boxes(graph: TypedGraph, node: TypedNode, unknown: Rule, *, out: bool
     ]
 
 
-def titled_only(graph: TypedGraph, one: Misplaced) -> Subgraph | None:
-    """A subgraph around an edge that is titled Loop or Map without parentheses, where that would give a word its meaning."""
-    if one.edge.word is not None:
-        return None
+def titled_only(graph: TypedGraph, one: Misplaced) -> tuple[Subgraph, str] | None:
+    """A subgraph around an edge that is titled Loop or Map without parentheses, and which of both, where that would give a word
+    its meaning.
+    """
     flow, source, target = graph.flow, one.edge.source.id, one.edge.target.id
     around = list(flow.around(source if one.word == OVER else target))
     if one.word == AGAIN:
         both = {group.id for group in flow.around(source)}
         around = [group for group in around if group.id in both]
-    meant = (group for group in around if group.title.strip() in _MEANING.get(one.word, ()))
-    return next((group for group in meant if kind_of(group) is None), None)
+    titled = ((group, _TITLES.get(group.title.strip().lower(), "")) for group in around if kind_of(group) is None)
+    return next(((group, kind) for group, kind in titled if kind in _MEANING.get(one.word, ())), None)
 
 
-def write_parentheses(group: Subgraph) -> Iterator[Fix]:
+def write_parentheses(group: Subgraph, kind: str) -> Iterator[Fix]:
     """Make a Loop or Map of a subgraph whose title says one of these words alone."""
-    label, text = group.label, group.block.text
+    label, name, text = group.label, group.name, group.block.text
     start = -1 if label is None else text.find(group.title, *label.span)
-    if start > 0:
+    if label is None or start < 1:
+        return
+    end, title = start + len(group.title), f"{kind} ()"
+    is_quoted = text[start - 1] == '"' and text[end : end + 1] == '"'
+    if name is not None and name.span == label.span:
+        # The title alone is the id as well, by which edges may lead to it, and a Loop or Map needs one.
+        start, end = (start - 1, end + 1) if is_quoted else (start, end)
+        written = f'{name.text.strip()}["{title}"]'
+    else:
         # Between brackets alone Mermaid refuses parentheses.
-        quote = "" if text[start - 1] == '"' else '"'
-        title = f"{group.title.strip()} ()"
-        place = group.block.range((start, start + len(group.title)))
-        yield fix(f"Write {title}", [TextEdit(place, f"{quote}{title}{quote}")], safe=False)
+        written = title if is_quoted else f'"{title}"'
+    # Its nodes run several times then, which may bring other findings.
+    yield fix(f"Write {title}", [TextEdit(group.block.range((start, end)), written)], safe=False)
 
 
 def _misspelled(group: Subgraph, unknown: Rule) -> Iterator[Diagnostic]:

@@ -90,9 +90,9 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
         return f"`{one.word}` comes before the output in the text of an edge; write `{_in_order(one)}`."
     titled = titled_only(graph, one)
     if titled is not None:
-        kind = titled.title.strip()
+        group, kind = titled
         return (
-            f"`{one.word}` needs a {kind}, but the title of {titled.id} has no parentheses, so {titled.id} only groups its "
+            f"`{one.word}` needs a {kind}, but the title of {group.id} has no parentheses, so {group.id} only groups its "
             f"nodes; write `{kind} ()` as its title."
         )
     edge, boxes = one.edge, graph.composites
@@ -164,7 +164,7 @@ def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) 
         return
     titled = titled_only(graph, one)
     if titled is not None:
-        yield from write_parentheses(titled)
+        yield from write_parentheses(*titled)
     if one.word == AGAIN and not one.edge.left and not one.edge.entered:
         handles = {one.edge.source.index, one.edge.target.index}
         component = next((cycle for cycle in graph.cycles if handles <= set(cycle)), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing, suppress
@@ -13,6 +12,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from merrow_optimizer.evaluation.evaluator import Evaluator, OnScore
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.extractions import ExtractionRecord
@@ -43,7 +43,7 @@ def begin(user: Store, plan: Plan, dataset: str, part: str, again: Mapping[str, 
     """
     record = EvaluationRecord(
         new_id(),
-        os.path.abspath(plan.workflow.name),  # noqa: PTH100 (#2 may follow)
+        whole_path(plan.workflow.name),
         "running",
         time.time(),
         dataset,

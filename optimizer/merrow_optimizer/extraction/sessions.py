@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +10,7 @@ from merrow_optimizer.evaluation.sessions import carry_out
 from merrow_optimizer.extraction.extractor import Extractor, Told
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.extraction.report import report
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.names import new_id
@@ -27,7 +27,7 @@ def begin(
     """
     record = ExtractionRecord(
         new_id(),
-        os.path.abspath(cases),  # noqa: PTH100 (as text)
+        whole_path(cases),
         "running",
         time.time(),
         dataset,

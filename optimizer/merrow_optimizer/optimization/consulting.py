@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -23,6 +22,7 @@ from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Propos
 from merrow_optimizer.suggestions.session import Tally
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
 from merrow_runtime.models.budget import NotEnoughLeft
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN
 from merrow_runtime.usage import NOTHING, Usage
@@ -134,7 +134,7 @@ class Consulting:
     def _asker(self, *, is_fresh: bool) -> Asker:
         """Asks within the budget of the search. An answer that brought nothing is not taken again."""
         plan = self._plan
-        meter = meter_of(plan.base.chosen, os.path.abspath(plan.start.name))  # noqa: PTH100 (#2 may follow)
+        meter = meter_of(plan.base.chosen, whole_path(plan.start.name))
         return Asker(plan.base.chosen, self._user.cache, self._answers.budget, meter, fresh=is_fresh)
 
     def _proposer(self, asker: Asker, number: int) -> ModelProposer:

@@ -14,6 +14,7 @@ from merrow_optimizer.optimization.plan import SearchPlan, Told
 from merrow_optimizer.optimization.readings import searched_part
 from merrow_optimizer.optimization.rounds import Rounds
 from merrow_optimizer.optimization.searcher import Searcher
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.names import new_id
 from merrow_runtime.store.optimizations import OptimizationRecord
@@ -27,7 +28,7 @@ def begin(
     `StoreFailure`, and `UsageFailure` where the files can't be written.
     """
     identity = new_id()
-    file = Path(os.path.abspath(plan.start.name))  # noqa: PTH100 (#2 may follow)
+    file = Path(whole_path(plan.start.name))
     folder = file.parent / f"{file.stem}.search-{identity}" if out is None else Path(out)
     split = plan.split
     record = OptimizationRecord(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,11 @@ MARKDOWN_SUFFIXES = (".md", ".markdown")
 DIAGRAM_SUFFIXES = (".mmd", ".mermaid")
 _SUFFIXES = DIAGRAM_SUFFIXES + MARKDOWN_SUFFIXES
 _BOM = "\ufeff"
+
+
+def whole_path(name: str | os.PathLike[str]) -> str:
+    """The whole path of a file, by which a journal knows it, for that serves all folders. ``#2``, for a block, may follow."""
+    return os.path.abspath(name)  # noqa: PTH100 (no path where #2 follows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.options import RunOptions
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.program.loading import load
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
 from merrow_runtime.revising.reviser import Reviser
@@ -115,9 +116,7 @@ def start(
             "base_url": resources.base_url,
             "origin": job.endpoint,
         }
-        # A journal serves all folders: a file is known there by its whole path.
-        is_text = isinstance(source, Workflow) and workflow.path is None
-        place = workflow.name if is_text else os.path.abspath(workflow.name)  # noqa: PTH100 (#2 may follow)
+        place = workflow.name if workflow.path is None else whole_path(workflow.name)
         record = RunRecord(
             new_id() if run_id is None else run_id,
             place,

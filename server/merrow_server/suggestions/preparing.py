@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -30,6 +29,7 @@ from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_settings
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
@@ -98,7 +98,7 @@ class Prepared:
         self._check_budget(limits)
         bounds = (limits.usd, limits.tokens, limits.seconds)
         budget = None if bounds == (None, None, None) else Budget(*bounds, strict=True)
-        meter = meter_of(chosen, os.path.abspath(self.session.ground.workflow.name))  # noqa: PTH100 (#2 may follow)
+        meter = meter_of(chosen, whole_path(self.session.ground.workflow.name))
         asker = Asker(chosen, self._user.cache, budget, meter, fresh=self._asked.fresh)
         try:
             return await self.session.run(asker, told=self._told)
@@ -201,9 +201,9 @@ def _evaluated(
     failures: list[Failure] = []
     tries: list[Try] = []
     notices: list[str] = []
-    name = os.path.abspath(ground.workflow.name)  # noqa: PTH100 (#2 may follow)
+    name = whole_path(ground.workflow.name)
     for dataset in asked.datasets:
-        place = os.path.abspath(data_file(dataset))  # noqa: PTH100 (as the journal has it)
+        place = whole_path(data_file(dataset))
         there = [one for one in user.evaluations.newest(_LOOKED_AT, name) if one.plan["asked"]["dataset"] == place]
         known = [one for one in there if not one.plan["held_out"]]
         if not known:

@@ -70,7 +70,7 @@ def test_from_cases_to_a_library(seed: int, tmp_path: Path) -> None:
     done = extract(tmp_path, world)
     assert recovered(done.report) == planted(world)
     assert recovered(done.report, "operators") == planted(world)
-    # A case may name a weaker kind of its own, which the operator that was found does not give.
+    # A step whose kind a case weakens to Text may be taken for that of another operator, behind which the next one does not fit.
     for part in ("extraction", "probe"):
         assert done.report["coverage"][part]["share"] >= (0.6 if world.weak else 1)
     assert read_library(done.library, "operators.yaml").problem is None

@@ -25,6 +25,7 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        (folder / "merrow.toml").touch()  # All of the folder is one workspace: files in it may call each other.
         self.editor = Editor(MODERN, folder)
         self.opened: dict[str, str] = {}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.unattended import unattended
 from merrow_runtime.errors import BudgetFailure, ReplayMiss, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.revising.reviser import Reviser
 from merrow_runtime.running.api import finish, start
@@ -182,7 +182,7 @@ class Tester:
             )
         except (UsageFailure, BudgetFailure) as failure:
             return _Take(CaseStatus.ERROR, str(failure))
-        file = os.path.abspath(self._workflow.name)  # noqa: PTH100 (#2 may follow)
+        file = whole_path(self._workflow.name)
         judge = JudgeCalls(self._judge_model(), file, answers.chosen, replay, kept, answers.store.cache)
         take = await self._judge(case, result, inputs, replay, judge)
         run = result.run if answers.source == "endpoint" else None

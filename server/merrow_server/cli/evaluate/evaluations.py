@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from merrow_runtime.program.files import whole_path
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
@@ -60,7 +60,7 @@ def list_evaluations(user: Store, limit: int, workflow: str | None, output: str)
     """Print the newest evaluations, of one workflow file where given."""
     from merrow_server.evaluations.report import evaluation_object
 
-    name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
+    name = None if workflow is None else whole_path(workflow)
     found = [
         evaluation_object(user, record, user.evaluations.scores(record.id))
         for record in user.evaluations.newest(limit, name, complain)

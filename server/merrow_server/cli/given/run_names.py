@@ -4,11 +4,11 @@ said.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.program.files import whole_path
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
@@ -36,7 +36,7 @@ def run_meant(store: Store, said: str | None) -> str:
 
 def latest_of(store: Store, file: str) -> str:
     """The id of the latest run of a workflow file. Raises `UsageFailure` where it was not run."""
-    newest = store.runs(1, os.path.abspath(file))  # noqa: PTH100 (#2 may follow)
+    newest = store.runs(1, whole_path(file))
     if not newest:
         raise UsageFailure(f"The journal has no run of {file}; make one with: merrow run {file}")
     return newest[0].id

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from merrow_runtime.program.files import whole_path
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
@@ -65,7 +65,7 @@ def list_searches(user: Store, limit: int, workflow: str | None, output: str) ->
     from merrow_runtime.store.listed import readable
     from merrow_server.optimizations.report import search_object
 
-    name = None if workflow is None else os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
+    name = None if workflow is None else whole_path(workflow)
     records = user.optimizations.newest(limit, name, complain)
     found = readable(records, lambda record: search_object(load(user, record.id)), complain)
     if output == "json":

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from merrow_runtime.program.files import whole_path
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
@@ -80,7 +80,7 @@ def command(
             echo(f"{gone.runs} runs and {gone.answers} kept answers were taken out.", err=True)
         if deleted or prune is not None:
             return
-        name = None if workflow is None else _name(workflow)
+        name = None if workflow is None else whole_path(workflow)
         found = [run_object(run) for run in store.runs(limit, name, complain)]
     if output == "json":
         emit(json.dumps(found, indent=2))
@@ -110,11 +110,7 @@ def _extractions(
     if deleted or prune is not None:
         take_out(store, store.extractions, deleted, prune, said="deleted")
         return
-    list_extractions(store, limit, None if cases is None else _name(cases), output)
-
-
-def _name(workflow: str) -> str:
-    return os.path.abspath(workflow)  # noqa: PTH100 (#2 may follow)
+    list_extractions(store, limit, None if cases is None else whole_path(cases), output)
 
 
 def _print(found: list[dict[str, Any]]) -> None:

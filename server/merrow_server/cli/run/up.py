@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from typing import Any
 
 import click
 
+from merrow_runtime.program.files import whole_path
 from merrow_server.cli import INTERRUPTED, OK, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.options.common import with_options
@@ -91,7 +91,7 @@ def command(
     from merrow_runtime import RunOptions
     from merrow_runtime.program.loading import load
 
-    workflow = load(os.path.abspath(file))  # noqa: PTH100 (#2 may follow; a journal knows a file by its whole path)
+    workflow = load(whole_path(file))
     options = RunOptions(model=model, **process_options(given))
     ended_by = serve(workflow, options, port, Limits(most_runs, total_usd, grace), lambda line: echo(visible(line)))
     ctx.exit(INTERRUPTED if ended_by == signal.SIGINT else OK)
