@@ -8,12 +8,13 @@ other case takes. A Decision that asks a model chooses by the model's answer.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal
 
+from merrow_analysis.bounded.allowance import TooMuchError
+from merrow_analysis.bounded.expressions import FUNCTIONS, PARTS, excess_in, parse
 from merrow_analysis.suggest import Guesses
 
 TRUTHY = frozenset({"yes", "true", "pass", "passed", "ok"})
@@ -21,11 +22,6 @@ FALSY = frozenset({"no", "false", "fail", "failed"})
 ELSE = "else"
 KIND = "kind"
 """What a value of a union says its kind by (`merrow_runtime.values`)."""
-
-FUNCTIONS = ("float", "int", "len", "str")
-"""Functions that an ``if:`` expression may call."""
-
-_LONGEST_EXPRESSION = 2_000
 
 DecidedBy = Literal["truth", "words", "kinds", "text", "model", "unknown"]
 """A Bool or an expression; an enumeration; a union; any other value; a model that is asked; something whose type isn't
@@ -148,37 +144,21 @@ class Expression:
     problem: str | None = None
 
 
-_SYNTAX = (ast.Expression, ast.Load, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
-"""Parts of a tree that carry no node kind of their own."""
-
-
-@cache
-def _allowed() -> tuple[type[ast.AST], ...]:
-    """The kinds of nodes that an expression may have."""
-    # Few workflows have an expression; so what evaluates one is loaded only now.
-    from simpleeval import SimpleEval  # type: ignore[import-untyped]
-
-    kinds = (kind for kind in SimpleEval().nodes if issubclass(kind, (ast.expr, ast.keyword, ast.Slice)))
-    return (*kinds, *_SYNTAX)
-
-
 @lru_cache(maxsize=1024)
 def read_expression(text: str) -> Expression:
     """Check the syntax of an ``if:`` expression and list the inputs it names, in the order of their first
     appearance.
     """
-    if len(text) > _LONGEST_EXPRESSION:
-        return Expression(problem=f"The `if:` expression is longer than {_LONGEST_EXPRESSION} characters; shorten it.")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parse(text)
+    except TooMuchError as problem:
+        return Expression(problem=f"The `if:` expression can't be used: {problem}.")
+    except SyntaxError:
         return Expression(problem=f"`{_short(text)}` is not an expression; write one such as `score > 3`.")
     names: dict[str, None] = {}
     called: set[int] = set()
     for node in ast.walk(tree):
-        if not isinstance(node, _allowed()):
+        if not isinstance(node, PARTS):
             return Expression(problem=f"`{_short(text)}` uses what an `if:` expression can't; compare values only.")
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called.add(id(node.func))
@@ -187,6 +167,9 @@ def read_expression(text: str) -> Expression:
                 return Expression(problem=f"There is no function `{node.func.id}` in `if:`; there are {known}.")
         elif isinstance(node, ast.Name) and id(node) not in called:
             names[node.id] = None
+    excess = excess_in(tree)
+    if excess is not None:
+        return Expression(problem=f"`{_short(text)}` can't be used: {excess}.")
     return Expression(tuple(names))
 
 

@@ -34,8 +34,6 @@ _INSTEAD: Mapping[Place, Place] = {
     (module, name): (f"{_HERE}.stand_ins", name)
     for module, name in (
         ("merrow_runtime.program.titles", "title_of"),
-        ("merrow_runtime.program.decision", "evaluate"),
-        ("merrow_runtime.program.decision", "WRONG"),
         ("merrow_runtime.models.prices", "packaged_prices"),
         ("merrow_runtime.models.connections", "OFFLINE_HINT"),
         ("merrow_runtime.operators.formats.planned", "read_workflow"),

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from simpleeval import InvalidExpression, SimpleEval  # type: ignore[import-untyped]
-
+from merrow_analysis.bounded.expressions import WRONG, evaluate
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.values import Outputs, Value, canonical
-
-_FUNCTIONS = {"float": float, "int": int, "len": len, "str": str}
-"""The functions that `merrow_analysis.graph.decisions.FUNCTIONS` allows."""
 
 _SHOWN = 80
 
@@ -92,23 +88,6 @@ def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> b
             f"Decision {node.id}: `{expression}` can't be worked out with {given or 'no value'}: {_reason(problem)}.",
             node=node.id,
         ) from None
-
-
-WRONG: tuple[type[Exception], ...] = (
-    InvalidExpression,
-    ArithmeticError,
-    LookupError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    SyntaxError,
-)
-
-
-def evaluate(expression: str, names: object) -> object:
-    """The value of an expression that was checked; ``names`` gives what it names. Raises what `WRONG` has."""
-    value: object = SimpleEval(functions=dict(_FUNCTIONS), names=names).eval(expression.strip())
-    return value
 
 
 def _reason(problem: Exception) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 
+from merrow_analysis.bounded.expressions import parse
 from merrow_analysis.graph.decisions import read_expression
 
 
@@ -29,9 +29,7 @@ def read_box_expression(text: str, key: str) -> BoxExpression:
     problem = read_expression(text).problem
     if problem is not None:
         return BoxExpression(problem=problem.replace("`if:`", f"`{key}`").replace("score > 3", "REVIEW.result"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(text.strip(), mode="eval")
+    tree = parse(text)
     paths: dict[tuple[str, ...], None] = {}
     inner: set[ast.AST] = set()
     called: set[ast.AST] = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}

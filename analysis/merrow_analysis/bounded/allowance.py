@@ -1,0 +1,50 @@
+"""How much computing a text may ask for."""
+
+from __future__ import annotations
+
+
+class TooMuchError(Exception):
+    """A text asks for more than it may; a sentence without its end says what is too much and what to do instead."""
+
+
+class Allowance:
+    """The steps that one computation may still take. A step is about what copying some characters costs: 20 million of them are
+    less than a second or two, and the values that they make are less than 200 MB.
+    """
+
+    __slots__ = ("_left", "_why")
+
+    def __init__(self, steps: int, why: str) -> None:
+        """``why`` is what `TooMuchError` says once the steps are used up."""
+        self._left = steps
+        self._why = why
+
+    def take(self, steps: int) -> None:
+        """Use steps, before they are made. Raises `TooMuchError` where there are not so many."""
+        self._left -= steps
+        if self._left < 0:
+            raise TooMuchError(self._why)
+
+
+def size_of(value: object, allowance: Allowance) -> int:
+    """The size of a value as it would be written, about: characters, with eight more for each part. It is taken from the
+    allowance while it is counted, so that values which share their parts can't grow without end.
+    """
+    size = 0
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, (str, bytes)):
+            here = len(one) + 8
+        elif isinstance(one, dict):
+            here = 8 * (len(one) + 1)
+            waiting += one.keys()
+            waiting += one.values()
+        elif isinstance(one, (list, tuple)):
+            here = 8 * (len(one) + 1)
+            waiting += one
+        else:
+            here = one.bit_length() // 3 + 8 if isinstance(one, int) else 24
+        size += here
+        allowance.take(here)
+    return size
