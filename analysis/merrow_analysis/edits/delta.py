@@ -86,7 +86,12 @@ def delta_of(change: GraphChange, chart: Chart) -> Delta:
         put = []
         for link in change.edges[index]:
             line -= 1
-            put.append(_edge(link, chart.edges[index] if link.kept else None, line))
+            edge = _edge(link, chart.edges[index] if link.kept else None, line)
+            put.append(edge)
+            for vertex in (edge.source_vertex, edge.target_vertex):
+                # An edge declares a node that nothing has written yet: the implied PROBLEM or RETURN of a drawing.
+                if (name := vertex.name.text) not in chart.nodes and name not in nodes:
+                    nodes[name], before[name] = NodeRecord(name, [MentionRecord(vertex, edge.block)]), None
         splices.append(Splice(index, 1, put))
     return Delta(nodes, before, splices)
 
