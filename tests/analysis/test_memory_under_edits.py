@@ -10,8 +10,8 @@ from collections import Counter
 import pytest
 from tests.growth.steps import forget
 
+from merrow_analysis import shared_values
 from merrow_analysis.check import Analyser
-from merrow_analysis.graph import language
 from merrow_analysis.text import Position, Range, TextEdit
 
 pytestmark = pytest.mark.thinned(1, "memory")
@@ -80,7 +80,7 @@ def _objects() -> Counter[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_edits_leave_nothing_behind(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language, "_REMEMBERED", 10)
+    monkeypatch.setattr(shared_values, "_MOST_RECENT", 10)
     analyser = Analyser("\n".join(HEAD) + "\n")
     analyser.analysis()
     _edited(analyser, kind, 0, EDITS)

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from merrow_analysis.rules import parameter_rules, prompt_rules
 from merrow_analysis.syntax import parser
 
 TraceFunction = Callable[[FrameType, str, Any], Any]
@@ -64,9 +63,7 @@ def forget() -> None:
     """Empty every memory that outlives a document, so that a call does not depend on those before it."""
     for memory in _memories(len(sys.modules)):
         memory.cache_clear()
-    parser._MEMO.clear()
-    parameter_rules._FOUND.clear()
-    prompt_rules._NEEDS.clear()
+    parser.READ_BEFORE.clear()
 
 
 @functools.lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from merrow_analysis.shared_values import RecentValues
 from merrow_analysis.suggest import closest
 
 Type = str
@@ -102,6 +103,9 @@ def is_variable(type_: Type) -> bool:
     return len(type_) == 1 and _VARIABLE.fullmatch(type_) is not None
 
 
+_MOST_DISTANCES = 5_000
+
+
 @dataclass(frozen=True, eq=False)
 class TypeTable:
     """All types of one workflow: the parent of each named one, the words of each enumeration, the fields of each record
@@ -114,20 +118,18 @@ class TypeTable:
     records: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
     unions: Mapping[str, tuple[Type, ...]] = field(default_factory=dict)
     broken: frozenset[str] = frozenset()
-    _known: dict[tuple[Type, Type], int | None] = field(default_factory=dict, repr=False)
+    _known: RecentValues[tuple[Type, Type], tuple[int | None]] = field(
+        default_factory=lambda: RecentValues(_MOST_DISTANCES), repr=False
+    )
 
     def distance(self, given: Type, wanted: Type) -> int | None:
         """How many steps up the hierarchy lead from ``given`` to ``wanted``; None when the value does not fit."""
         if given == wanted:
             return 0
-        pair = (given, wanted)
-        if pair in self._known:
-            return self._known[pair]
-        steps = self._climb(given, wanted)
-        if len(self._known) > 20_000:
-            self._known.clear()
-        self._known[pair] = steps
-        return steps
+        known = self._known.get((given, wanted))
+        if known is None:
+            known = self._known.keep((given, wanted), (self._climb(given, wanted),))
+        return known[0]
 
     def fits(self, given: Type, wanted: Type) -> bool:
         """Whether a value of type ``given`` may flow where ``wanted`` is asked for: it is that type or a kind of it."""

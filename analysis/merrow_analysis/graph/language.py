@@ -7,9 +7,9 @@ of several files whose front matter declares the same types and operators.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.declared_operators import declare_operators
@@ -18,12 +18,14 @@ from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.definitions.validators import Validator
 from merrow_analysis.graph.boxes.words import word_in
-from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, Placement, Signature
+from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, NumberedSignature, Placement, Signature
 from merrow_analysis.graph.placing.ports import place
 from merrow_analysis.graph.resolve import Choice, NodeText, Resolution, Words, resolve
+from merrow_analysis.shared_values import RecentValues, SharedValues
 
-_REMEMBERED = 20_000
-"""Answers of a kind that are kept; beyond that all are forgotten, which costs one cold pass."""
+_FACTS = "facts"
+_FEW = 1_000
+"""Choices of an operator: few nodes have words of their own."""
 
 
 class Settings(Protocol):
@@ -60,14 +62,17 @@ class Language:
         self.types, type_problems = declare_types(settings.types)
         self.operators, operator_problems = declare_operators(settings.operators, self.types)
         self.problems: tuple[DefinitionProblem, ...] = (*type_problems, *operator_problems)
-        self._resolutions: dict[NodeText, tuple[Resolution, NumberedFacts]] = {}
-        self._choices: dict[Words, Choice] = {}
-        self._facts: dict[Facts, NumberedFacts] = {}
-        self._signatures: dict[Signature, int] = {}
-        self._placements: dict[tuple[object, ...], Placement] = {}
+        self._resolutions: SharedValues[NodeText, Resolution] = SharedValues()
+        self._choices: RecentValues[Words, Choice] = RecentValues(_FEW)
+        self._facts: SharedValues[Facts, NumberedFacts] = SharedValues()
+        self._signatures: SharedValues[Signature, NumberedSignature] = SharedValues()
+        self._placements: SharedValues[tuple[object, ...], Placement] = SharedValues()
         # Numbers are never given twice, not even where answers were forgotten: graphs that are still there have them.
         self._numbers = count(1)
-        self.unknown = self._number(UNKNOWN)
+        self._unknown = self._numbered(UNKNOWN)
+        self.unknown = self._unknown.number
+        self.placed = self._placements.get
+        """What `place` answered for a key; None where it was not asked, or nobody has the answer any more."""
 
     def serves(self, settings: Settings, callees: Callees | None = None) -> bool:
         """Whether it is the language of a workflow with these settings, which calls these files."""
@@ -77,20 +82,15 @@ class Language:
         """What a node is by what is written at it, and what placing its edges needs of that."""
         known = self._resolutions.get(text)
         if known is None:
-            if len(self._resolutions) > _REMEMBERED:
-                self._resolutions.clear()
-            resolution = resolve(text, self.operators, self.types, self._choices, self.callees)
-            known = self._resolutions[text] = (resolution, self.facts(facts_of(resolution)))
-        return known
+            known = resolve(text, self.operators, self.types, self._choices, self.callees)
+            known.answers[_FACTS] = self.facts(facts_of(known))
+            self._resolutions.keep(text, known)
+        return known, known.answers[_FACTS]
 
     def facts(self, facts: Facts) -> NumberedFacts:
         """Facts with their number."""
         known = self._facts.get(facts)
-        if known is None:
-            if len(self._facts) > _REMEMBERED:
-                self._facts.clear()
-            known = self._facts[facts] = NumberedFacts(next(self._numbers), facts)
-        return known
+        return known or self._facts.keep(facts, NumberedFacts(next(self._numbers), facts))
 
     def place(self, facts: NumberedFacts, key: tuple[object, ...], given: Callable[[], Given]) -> Placement:
         """Where the edges of a node go.
@@ -100,28 +100,23 @@ class Language:
         """
         known = self._placements.get(key)
         if known is None:
-            if len(self._placements) > _REMEMBERED:
-                self._placements.clear()
             made = place(facts.facts, given(), self.types)
             worded = any(word_in(edge.label.output or edge.label.port or "") for edge in made.edges)
-            known = self._placements[key] = replace(made, number=self._number(made.signature), worded=worded)
+            numbered = self._numbered(made.signature)
+            known = replace(
+                made, signature=numbered.signature, number=numbered.number, numbered=numbered, worded=worded
+            )
+            self._placements.keep(key, known)
         return known
 
-    def placed(self, key: tuple[object, ...]) -> Placement | None:
-        """What `place` answered before for a key; None where it was not asked."""
-        return self._placements.get(key)
-
-    def _number(self, signature: Signature) -> int:
-        number = self._signatures.get(signature)
-        if number is None:
-            if len(self._signatures) > _REMEMBERED:
-                self._signatures.clear()
-            number = self._signatures[signature] = next(self._numbers)
-        return number
+    def _numbered(self, signature: Signature) -> NumberedSignature:
+        known = self._signatures.get(signature)
+        return known or self._signatures.keep(signature, NumberedSignature(next(self._numbers), signature))
 
 
-class NumberedFacts(NamedTuple):
-    """Facts of a node; equal ones of one `Language` have equal numbers."""
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class NumberedFacts:
+    """Facts of a node; equal ones of one `Language` are the same object, and have a number that no other ones ever have."""
 
     number: int
     facts: Facts

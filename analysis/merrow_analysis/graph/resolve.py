@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from merrow_analysis.definitions.callees import Callee, Callees
 from merrow_analysis.definitions.labels.metadata import parse_metadata
@@ -16,6 +16,7 @@ from merrow_analysis.definitions.labels.parameters import LabelParts, parse_labe
 from merrow_analysis.definitions.labels.step_text import step_text, step_title
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, PLANNED_CALL, OperatorSpec, OperatorTable
 from merrow_analysis.definitions.types import Misspelled, Type, TypeExpressionError, TypeTable
+from merrow_analysis.shared_values import RecentValues
 
 Role = Literal["input", "output", "through"]
 """What an Interface node is to the workflow; ``through`` for one with edges on both sides, which is neither."""
@@ -94,6 +95,7 @@ class Resolution:
     ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``. ``callee`` is the file that a Call
     runs. ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the
     ways out of such a Decision. ``ask`` is what a Decision asks a model if nothing else decides, ``by`` what a Select sorts by.
+    ``answers`` are those to questions that depend on nothing else, by their names: they are forgotten with it.
     """
 
     kind: NodeKind
@@ -111,6 +113,7 @@ class Resolution:
     ask: str | None = None
     callee: Callee | None = None
     by: str | None = None
+    answers: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def label_is_text(self) -> bool:
@@ -161,7 +164,7 @@ def resolve(
     text: NodeText,
     table: OperatorTable,
     types: TypeTable,
-    choices: dict[Words, Choice] | None = None,
+    choices: RecentValues[Words, Choice] | None = None,
     callees: Callees | None = None,
 ) -> Resolution:
     """Determine a node's operator from the text on it. Never raises. ``choices`` caches answers for equal texts; ``callees``
@@ -198,7 +201,7 @@ def resolve(
     if choice is None:
         choice = _choose(words, table)
         if choices is not None:
-            choices[words] = choice
+            choices.keep(words, choice)
     if choice.plain:
         return _with_parameters(choice, metadata, None, types, words.text, text.ways)
     if parts is None or not parts.parameters or (choice.spec is not None and choice.spec.is_decision):

@@ -53,9 +53,7 @@ IDLE_WHERE_ASKED = frozenset(
     }
 )
 """Parameters that change nothing at a Decision that asks a model."""
-_REMEMBERED = 20_000
-_FOUND: dict[int, tuple[Resolution, tuple[Finding, ...]]] = {}
-"""What was found for each resolution, which nodes that say the same share; kept alive so that ids stay theirs."""
+_ANSWER = "findings about parameters"
 
 
 @FAMILY.checked_by
@@ -63,13 +61,14 @@ def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the parameters of all nodes whose operator is known, and the keys of edges and subgraphs."""
     graph = context.graph
     resolutions = graph.resolutions
+    # Nodes that say the same share a resolution.
     wrong: dict[Resolution, tuple[Finding, ...]] = {}
-    for resolution in set(resolutions):
-        known = _FOUND.get(id(resolution))
-        if known is None:
-            known = _remember(resolution, graph.core.records[resolutions.index(resolution)])
-        if known[1]:
-            wrong[resolution] = known[1]
+    for index, resolution in enumerate(resolutions):
+        found = resolution.answers.get(_ANSWER)
+        if found is None:
+            found = resolution.answers[_ANSWER] = _found(resolution, graph.core.records[index])
+        if found:
+            wrong[resolution] = found
     for index in graph.ranked if wrong else ():
         findings = wrong.get(resolutions[index])
         if findings:
@@ -83,15 +82,11 @@ def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
         yield from box_parameters(subgraph)
 
 
-def _remember(resolution: Resolution, node: NodeRecord | None) -> tuple[Resolution, tuple[Finding, ...]]:
+def _found(resolution: Resolution, node: NodeRecord | None) -> tuple[Finding, ...]:
     """What is wrong with the parameters of a node, and of all others that share its resolution."""
-    if len(_FOUND) > _REMEMBERED:
-        _FOUND.clear()
-    found: tuple[Finding, ...] = ()
-    if node is not None and resolution.kind != "unknown" and (resolution.parameters or resolution.label_parts):
-        found = tuple(_find(resolution, [parse_metadata(metadata.body) for metadata, _ in node.metadata]))
-    _FOUND[id(resolution)] = resolution, found
-    return resolution, found
+    if node is None or resolution.kind == "unknown" or not (resolution.parameters or resolution.label_parts):
+        return ()
+    return tuple(_find(resolution, [parse_metadata(metadata.body) for metadata, _ in node.metadata]))
 
 
 def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[Finding]:

@@ -81,8 +81,7 @@ def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
     # Nodes that say the same share a resolution; at most of them there is nothing to be said.
     unsaid: dict[Resolution, _Need] = {}
     for resolution in set(graph.resolutions):
-        known = _NEEDS.get(id(resolution))
-        need = known[1] if known is not None else _need(resolution)
+        need = _need(resolution)
         if need is not None:
             if need.key is not None:
                 used.add(need.name)
@@ -151,21 +150,20 @@ class _Need:
     wanted: bool = False
 
 
-_REMEMBERED = 20_000
-_NEEDS: dict[int, tuple[Resolution, _Need | None]] = {}
-"""What was found for each resolution, which nodes that say the same share; kept alive so that ids stay theirs."""
+_ANSWER = "what is needed of prompts"
 
 
 def _need(resolution: Resolution) -> _Need | None:
-    if len(_NEEDS) > _REMEMBERED:
-        _NEEDS.clear()
-    need = _find_need(resolution)
-    _NEEDS[id(resolution)] = (resolution, need)
+    """What a node needs of the prompts, and all others that share its resolution."""
+    answers = resolution.answers
+    if _ANSWER not in answers:
+        answers[_ANSWER] = _find_need(resolution)
+    need: _Need | None = answers[_ANSWER]
     return need
 
 
 def _find_need(resolution: Resolution) -> _Need | None:
-    """What a node needs; CustomCodeGenerate's role is its ``instruction``."""
+    """CustomCodeGenerate's role is its ``instruction``."""
     parameters, spec = resolution.parameters, resolution.spec
     own = spec.instruction_key if spec is not None else None
     for key in ("role",) if own is None or own == "role" else (own, "role"):
@@ -242,9 +240,7 @@ def _no_prompts(context: GraphContext, node: TypedNode, key: str) -> Diagnostic:
 
 def _prompts(context: GraphContext) -> Iterator[Fix]:
     found = map(context.graph.node, context.graph.ranked)
-    yield from prompts_for_all(
-        context, (node for node in found if (need := _find_need(node.resolution)) and need.wanted)
-    )
+    yield from prompts_for_all(context, (node for node in found if (need := _need(node.resolution)) and need.wanted))
 
 
 def _without_instruction(context: GraphContext, node: TypedNode, used: Collection[str]) -> Diagnostic:

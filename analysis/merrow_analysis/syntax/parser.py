@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from merrow_analysis.shared_values import RecentValues
 from merrow_analysis.syntax.arrows import normal_direction
 from merrow_analysis.syntax.characters import SPACE, WHITE_CHARACTERS
 from merrow_analysis.syntax.fast import read_line
@@ -347,14 +348,12 @@ class _FileParser:
         lines = self.lines
         blocks = self.diagram.blocks
         count = len(lines)
-        memo = _MEMO
-        if len(memo) > _MEMO_SIZE:
-            memo.clear()
+        known, keep = READ_BEFORE.get, READ_BEFORE.keep
         while line < count:
             if stop is not None and stop(line):
                 break
             content = lines[line]
-            statements = memo.get(content)
+            statements = known(content)
             if statements is not None:
                 blocks.append(Block(line, content, statements))
                 line += 1
@@ -362,7 +361,7 @@ class _FileParser:
             bare = content[:-1] if content[-1:] == "\n" else content
             statements = read_line(bare[:-1] if bare[-1:] == "\r" else bare)
             if statements is not None:
-                memo[content] = statements
+                keep(content, statements)
                 blocks.append(Block(line, content, statements))
                 line += 1
                 continue
@@ -452,8 +451,7 @@ class _FileParser:
         self._budget -= characters
 
 
-_MEMO_SIZE = 50_000
-_MEMO: dict[str, tuple[Statement, ...]] = {}
+READ_BEFORE: RecentValues[str, tuple[Statement, ...]] = RecentValues(5_000)
 """Statements of lines that the fast path has read: pure values, so sharing them between texts is safe."""
 
 

@@ -76,6 +76,14 @@ UNKNOWN = Signature(known=False)
 """What isn't known of a node; nothing is reported against its edges."""
 
 
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class NumberedSignature:
+    """A signature; equal ones of one `Language` are the same object, and have a number that no other one ever has."""
+
+    number: int
+    signature: Signature
+
+
 class Facts(NamedTuple):
     """What `place` needs to know of a node itself. ``wanted`` is the type of an output node's port.
 
@@ -150,14 +158,14 @@ class Finding(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Placement:
     """The answer of `place`. ``crowded`` are ports for one value with several edges; whether that is wrong liveness
     says.
 
     ``required`` are the ports that must have a live source, ``fed`` those that an edge feeds. Equal signatures have equal
-    ``number`` where one `Language` made them. ``worded`` says that the label of an edge has a word of composites in the place of
-    an output or a port, although it may be none.
+    ``number`` where one `Language` made them, which ``numbered`` keeps for as long as it is known. ``worded`` says that the label
+    of an edge has a word of composites in the place of an output or a port, although it may be none.
     """
 
     edges: tuple[PlacedEdge, ...]
@@ -169,6 +177,7 @@ class Placement:
     when: Type | None = None
     fed: frozenset[str] = frozenset()
     number: int = 0
+    numbered: NumberedSignature | None = None
     worded: bool = False
 
 
