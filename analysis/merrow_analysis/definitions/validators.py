@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, cast
 
+from merrow_analysis.bounded.patterns import PatternError, check_pattern
 from merrow_analysis.definitions.validation import Path, violations
 from merrow_analysis.definitions.validator_schema import CHECK_KEYS, VALIDATION_KEYS
 from merrow_analysis.graph.decisions import read_expression
@@ -32,7 +32,6 @@ _BELONGS: Mapping[str, tuple[str, ...]] = {
 }
 """Keys that only go with checks of a kind, or beside another key."""
 
-_LONGEST = 10_000
 _PATTERNS: Mapping[str, type] = {"pattern": str, "patternProperties": dict}
 
 
@@ -193,14 +192,10 @@ def _expression(text: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _regex(pattern: str) -> str | None:
-    if len(pattern) > _LONGEST:
-        return f"the regular expression is longer than {_LONGEST:,} characters; shorten it."
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            re.compile(pattern)
-    except (re.error, RecursionError, OverflowError, MemoryError) as problem:
-        return f"`{_short(pattern)}` is not a regular expression: {problem}."
+        check_pattern(pattern)
+    except PatternError as problem:
+        return f"`{_short(pattern)}` is not a regular expression that can be used: {problem}."
     return None
 
 

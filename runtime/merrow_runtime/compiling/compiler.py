@@ -121,9 +121,6 @@ def _head(workflow: Workflow, form: Form, support: str | None, source: str | Non
     name = file_name(workflow)
     about = [title or f"The workflow of {name}.", ""]
     needs = "Merrow" if form == "runtime" else "Python 3.11 or newer, `aiohttp`, `json-repair` and `truststore`"
-    schemas = any(check.kind == "schema" for one in workflow.reached() for check in checks_of(one))
-    if form != "runtime" and (schemas or any(isinstance(said.get("format"), dict) for said in _parameters(workflow))):
-        needs = needs.replace("` and `", "`, `jsonschema` and `")
     beside = f", and {support}.py beside it" if form == "support" else ""
     about += [f"Made by `merrow compile` of {name}. It needs {needs}{beside}.", ""]
     about += left_out(workflow, runtime=form == "runtime")
@@ -131,12 +128,6 @@ def _head(workflow: Workflow, form: Form, support: str | None, source: str | Non
     yield ""
     yield f"{SOURCE}{in_quotes(source or name)[1:-1]}, SHA-256 {source_hash(workflow)}"
     yield "from __future__ import annotations"
-
-
-def _parameters(workflow: Workflow) -> Iterator[dict[str, object]]:
-    for one in workflow.reached():
-        for node in one.graph.nodes:
-            yield {key: parameter.value for key, parameter in node.resolution.parameters.items()}
 
 
 def _readable(written: Iterable[Written]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from merrow_analysis.bounded.schema_forms import problem_of_schema
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.definitions.validators import KINDS, Check
 from merrow_analysis.graph.instructions import validation_of
@@ -59,14 +60,7 @@ def resolve_validation(node: TypedNode, settings: WorkflowSettings) -> Validatio
 
 
 def _check_schema(name: str, schema: dict[str, object]) -> None:
-    import jsonschema  # here, since few workflows have schemas of their own
-
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError as problem:
-        place = "/".join(str(part) for part in problem.absolute_path)
-        raise UsageFailure(
-            f"Validator {name}: its `schema` is not a JSON Schema{place and f' at {place}'}: {problem.message}"
-        ) from None
-    except RecursionError:
-        raise UsageFailure(f"Validator {name}: its `schema` nests too deep.") from None
+    problem = problem_of_schema(schema)
+    if problem is not None:
+        place = problem.place and f" at {problem.place}"
+        raise UsageFailure(f"Validator {name}: its `schema` is not a JSON Schema{place}: {problem.message}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from merrow_analysis.bounded.schema_check import SchemaRefusedError
 from merrow_analysis.definitions.validators import Check
 from merrow_runtime.errors import AnswerFailure, NodeFailure, ValidatorFailure
 from merrow_runtime.operators.base import Task
@@ -17,7 +18,7 @@ from merrow_runtime.program.validating import Validation
 from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.validation.code_checks import CODE, ENTRY, SECONDS, read_report
 from merrow_runtime.validation.questions import rubric_question, tests_question, vote_temperature
-from merrow_runtime.validation.schemas import SchemaRefusedError, problem_by
+from merrow_runtime.validation.schemas import problem_by
 from merrow_runtime.validation.verdicts import Verdict, refused, short
 from merrow_runtime.values import Outputs, Value, as_text
 
@@ -119,7 +120,7 @@ class Judge:
         try:
             return problem_by(check.said, output)
         except SchemaRefusedError as problem:
-            raise self._broken(name, str(problem)) from None
+            raise self._broken(name, f"its `schema` {problem}.") from None
 
     async def _tested(
         self,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from merrow_analysis.bounded.patterns import PatternError, check_pattern
+from merrow_analysis.bounded.schema_forms import problem_of_schema
 from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, golds_of, right, text_of, wrong
@@ -60,8 +61,8 @@ def _bad_pattern(pattern: object) -> str | None:
     if not isinstance(pattern, str):
         return "it must be a text"
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+        check_pattern(pattern)
+    except PatternError as error:
         return str(error)
     return None
 
@@ -134,16 +135,13 @@ def _schema_in(file: Path) -> Any:
 
 
 def _bad_schema(schema: object) -> str | None:
-    import jsonschema
-
     if not isinstance(schema, dict):
         return "it must be an object"
-    kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    problem = problem_of_schema(schema)
+    if problem is not None:
+        return f"{problem.place}: {problem.message}"
     try:
-        kind.check_schema(schema)
         references = list(_references(schema))
-    except jsonschema.exceptions.SchemaError as error:
-        return f"{error.json_path}: {error.message}"[:300]
     except RecursionError:
         return "it is nested too deeply"
     outside = next((each for each in references if not each.startswith("#")), None)

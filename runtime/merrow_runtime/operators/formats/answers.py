@@ -6,6 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from merrow_analysis.bounded.schema_check import SchemaRefusedError
+from merrow_analysis.bounded.schema_forms import problem_of_schema
+from merrow_analysis.bounded.schemas import first_fault
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.formats.planned import form_of, read_workflow
 from merrow_runtime.operators.formats.python_code import read_code
@@ -102,29 +105,20 @@ def _from_json(value: Value, shape: Shape) -> Value:
 
 
 def _check_schema(schema: Mapping[str, Any]) -> None:
-    import jsonschema  # here, since few workflows have schemas of their own
-
-    try:
-        jsonschema.Draft202012Validator.check_schema(dict(schema))
-    except jsonschema.SchemaError as problem:
-        place = "/".join(str(part) for part in problem.absolute_path)
-        raise NodeFailure(f"The `format` is no JSON Schema{place and f' at {place}'}: {problem.message}") from None
+    problem = problem_of_schema(schema)
+    if problem is not None:
+        place = problem.place and f" at {problem.place}"
+        raise NodeFailure(f"The `format` is no JSON Schema{place}: {problem.message}.")
 
 
 def _validate(value: Value, schema: Mapping[str, Any]) -> None:
-    import jsonschema
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-
-    # An empty registry: a schema in a workflow must not make this program fetch addresses.
-    validator = jsonschema.Draft202012Validator(dict(schema), registry=Registry())
     try:
-        problem = next(iter(validator.iter_errors(value)), None)
-    except Unresolvable as fault:
-        raise AnswerFailure(f"The node's `format` refers to {fault.ref}, which is not in it.") from None
-    if problem is not None:
-        place = "/".join(str(part) for part in problem.absolute_path) or "the whole answer"
-        message = f"{place}: {problem.message}"
+        fault = first_fault(schema, value)
+    except SchemaRefusedError as problem:
+        # Another answer would not help.
+        raise NodeFailure(f"The answer can't be checked: the node's `format` {problem}.") from None
+    if fault is not None:
+        message = f"{fault.place or 'the whole answer'}: {fault.message}"
         raise AnswerFailure(
             f"The answer does not fit the node's `format`: {message}", advice=f"Wrong in your JSON: {message}"
         )

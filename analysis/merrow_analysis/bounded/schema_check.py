@@ -1,0 +1,201 @@
+"""How a JSON Schema is applied to a value: schema by schema and keyword by keyword, each paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from merrow_analysis.bounded.allowance import Allowance, TooMuchError, size_of
+from merrow_analysis.bounded.patterns import search
+from merrow_analysis.bounded.schema_words import cut, shown
+
+STEP = 20
+"""What applying a keyword costs."""
+_DEEPEST = 150
+
+Path = tuple[str | int, ...]
+
+
+class SchemaRefusedError(Exception):
+    """A schema can't be worked through; the end of a sentence that begins with its name says why."""
+
+
+class Found(NamedTuple):
+    """What is wrong with a value: where, and how to put it into words."""
+
+    path: Path
+    words: Callable[[], str]
+
+
+class At(NamedTuple):
+    """A keyword that is applied: what it says, the value that it is applied to, the schema that it is in, and the place of the
+    value.
+    """
+
+    check: Check
+    said: Any
+    value: Any
+    schema: Mapping[str, Any]
+    path: Path
+
+
+class Keyword(NamedTuple):
+    """A keyword of JSON Schema: which values it is about, and what is wrong with one of them."""
+
+    is_about: Callable[[Any], bool]
+    check: Callable[[At], Found | None]
+
+
+class Check:
+    """One value and one schema. ``_at_work`` are the schemas that are being applied to a value, innermost last."""
+
+    def __init__(self, schema: Mapping[str, Any], keywords: Mapping[str, Keyword], allowance: Allowance) -> None:
+        self._root, self._keywords = schema, keywords
+        self._allowance = allowance
+        self._at_work: set[tuple[int, int]] = set()
+        self._named: dict[str, Any] | None = None
+
+    def fault(self, schema: Any, value: Any, path: Path) -> Found | None:
+        """What is wrong first with a value at a place."""
+        if schema is True:
+            return None
+        if schema is False:
+            return Found(path, lambda: f"False schema does not allow {shown(value)}")
+        self._allowance.take(STEP)
+        mark = (id(schema), id(value))
+        with _Inside(self._at_work, mark):
+            for key, said in schema.items():
+                self._allowance.take(STEP)
+                keyword = self._keywords.get(key)
+                if keyword is not None and keyword.is_about(value):
+                    found = keyword.check(At(self, said, value, schema, path))
+                    if found is not None:
+                        return found
+        return None
+
+    def holds(self, schema: Any, value: Any) -> bool:
+        """Whether a value is valid by a schema in this one."""
+        return self.fault(schema, value, ()) is None
+
+    def found(self, pattern: str, text: str) -> bool:
+        """Whether a pattern is found in a text."""
+        return search(pattern, text, self._allowance)
+
+    def pay(self, value: object) -> None:
+        """Take the size of a value from the allowance."""
+        size_of(value, self._allowance)
+
+    def referred(self, reference: str) -> Any:
+        """The schema that a reference names. Raises `SchemaRefusedError` where it is not in this one."""
+        address, _, place = reference.partition("#")
+        if place and not place.startswith("/"):
+            found = self._names().get(f"#{place}")
+        else:
+            found = self._names().get(address) if address else self._root
+            for part in place.split("/")[1:]:
+                self._allowance.take(1)
+                found = _child(found, _unescaped(part))
+        if not isinstance(found, (dict, bool)):
+            raise SchemaRefusedError(f"refers to {cut(reference)}, which is not in it")
+        return found
+
+    def _names(self) -> Mapping[str, Any]:
+        """The schemas that have an ``$id`` or an ``$anchor``, by these."""
+        if self._named is None:
+            self._named = {}
+            for one in _parts_of(self._root):
+                self._allowance.take(STEP)
+                for key, before in (("$id", ""), ("$anchor", "#"), ("$dynamicAnchor", "#")):
+                    if isinstance(one.get(key), str):
+                        self._named.setdefault(before + one[key].removesuffix("#"), one)
+        return self._named
+
+    def evaluated_keys(self, schema: Any, value: Mapping[str, Any]) -> set[str]:
+        """The properties that a schema says something about, as ``unevaluatedProperties`` counts them."""
+        keys: set[str] = set()
+        for one in self._applied(schema, value, ("dependentSchemas",)):
+            keys |= one.get("properties", {}).keys() & value.keys()
+            for key in ("additionalProperties", "unevaluatedProperties"):
+                if key in one:
+                    others = self.additional(one, value) if key == "additionalProperties" else value
+                    keys |= {name for name in others if self.holds(one[key], value[name])}
+            patterns = one.get("patternProperties", {})
+            keys |= {name for name in value for pattern in patterns if self.found(pattern, name)}
+        return keys
+
+    def evaluated_items(self, schema: Any, value: Sequence[Any]) -> set[int]:
+        """The numbers of the items that a schema says something about, as ``unevaluatedItems`` counts them."""
+        items: set[int] = set()
+        for one in self._applied(schema, value, ()):
+            items |= set(range(len(value) if "items" in one else len(one.get("prefixItems", ()))))
+            for key in ("contains", "unevaluatedItems"):
+                if key in one:
+                    items |= {number for number, item in enumerate(value) if self.holds(one[key], item)}
+        return items
+
+    def additional(self, schema: Mapping[str, Any], value: Mapping[str, Any]) -> list[str]:
+        """The properties of a value that ``additionalProperties`` is about."""
+        named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+        return [name for name in value if name not in named and not any(self.found(one, name) for one in patterns)]
+
+    def _applied(self, schema: Any, value: Any, more: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+        """A schema and those in it that apply to the same value and hold of it."""
+        waiting = [schema]
+        seen: set[int] = set()
+        for one in waiting:  # It grows meanwhile.
+            self._allowance.take(STEP)
+            if isinstance(one, bool) or id(one) in seen:
+                continue
+            seen.add(id(one))
+            yield one
+            waiting += [self.referred(one[key]) for key in ("$ref", "$dynamicRef") if key in one]
+            for key in more:
+                waiting += [inner for name, inner in one.get(key, {}).items() if name in value]
+            for key in ("allOf", "anyOf", "oneOf"):
+                waiting += [inner for inner in one.get(key, ()) if self.holds(inner, value)]
+            if "if" in one:
+                held = self.holds(one["if"], value)
+                waiting += [one["if"], one.get("then", True)] if held else [one.get("else", True)]
+
+
+class _Inside:
+    """Keeps count of what is applied to what, so that nothing is applied to the same value inside itself."""
+
+    def __init__(self, at_work: set[tuple[int, int]], mark: tuple[int, int]) -> None:
+        self._at_work, self._mark = at_work, mark
+
+    def __enter__(self) -> None:
+        if self._mark in self._at_work:
+            raise SchemaRefusedError("leads back to itself without end")
+        if len(self._at_work) >= _DEEPEST:
+            raise TooMuchError(f"nests more than {_DEEPEST} deep with this value; write a simpler one")
+        self._at_work.add(self._mark)
+
+    def __exit__(self, *_: object) -> None:
+        self._at_work.discard(self._mark)
+
+
+def _parts_of(schema: object) -> Iterator[dict[str, Any]]:
+    """All mappings in a schema, each once."""
+    waiting: list[object] = [schema]
+    seen: set[int] = set()
+    for one in waiting:  # It grows meanwhile.
+        if isinstance(one, (dict, list)) and id(one) not in seen:
+            seen.add(id(one))
+            waiting += one.values() if isinstance(one, dict) else one
+            if isinstance(one, dict):
+                yield one
+
+
+def _child(of: Any, name: str) -> Any:
+    if isinstance(of, list) and name.isascii() and name.isdigit() and len(name) < 9:
+        return of[int(name)] if int(name) < len(of) else None
+    return of.get(name) if isinstance(of, dict) else None
+
+
+def _unescaped(part: str) -> str:
+    if "%" in part:
+        from urllib.parse import unquote  # few references have one
+
+        part = unquote(part)
+    return part.replace("~1", "/").replace("~0", "~")

@@ -1,0 +1,122 @@
+"""Whether what somebody wrote is a JSON Schema (draft 2020-12): in one walk over it, before any value is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from merrow_analysis.bounded.patterns import PatternError, check_pattern
+from merrow_analysis.bounded.schema_check import Path
+from merrow_analysis.bounded.schema_keywords import TYPES, is_number
+from merrow_analysis.bounded.schema_words import cut
+
+
+class SchemaProblem(NamedTuple):
+    """What is wrong with a schema: where in it, and the end of a sentence that begins with that place."""
+
+    path: Path
+    message: str
+
+    @property
+    def place(self) -> str:
+        """Where it is, such as ``properties/age/type``; empty for the whole schema."""
+        return "/".join(str(part) for part in self.path)
+
+
+def problem_of_schema(schema: object) -> SchemaProblem | None:
+    """What is wrong first with a schema; None where nothing is. Its references are not followed.
+
+    Of a schema that names an older draft, what drafts differ in is not looked at.
+    """
+    draft = schema.get("$schema") if isinstance(schema, dict) else None
+    differ = _DIFFER if isinstance(draft, str) and "2020-12" not in draft else ()
+    waiting: list[tuple[Path, object]] = [((), schema)]
+    seen: set[int] = set()
+    for path, one in waiting:  # It grows meanwhile.
+        if isinstance(one, bool):
+            continue
+        if not isinstance(one, dict):
+            return SchemaProblem(path, f"{_shown(one)} is not a schema; write an object, true or false")
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        for key, said in one.items():
+            message = _FORMS[key](said) if key in _FORMS and key not in differ else None
+            if message is not None:
+                return SchemaProblem((*path, key), cut(message))
+            waiting += _inner((*path, key), key, said) if key not in differ else ()
+    return None
+
+
+def _inner(path: Path, key: str, said: Any) -> list[tuple[Path, object]]:
+    if key in _SCHEMA:
+        return [(path, said)]
+    if key in _LISTS:
+        return [((*path, number), one) for number, one in enumerate(said)]
+    return [((*path, name), one) for name, one in said.items()] if key in _MAPS else []
+
+
+def _shown(said: object) -> str:
+    return cut(repr(said) if isinstance(said, (str, int, float, type(None))) else f"this {type(said).__name__}")
+
+
+def _is(holds: Callable[[Any], bool], wanted: str) -> Callable[[Any], str | None]:
+    return lambda said: None if holds(said) else f"{_shown(said)} is not {wanted}"
+
+
+def _is_count(said: object) -> bool:
+    return isinstance(said, (int, float)) and not isinstance(said, bool) and said >= 0 and said == said // 1
+
+
+def _are_names(said: object) -> bool:
+    return isinstance(said, list) and all(isinstance(one, str) for one in said) and len(set(said)) == len(said)
+
+
+def _is_type(said: object) -> bool:
+    return said in TYPES if isinstance(said, str) else _are_names(said) and bool(said) and set(said) <= TYPES.keys()  # type: ignore[call-overload]
+
+
+def _pattern(said: object) -> str | None:
+    if not isinstance(said, str):
+        return f"{_shown(said)} is not a regular expression"
+    try:
+        check_pattern(said)
+    except PatternError as problem:
+        return f"{_shown(said)} can't be used as a regular expression: {problem}"
+    return None
+
+
+def _patterns(said: object) -> str | None:
+    if not isinstance(said, dict):
+        return f"{_shown(said)} is not an object of schemas"
+    return next((problem for one in said if (problem := _pattern(one)) is not None), None)
+
+
+_SCHEMA = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems",
+           "unevaluatedProperties")  # fmt: skip
+_DIFFER = ("exclusiveMaximum", "exclusiveMinimum", "items", "required", "type")
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+_MAPS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
+
+_COUNT = _is(_is_count, "a whole number from 0")
+_NUMBER = _is(is_number, "a number")
+_TEXT = _is(lambda said: isinstance(said, str), "a text")
+_FORMS: Mapping[str, Callable[[Any], str | None]] = {
+    **dict.fromkeys(_LISTS, _is(lambda said: isinstance(said, list) and bool(said), "a list of schemas")),
+    **dict.fromkeys(_MAPS, _is(lambda said: isinstance(said, dict), "an object of schemas")),
+    **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"), _COUNT),
+    **dict.fromkeys(("minContains", "maxContains"), _COUNT),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _NUMBER),
+    **dict.fromkeys(("$ref", "$dynamicRef", "$id", "$anchor", "$dynamicAnchor"), _TEXT),
+    "multipleOf": _is(lambda said: is_number(said) and said > 0, "a number above 0"),
+    "pattern": _pattern,
+    "patternProperties": _patterns,
+    "type": _is(_is_type, f"one or several of {', '.join(TYPES)}"),
+    "required": _is(_are_names, "a list of different names"),
+    "enum": _is(lambda said: isinstance(said, list), "a list of values"),
+    "uniqueItems": _is(lambda said: isinstance(said, bool), "true or false"),
+    "dependentRequired": _is(
+        lambda said: isinstance(said, dict) and all(map(_are_names, said.values())), "an object of lists of names"
+    ),
+}
+"""What the value of a keyword must be; a sentence where it is not."""
