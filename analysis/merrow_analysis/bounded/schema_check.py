@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from merrow_analysis.bounded.schema_words import cut, shown
 STEP = 20
 """What applying a keyword costs."""
 _DEEPEST = 150
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 Path = tuple[str | int, ...]
 
@@ -194,8 +196,6 @@ def _child(of: Any, name: str) -> Any:
 
 
 def _unescaped(part: str) -> str:
-    if "%" in part:
-        from urllib.parse import unquote  # few references have one
-
-        part = unquote(part)
+    plain = _ESCAPE.sub(lambda code: bytes.fromhex(code[1].decode()), part.encode("utf-8", "surrogatepass"))
+    part = plain.decode("utf-8", "replace")
     return part.replace("~1", "/").replace("~0", "~")
