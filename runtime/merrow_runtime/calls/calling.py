@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from merrow_runtime.calls.gate import Stops
-from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.errors import EndpointFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
@@ -178,6 +178,12 @@ class Calling:
                 self._reached = self._reached or failure.sent
                 if failure.usage is not None or failure.paid:
                     await toll.lost(failure.usage or self._estimated(request, shown), "failed")
+                raise
+            except Exception as fault:
+                # Between the question and its reply: a fault of an endpoint, or a recording that can't be written any more.
+                self._stops.leave(task)
+                if isinstance(fault, StoreFailure) or not isinstance(fault, RunFailure):
+                    await toll.lost(self._estimated(request, shown), "failed")
                 raise
             finally:
                 self._stops.leave(task)

@@ -2,8 +2,8 @@
 
 A question is answered from where the answer is known already, in this order: the journal (a run that is resumed), the
 recording (and nothing but it, where one is replayed), the cache, the same request on its way, the endpoint. What comes
-back is counted, then committed, then used: a full disk fails at the commit, and nothing that follows from a lost answer
-was ever begun or told.
+back is counted, then committed, then read: a full disk fails at the commit, and nothing that follows from a lost answer
+was ever begun or told. A reader that fails finds the answer paid and kept.
 """
 
 from __future__ import annotations
@@ -154,8 +154,7 @@ class Effects:
                 break
         if record is not None:
             account.count_known(record.usage)
-            if self.recorder is not None:
-                await self.recorder.record(record)
+            await self.record(record)
             return record
         if self.replay is None:
             return None
@@ -179,8 +178,7 @@ class Effects:
         """Whether something that is not a function of calls was written down before: in the journal, or in the recording."""
         record = await self.journal.recall(key, digest)
         if record is not None:
-            if self.recorder is not None:
-                await self.recorder.record(record)
+            await self.record(record)
             return True
         recorded = None if self.replay is None else self.replay.find(key, digest)
         if recorded is None:
@@ -188,14 +186,25 @@ class Effects:
         await self.commit(replace(recorded, key=key, usage=NOTHING, started=time.time()), self.account.of(key.visit))
         return True
 
-    async def commit(self, call: CallRecord, account: NodeAccount, answer: bytes | None = None) -> None:
-        """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used, also
-        from the cache by ``answer``.
-        """
+    async def commit(self, call: CallRecord, account: NodeAccount) -> None:
+        """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used."""
+        await self.keep(call, account)
+        await self.record(call)
+
+    async def keep(self, call: CallRecord, account: NodeAccount, answer: bytes | None = None) -> None:
+        """Count a call and journal it, also in the cache by ``answer``: from now on it may be read. `record` follows."""
         account.count(call.usage)
         await self.journal.record_call(call, answer, alone=self.gate.under_way < 2 and self._running() < 2)
+
+    async def record(self, call: CallRecord) -> None:
+        """Add a call to the recording that is made, if any."""
         if self.recorder is not None:
             await self.recorder.record(call)
+
+    async def refuse(self, call: CallRecord, answer: bytes | None) -> CallRecord:
+        """Note that the answer of a call that is kept can't be used, and drop it from the cache; the call as it is now."""
+        await self.journal.record_unusable(call, answer)
+        return replace(call, usable=False)
 
     async def call(self, question: Question, cache_key: bytes) -> tuple[ModelReply, str]:
         """A reply from the cache, from the same request on its way, or from the endpoint; and which of these.

@@ -39,6 +39,8 @@ _REFUSED = AnswerFailure(
     "The model refused to answer.",
     advice="Please answer the question; if you can't, say in the answer what is missing.",
 )
+_ENDED = {"length": _CUT, "refusal": _REFUSED}
+"""Why an answer that ended in such a way can't be used, whatever its text is."""
 
 
 class NodeTools:
@@ -230,8 +232,9 @@ class NodeTools:
                 account.run.unanswered = lost.at(key.node, key.path).sentence
             raise
         called = origin == "endpoint"
+        ended = _ENDED.get(reply.finish)
+        answer = cache_key if called and ended is None and effects.cache is not None else None
         try:
-            value, failure = _judged(reply, read)
             record = CallRecord(
                 key,
                 "model",
@@ -239,7 +242,7 @@ class NodeTools:
                 content,
                 reply.json_text(),
                 reply.usage if called else NOTHING,
-                failure is None,
+                ended is None,
                 origin,
                 started,
                 reply.seconds if called else time.time() - started,
@@ -247,11 +250,17 @@ class NodeTools:
                 reply.model or request.model,
             )
             account.answered[record.source] = None
-            answer = cache_key if called and failure is None and effects.cache is not None else None
-            await effects.commit(record, account, answer)
+            await effects.keep(record, account, answer)
         finally:
             if called:
                 effects.release(cache_key)
+        try:
+            # The answer is kept by now: whatever happens to who reads it, it is not paid for again.
+            value, failure = _judged(reply, read)
+            if failure is not None and ended is None:
+                record = await effects.refuse(record, answer)
+        finally:
+            await effects.record(record)
         return reply, value, failure
 
     async def _run(
@@ -289,10 +298,9 @@ def _digested(content: str) -> tuple[str, str]:
 
 def _judged(reply: ModelReply, read: Callable[[str], T]) -> tuple[tuple[T, ...], AnswerFailure | None]:
     """The reader's result for a reply: a value in a tuple, or an empty tuple and the failure."""
-    if reply.finish == "refusal":
-        return (), _REFUSED
-    if reply.finish == "length":
-        return (), _CUT
+    ended = _ENDED.get(reply.finish)
+    if ended is not None:
+        return (), ended
     try:
         return (read(reply.text),), None
     except AnswerFailure as failure:

@@ -62,6 +62,9 @@ class Unkept:
         del call, answer, alone
         await asyncio.sleep(0)
 
+    async def record_unusable(self, call: CallRecord, answer: bytes | None) -> None:
+        """Nothing is kept."""
+
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Nothing is kept."""
 

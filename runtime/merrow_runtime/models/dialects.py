@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, Protocol
 
+from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.thinking import Thinks
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
 from merrow_runtime.values import canonical
@@ -111,7 +113,8 @@ class Dialects:
         if news:
             known = self._known[model] = replace(known, **news)
             if self._store is not None:
-                self._store.put(self._origin, model, known.to_json())
+                with suppress(StoreFailure):  # an answer may have come with it, which is not to be lost for that
+                    self._store.put(self._origin, model, known.to_json())
         return known
 
 

@@ -25,7 +25,7 @@ from merrow_runtime.revising.reviser import Asker, CannotReviseError, Changes, R
 from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.run import Execution, with_members
-from merrow_runtime.running.run_failures import ends_run
+from merrow_runtime.running.run_failures import ends_run, internal_failure
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.recordings.recording import REVISER
@@ -298,14 +298,20 @@ class Revisions:
             problem = str(cannot)
         except RunFailure as failure:
             if ends_run(failure):
-                # It stays open: a resume asks again.
-                self._thinking = None
-                self.scheduler.fail(failure.at(REVISER, ""))
-                self._go_on()
+                self._ended_by(failure.at(REVISER, ""))
                 return
             problem = failure.sentence
+        except Exception as fault:  # noqa: BLE001 (a fault in Merrow: the run waits for the reviser, and must end)
+            self._ended_by(internal_failure(REVISER, fault))
+            return
         self._thinking = None
         self._put(_Waiting(record, asyncio.get_running_loop().create_future(), changes, problem))
+
+    def _ended_by(self, failure: RunFailure) -> None:
+        """Fail the run, whose revision stays open: a resume asks again."""
+        self._thinking = None
+        self.scheduler.fail(failure)
+        self._go_on()
 
     # One after the other
 
@@ -320,7 +326,7 @@ class Revisions:
         return waiting.done
 
     async def _try_all(self) -> None:
-        failed: StoreFailure | None = None
+        failed: RunFailure | None = None
         try:
             while self._asked:
                 one = min(self._asked, key=lambda waiting: waiting.record.trigger != "person")
@@ -331,6 +337,9 @@ class Revisions:
         except StoreFailure as failure:
             failed = failure
             self.scheduler.fail(failure)
+        except Exception as fault:  # noqa: BLE001 (a fault in Merrow: what waits for a revision would wait forever)
+            failed = internal_failure(REVISER, fault)
+            self.scheduler.fail(failed)
         finally:
             if failed is not None:
                 left, self._asked = self._asked, []

@@ -11,6 +11,7 @@ from merrow_runtime.store.rows import Damaged, object_of
 from merrow_runtime.store.writer import Statement, Writer, explained
 
 _KEEP = "INSERT OR REPLACE INTO answers VALUES (NULL, ?, ?, ?)"
+_DROP = "DELETE FROM answers WHERE key = ?"
 _FIND = "SELECT reply, used FROM answers WHERE key = ?"
 _MOVE = "UPDATE answers SET number = (SELECT max(number) + 1 FROM answers), used = ? WHERE key = ?"
 
@@ -54,3 +55,8 @@ class Cache:
 def kept(key: bytes, reply: str, now: float) -> Statement:
     """What keeps a reply, in JSON, as the one used last."""
     return _KEEP, (key, reply, now)
+
+
+def dropped(key: bytes) -> Statement:
+    """What forgets the reply that is kept under ``key``."""
+    return _DROP, (key,)

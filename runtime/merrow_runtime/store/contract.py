@@ -249,6 +249,10 @@ class RunJournal(Protocol):
         """
         ...
 
+    async def record_unusable(self, call: CallRecord, answer: bytes | None) -> None:
+        """Note that the answer of a call that was kept can't be used; what is in the cache under ``answer`` is dropped."""
+        ...
+
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """A try that may have been paid for and has no result, and ``why``: cancelled, stopped, timeout, failed. Counted, never
         replayed.

@@ -14,7 +14,7 @@ from merrow_runtime.errors import StoreFailure
 from merrow_runtime.provenance import Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import revisions, rows
-from merrow_runtime.store.cache import kept
+from merrow_runtime.store.cache import dropped, kept
 from merrow_runtime.store.contract import CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
 from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.packing import CALLS, NODES, pack
@@ -27,6 +27,10 @@ _TURN = 0.02
 
 _PLACES = ", ".join("?" * (rows.CALL_COLUMNS.count(",") + 2))
 _CALL = f"INSERT INTO calls (run, {rows.CALL_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
+_UNUSABLE = (
+    "UPDATE calls SET usable = 0 WHERE run = ? AND node = ? AND sample = ? AND step = ? AND attempt = ? AND path = ?"
+    " AND redo = ? AND request_hash = ? AND endpoint = ?"
+)
 _BODY = "INSERT OR IGNORE INTO bodies (hash, body) VALUES (?, ?)"
 _USE = (
     "INSERT INTO uses (run, part, body) VALUES (?, ?, (SELECT number FROM bodies WHERE hash = ?))"
@@ -136,6 +140,15 @@ class SqliteJournal:
             # Nothing else may have yielded: cancellation, readers and the heartbeat must get their turn.
             await asyncio.sleep(0)
             self._yielded = time.monotonic()
+
+    async def record_unusable(self, call: CallRecord, answer: bytes | None) -> None:
+        """See `merrow_runtime.store.contract.RunJournal.record_unusable`. Raises `StoreFailure`."""
+        self._check()
+        values = (*_parts(call.key), call.request_hash, call.endpoint)
+        done = [self._writer.write((_UNUSABLE, (self._number, *values)))]
+        if answer is not None:
+            done.append(self._answers.write(dropped(answer)))
+        await asyncio.gather(*done)
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid for but has no result. Raises `StoreFailure`."""
