@@ -37,7 +37,7 @@ def measure_start(rounds: int, folder: Path) -> dict[str, float]:
         "python that does nothing": [sys.executable, "-c", "pass"],
         "merrow check": [*_MERROW, "check", "one.mmd"],
         "merrow run, embedded model": [*_MERROW, "run", "one.mmd", "--input", "problem=2", "--base-url", "offline"],
-        "import aiohttp": [sys.executable, "-c", "import aiohttp"],
+        "import openai": [sys.executable, "-c", "import openai, aiohttp; openai.AsyncOpenAI"],
     }
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(rounds):

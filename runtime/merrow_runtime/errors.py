@@ -118,6 +118,12 @@ class EndpointFailure(RunFailure):
         self.retry_after = retry_after
 
 
+class RephrasedFailure(EndpointFailure):
+    """An endpoint refused a request for its form, and it is known now in which form it takes it: asking again at once helps. It
+    costs nothing, and is no retry that a policy counts.
+    """
+
+
 class EmptyAnswerFailure(EndpointFailure):
     """A model answered, but with no text. Who checks answers and sends them back may take it for one."""
 

@@ -13,7 +13,9 @@ from typing import Any
 from merrow_server.errors import RunFailure
 from merrow_server.rendering.counts import counted
 
-_PACKAGES = ("aiohttp", "pygls", "lark")
+_PACKAGES = ("openai", "aiohttp", "pygls", "lark")
+_NEEDED = dict.fromkeys(("openai", "aiohttp"), "'openai[aiohttp]'")
+"""What to install for a package, where it is not called as the package is."""
 
 
 def health(base_url: str | None = None) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def _installed() -> dict[str, Any]:
         try:
             lines.append((True, f"{package} {version(package)}"))
         except PackageNotFoundError:
-            lines.append((False, f"{package} is missing; install it with: pip install {package}"))
+            lines.append((False, f"{package} is missing; install it with: pip install {_NEEDED.get(package, package)}"))
     return _part(lines)
 
 

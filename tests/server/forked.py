@@ -33,7 +33,7 @@ import merrow_server.extractions.words, merrow_optimizer.crossover.children, mer
 import merrow_optimizer.evaluation.sessions, merrow_optimizer.optimization.rounds, merrow_optimizer.suggestions.session
 import merrow_optimizer.planning.writing, merrow_optimizer.mutations.subgraph, merrow_analysis.formatting
 import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.sandbox
-import merrow_runtime.models.openai_endpoint, aiohttp, rich.live, rich.progress, rich.markdown
+import merrow_runtime.models.openai_endpoint, openai, aiohttp, rich.live, rich.progress, rich.markdown
 import merrow_optimizer.repair.remedies, merrow_optimizer.repair.search
 from merrow_runtime.compiling.compiler import compile_workflow
 from merrow_runtime.workflow import check_workflow

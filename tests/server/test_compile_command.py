@@ -125,7 +125,7 @@ def test_it_is_the_same_each_time_and_clean_python() -> None:
     nodes = 3
     prompts = 1
     assert len([line for line in above.partition("NODES")[2].splitlines() if line.strip()]) <= 3 * nodes + prompts + 6
-    allowed = {*sys.stdlib_module_names, "aiohttp", "json_repair"}
+    allowed = {*sys.stdlib_module_names, "openai", "aiohttp", "httpx2", "json_repair"}
     for node in ast.parse(below).body:
         named = (
             [node.module or ""]
@@ -217,11 +217,11 @@ def test_a_program_says_what_is_wrong_in_a_sentence(arguments: list[str], senten
 
 def test_a_program_without_the_package_that_reaches_endpoints() -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
-    done = run("flow.py", "--input", "problem=x", blocked=("merrow", "aiohttp"), OPENAI_API_KEY="k")
+    done = run("flow.py", "--input", "problem=x", blocked=("merrow", "openai"), OPENAI_API_KEY="k")
     assert done.code == 1
     assert done.err == (
-        "flow.py: Node A: Real endpoints need the package aiohttp, which is not installed; install it with: pip install"
-        " aiohttp\n"
+        "flow.py: Node A: Real endpoints need the package openai, which is not installed; install it with: pip install"
+        " 'openai[aiohttp]'\n"
     )
 
 

@@ -223,7 +223,7 @@ def test_completing_loads_nothing_that_takes_long(line: str) -> None:
     script = (
         "import sys; from merrow_server.cli import main; main();"
         "print([name for name in sys.modules if name.startswith(("
-        "'merrow_analysis.check', 'merrow_analysis.graph', 'merrow_runtime.running', 'rich', 'asyncio', 'aiohttp'))])"
+        "'merrow_analysis.check', 'merrow_analysis.graph', 'merrow_runtime.running', 'rich', 'asyncio', 'openai', 'aiohttp'))])"
     )
     words = {"_MERROW_COMPLETE": "bash_complete", "COMP_LINE": line}
     done = subprocess.run(

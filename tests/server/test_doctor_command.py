@@ -88,6 +88,7 @@ def test_what_is_in_order_is_told_with_where_it_is(
     assert [line["text"].split()[0] for line in shown["installed"]["lines"]] == [
         "merrow",
         "Python",
+        "openai",
         "aiohttp",
         "pygls",
         "lark",

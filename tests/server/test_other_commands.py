@@ -44,7 +44,7 @@ def test_a_check_loads_no_terminal_or_network_library() -> None:
     write("good.mmd", GOOD)
     script = (
         "import sys; from merrow_server.cli import main; main(['check', 'good.mmd']);"
-        "print([name for name in sys.modules if name in ('rich', 'aiohttp', 'pygls', 'http', 'asyncio', 'pathspec')])"
+        "print([name for name in sys.modules if name in ('rich', 'openai', 'aiohttp', 'pygls', 'http', 'asyncio', 'pathspec')])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("[]\n")
@@ -365,6 +365,7 @@ def test_no_file_of_the_current_folder_is_imported() -> None:
         "click",
         "json",
         "rich",
+        "openai",
         "aiohttp",
         "merrow_analysis",
         "merrow_runtime",

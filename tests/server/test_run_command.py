@@ -119,15 +119,18 @@ def test_a_dry_run_names_the_model_that_judges(capsys: Capture) -> None:
 
 @pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("arguments", [("run", "flow.mmd", "--input", "problem=1"), ("doctor",)])
-def test_without_the_package_for_real_endpoints_it_is_said_what_to_do(arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("package", ["openai", "aiohttp"])
+def test_without_the_packages_for_real_endpoints_it_is_said_what_to_do(
+    package: str, arguments: tuple[str, ...]
+) -> None:
     write("flow.mmd", CHAIN)
     command = [*arguments, "--base-url", "http://127.0.0.1:1/v1"]
     script = (
-        f"import sys; sys.modules['aiohttp'] = None\nfrom merrow_server.cli import main\nsys.exit(main({command!r}))"
+        f"import sys; sys.modules[{package!r}] = None\nfrom merrow_server.cli import main\nsys.exit(main({command!r}))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "need the package aiohttp" in done.stdout + done.stderr
+    assert f"need the package {package}" in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -390,7 +390,7 @@ def test_what_is_installed_and_reached(server: OpenAIServer, capsys: Capture, tm
     parts = re.split(r"^(\w+)$\n", steady(reached.out), flags=re.MULTILINE)
     assert parts[1::2] == ["installed", "journal", "endpoint", "sandbox"]
     assert [line.split()[:2] for line in parts[2].splitlines()] == [
-        ["ok", name] for name in ("merrow", "Python", "aiohttp", "pygls", "lark")
+        ["ok", name] for name in ("merrow", "Python", "openai", "aiohttp", "pygls", "lark")
     ]
     assert parts[4] == f"  ok {tmp_path}/state/runs.sqlite: 0 runs, 0.0 MB\n"
     assert parts[6].splitlines() == [

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from merrow_runtime.calls.gate import Stops
-from merrow_runtime.errors import EndpointFailure, RunFailure, StoreFailure
+from merrow_runtime.errors import EndpointFailure, RephrasedFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import Price, price_at
@@ -18,6 +18,9 @@ from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.usage import NOTHING, Usage
+
+_MOST_FORMS = 16
+"""More than there are parts of a request that an endpoint may refuse one after another."""
 
 
 class Listener(Protocol):
@@ -85,7 +88,7 @@ class Calling:
         answer, too.
         """
         try:
-            return await self._once(request, listener, stream)
+            return await self._put(request, listener, stream)
         except EndpointFailure as failure:
             self._heed(failure)
             if failure.fatal or not failure.transient:
@@ -98,13 +101,22 @@ class Calling:
             if pending:
                 raise pending.pop()
             try:
-                return await self._once(request, listener, stream)
+                return await self._put(request, listener, stream)
             except EndpointFailure as failure:
                 self._heed(failure)
                 raise
 
         policy = self._policy if retries is None else replace(self._policy, retries=retries)
         return await policy.call(again, lambda retry: listener.retrying(retry.failure, retry.wait))
+
+    async def _put(self, request: ModelRequest, listener: Listener, stream: bool) -> ModelReply:
+        """One try, in the form in which the endpoint takes it: each in which it doesn't is a request of its own."""
+        for _ in range(_MOST_FORMS):
+            try:
+                return await self._once(request, listener, stream)
+            except RephrasedFailure as failure:
+                listener.retrying(failure, 0.0)
+        return await self._once(request, listener, stream)
 
     def _once(self, request: ModelRequest, listener: Listener, stream: bool) -> Awaitable[ModelReply]:
         if self._budget is None:

@@ -120,7 +120,7 @@ def _head(workflow: Workflow, form: Form, support: str | None, source: str | Non
     title = " ".join(str(said).split()) if isinstance(said, str) else ""
     name = file_name(workflow)
     about = [title or f"The workflow of {name}.", ""]
-    needs = "Merrow" if form == "runtime" else "Python 3.11 or newer, `aiohttp`, `json-repair` and `truststore`"
+    needs = "Merrow" if form == "runtime" else "Python 3.11 or newer, `openai[aiohttp]` and `json-repair`"
     beside = f", and {support}.py beside it" if form == "support" else ""
     about += [f"Made by `merrow compile` of {name}. It needs {needs}{beside}.", ""]
     about += left_out(workflow, runtime=form == "runtime")

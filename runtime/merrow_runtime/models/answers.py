@@ -48,6 +48,11 @@ class Answer:
         return "".join(self._refusal)
 
     @property
+    def has_begun(self) -> bool:
+        """Whether a part of it has come that a model wrote."""
+        return bool(self._content or self._thinking or self._refusal)
+
+    @property
     def finish(self) -> Finish:
         """How the answer ended."""
         return "refusal" if self._refusal else _FINISHES.get(self.reason, "stop")

@@ -1,25 +1,24 @@
-"""Connections to endpoints: one client for a process, event loop and origin, shared and closed."""
+"""Connections to endpoints: one client of the ``openai`` package for a process, event loop and origin, shared and closed."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-import json
+import os
 import ssl
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
-from merrow_runtime.models.environment import headers_of_environment, proxy_of_environment, trusted_certificates
-from merrow_runtime.models.limits import CODINGS
-from merrow_runtime.models.origins import origin_of
+from merrow_runtime.models.limits import bounded_client
+from merrow_runtime.models.origins import is_loopback, origin_of
 
 if TYPE_CHECKING:
-    import aiohttp
+    import httpx2
+    from openai import AsyncOpenAI
 
 OFFLINE_HINT = ", or use the embedded model with: --base-url offline"
 """How the sentence about missing packages ends."""
@@ -28,11 +27,27 @@ _KEEPALIVE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
+class Azure:
+    """What Azure OpenAI wants to know beside the address: the version of its interface, and the deployment that answers where it
+    is not called as the model is. ``has_token`` tells that what stands for the key is a token of Entra ID.
+    """
+
+    version: str
+    deployment: str | None = None
+    has_token: bool = False
+
+    @property
+    def key_variable(self) -> str:
+        """Where its key, or its token, is expected."""
+        return "AZURE_OPENAI_AD_TOKEN" if self.has_token else "AZURE_OPENAI_API_KEY"
+
+
+@dataclass(frozen=True, slots=True)
 class Connection:
     """Where and how requests go. ``proxy``: an address, False for none, None for what the environment says
     (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``), which never counts for this very machine.
     ``environment_headers``: organization, project and custom headers that the environment sets for the ``openai``
-    package go along; they belong to the origin that the environment means.
+    package go along; they belong to the origin that the environment means. ``azure`` is None for all but Azure OpenAI.
     """
 
     base_url: str
@@ -40,6 +55,7 @@ class Connection:
     concurrency: int = 64
     proxy: str | bool | None = field(default=None, repr=False)
     environment_headers: bool = False
+    azure: Azure | None = None
 
 
 def sendable(connection: Connection) -> Connection:
@@ -50,70 +66,33 @@ def sendable(connection: Connection) -> Connection:
     return replace(connection, base_url=connection.base_url.strip(), api_key=key or None)
 
 
-class Client:
-    """Sends requests over connections that it keeps open for the next ones."""
-
-    def __init__(
-        self, base_url: str, session: aiohttp.ClientSession, headers: Mapping[str, str], proxy: str | None
-    ) -> None:
-        self._base_url = base_url.rstrip("/")
-        self._session = session
-        self._headers = headers
-        self._proxy = proxy
-        self._timeout: type[aiohttp.ClientTimeout] = importlib.import_module("aiohttp").ClientTimeout
-
-    def send(
-        self, path: str, seconds: float, body: Mapping[str, Any] | None = None
-    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """The answer to a GET, or with ``body`` to a POST of it as JSON, within the context; its own body is still to be read,
-        by `merrow_runtime.models.limits.pieces`.
-
-        Connecting, and each wait for bytes, may take up to ``seconds``. Raises ``aiohttp.ClientError``, `OSError`, and
-        `ValueError` for a header or an address that can't be sent.
-        """
-        return self._session.request(
-            "GET" if body is None else "POST",
-            self._base_url + path,
-            # Not those of the session: that would give them to the proxy as well, the key as its password.
-            headers=self._headers,
-            data=None if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode(),
-            timeout=self._timeout(None, sock_connect=min(seconds, _CONNECT_SECONDS), sock_read=seconds),
-            proxy=self._proxy,
-            # The key stays where it was sent.
-            allow_redirects=False,
-        )
-
-    @property
-    def is_proxied(self) -> bool:
-        """Whether requests go through a proxy."""
-        return self._proxy is not None
-
-    async def close(self) -> None:
-        """Close its connections."""
-        await self._session.close()
+def timeout(seconds: float) -> httpx2.Timeout:
+    """For a request: connecting, and each wait for bytes, may take up to ``seconds``."""
+    httpx: Any = importlib.import_module("httpx2")
+    limits: httpx2.Timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS), pool=None)
+    return limits
 
 
 @dataclass(slots=True)
 class _Shared:
-    client: Client
+    client: AsyncOpenAI
     users: int = 0
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, _Shared]] = WeakKeyDictionary()
 
 
-async def acquire(connection: Connection) -> Client:
+async def acquire(connection: Connection) -> AsyncOpenAI:
     """The client for a connection; each `acquire` is followed by one `release` on the same event loop.
 
-    Raises `EndpointFailure` where the package for requests is missing, or the proxy has an address that can't be used.
+    Raises `EndpointFailure` where the package for requests is missing, or a proxy or certificates can't be used.
     """
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if connection not in clients:
-        # Import and certificates take a quarter of a second, and some systems look up names to tell the proxy: in a thread, so
-        # that a language server answers meanwhile.
-        proxy, trusted = await asyncio.to_thread(_prepare, connection)
-        if connection not in clients:
-            clients[connection] = _Shared(_client(connection, proxy, trusted))
+        # Import and certificates take most of a second, and some systems look up names to tell the proxy: in a thread, so that a
+        # language server answers meanwhile.
+        made = await asyncio.to_thread(_client, connection)
+        clients.setdefault(connection, _Shared(made))
     shared = clients[connection]
     shared.users += 1
     return shared.client
@@ -131,64 +110,111 @@ async def release(connection: Connection) -> None:
         await shared.client.close()
 
 
-def _prepare(connection: Connection) -> tuple[str | None, ssl.SSLContext | bool]:
-    """Import what requests need; the proxy, and which certificates are trusted. Raises `EndpointFailure`."""
-    proxy = _proxy_of(connection)
+def _client(connection: Connection) -> AsyncOpenAI:
+    """Import the package and make its client. Raises `EndpointFailure`."""
     try:
+        openai: Any = importlib.import_module("openai")
         importlib.import_module("aiohttp")
-        return proxy, trusted_certificates() if _has_tls(connection.base_url) or _has_tls(proxy or "") else True
     except ImportError as problem:
         raise EndpointFailure(
             f"Real endpoints need the package {problem.name}, which is not installed; install it with: pip install"
-            f" {problem.name}{OFFLINE_HINT}",
+            f" 'openai[aiohttp]'{OFFLINE_HINT}",
             fatal=True,
             remedy="packages",
             sent=False,
         ) from None
-
-
-def _client(connection: Connection, proxy: str | None, trusted: ssl.SSLContext | bool) -> Client:
-    aiohttp: Any = importlib.import_module("aiohttp")
-    session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=connection.concurrency, keepalive_timeout=_KEEPALIVE_SECONDS, ssl=trusted),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,  # `limits.pieces` does that, up to a limit
-        trust_env=False,  # which would read passwords from .netrc too; `_proxy_of` reads what counts
+    given: dict[str, Any] = {
+        "max_retries": 0,
+        "http_client": _transport(connection),
+        "default_headers": _headers(connection, openai.Omit()),
+        # What is None the package takes from the environment; this key is for another interface than ours.
+        "admin_api_key": "",
+    }
+    key, azure = connection.api_key, connection.azure
+    if azure is None:
+        # The package takes an empty key for a missing one.
+        return openai.AsyncOpenAI(api_key=key or "none", base_url=connection.base_url, **given)  # type: ignore[no-any-return]
+    return openai.AsyncAzureOpenAI(  # type: ignore[no-any-return]
+        azure_endpoint=connection.base_url,
+        azure_deployment=azure.deployment,
+        api_version=azure.version,
+        **{"azure_ad_token" if azure.has_token else "api_key": key or "none"},
+        **given,
     )
-    return Client(connection.base_url, session, _headers(connection), proxy)
 
 
-def _headers(connection: Connection) -> dict[str, str]:
-    headers = {
+def _transport(connection: Connection) -> Any:
+    origin = origin_of(connection.base_url)
+    from_environment = connection.proxy is None and not is_loopback(origin)
+    has_tls = origin.startswith("https:") or from_environment or isinstance(connection.proxy, str)
+    httpx: Any = importlib.import_module("httpx2")
+    try:
+        _refuse_socks(connection, from_environment=from_environment)
+        return bounded_client()(
+            # Without TLS anywhere, nothing is trusted: reading the certificates would be a waste.
+            verify=httpx.create_ssl_context() if has_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            follow_redirects=False,  # the key stays where it was sent
+            trust_env=from_environment,
+            proxy=connection.proxy if isinstance(connection.proxy, str) else None,
+            limits=httpx.Limits(
+                max_connections=connection.concurrency,
+                max_keepalive_connections=connection.concurrency,
+                keepalive_expiry=_KEEPALIVE_SECONDS,
+            ),
+        )
+    except OSError:  # TLS's own errors are some, too
+        raise EndpointFailure(
+            "The certificates that SSL_CERT_FILE or SSL_CERT_DIR name can't be read; correct these variables.",
+            fatal=True,
+            sent=False,
+        ) from None
+    except (ValueError, httpx.InvalidURL):
+        raise EndpointFailure(
+            f"The proxy for {origin} has an address that can't be used: it must be like `http://proxy:3128`, and SOCKS is"
+            " not supported; correct `proxy` in your settings, or HTTPS_PROXY, HTTP_PROXY or ALL_PROXY.",
+            fatal=True,
+            sent=False,
+        ) from None
+
+
+def _refuse_socks(connection: Connection, *, from_environment: bool) -> None:
+    """Raise `ValueError` for a SOCKS proxy: the package takes it, and aiohttp would speak HTTP to it."""
+    address, named = urlsplit(connection.base_url), connection.proxy
+    if from_environment and not proxy_bypass(address.hostname or ""):
+        proxies = getproxies()
+        named = proxies.get(address.scheme) or proxies.get("all")
+    if isinstance(named, str) and named.casefold().startswith("socks"):
+        raise ValueError(named)
+
+
+def _headers(connection: Connection, omitted: Any) -> dict[str, Any]:
+    """Headers in place of those of the environment (which may hold a key) where these are for another origin. Those of requests
+    go before them: there, the package has the key for Azure.
+    """
+    if connection.environment_headers:
+        return {}
+    has_key = connection.azure is None and connection.api_key
+    own = {
         "accept": "application/json",
-        "accept-encoding": ", ".join(CODINGS),
+        "authorization": f"Bearer {connection.api_key}" if has_key else omitted,
         "content-type": "application/json",
         "user-agent": "merrow",
     }
-    if connection.api_key:
-        headers["authorization"] = f"Bearer {connection.api_key}"
-    return headers | (headers_of_environment() if connection.environment_headers else {})
+    for name in (*_custom_headers(), "OpenAI-Organization", "OpenAI-Project"):
+        if name.lower() not in own:
+            own[name] = omitted
+    return own
 
 
-def _proxy_of(connection: Connection) -> str | None:
-    """The address of the proxy that requests pass through; None where there is none. Raises `EndpointFailure`."""
-    if connection.proxy is False:
+def keyless_headers(connection: Connection) -> dict[str, Any] | None:
+    """For each request without a key, which the package would refuse to send otherwise; None with one."""
+    has_own = connection.environment_headers and any(name.lower() == "authorization" for name in _custom_headers())
+    if connection.api_key or has_own:
         return None
-    origin = origin_of(connection.base_url)
-    proxy = connection.proxy if isinstance(connection.proxy, str) else proxy_of_environment(connection.base_url, origin)
-    if proxy is not None:
-        try:
-            address = urlsplit(proxy)
-            origin_of(address._replace(netloc=address.netloc.rpartition("@")[2]).geturl())
-        except (ValueError, UsageFailure):
-            raise EndpointFailure(
-                f"The proxy for {origin} has an address that can't be used: it must be like `http://proxy:3128`, and SOCKS is"
-                " not supported; correct `proxy` in your settings, or HTTPS_PROXY, HTTP_PROXY or ALL_PROXY.",
-                fatal=True,
-                sent=False,
-            ) from None
-    return proxy
+    omitted = importlib.import_module("openai").Omit()
+    return {"Authorization": omitted, "api-key": omitted}
 
 
-def _has_tls(address: str) -> bool:
-    return address.casefold().startswith("https:")
+def _custom_headers() -> set[str]:
+    lines = (line.partition(":") for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
+    return {name.strip() for name, colon, _ in lines if colon}

@@ -48,6 +48,12 @@ class Dialect:
         """The facts as plain data."""
         return asdict(self)
 
+    def differing(self, other: Dialect) -> str:
+        """What this one sends and the other doesn't, in words: "`temperature`"."""
+        words = {"limit": f"`{self.limit}`", "schema": "this `response_format`", "system": "the role `system`"}
+        names = (one.name for one in fields(Dialect) if getattr(self, one.name) != getattr(other, one.name))
+        return ", ".join(words.get(name, f"`{name}`") for name in names)
+
     def body(self, request: ModelRequest, stream: bool) -> dict[str, Any]:
         """The request as this model takes it."""
         messages = list(request.messages)

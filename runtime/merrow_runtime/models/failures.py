@@ -10,18 +10,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import urlsplit
 
-from merrow_runtime.errors import EmptyAnswerFailure, EndpointFailure, Remedy
-from merrow_runtime.models.limits import whole
+from merrow_runtime.errors import EmptyAnswerFailure, EndpointFailure, Remedy, RephrasedFailure
+from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.redaction import quoted
 from merrow_runtime.usage import Usage
 
-if TYPE_CHECKING:
-    import aiohttp
-
 _LONGEST_MESSAGE = 100_000
+_LOOKED_AT = 2000
 _BAD_KEY = re.compile(r"(?i)\bkey\b.{0,20}\b(not valid|invalid|incorrect)|\b(invalid|incorrect) (api[ _-]?)?key\b")
+
+_MEANT = (
+    (429, re.compile(r"(?i)\brate.?limit|\btoo many requests\b|\binsufficient_quota\b")),
+    (401, re.compile(r"(?i)\bauthentication_error\b|\binvalid_api_key\b")),
+    (401, _BAD_KEY),
+    (403, re.compile(r"(?i)\bpermission_(?:denied|error)\b")),
+    (404, re.compile(r"(?i)\bmodel_not_found\b")),
+    (400, re.compile(r"(?i)\binvalid_request(?:_error)?\b|\bcontext_length_exceeded\b")),
+)
+"""What servers call errors of which no status tells the kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +65,58 @@ class ServerError:
             str(error.get("type") or ""),
         )
 
+    @classmethod
+    def told_by(cls, content: bytes) -> ServerError:
+        """Of the content of an answer that has an error's status."""
+        text = content.decode("utf-8", "replace").strip()
+        try:
+            return cls.read(json.loads(text))
+        except (ValueError, RecursionError):
+            return cls.read(text)
 
-async def told_by(response: aiohttp.ClientResponse) -> ServerError:
-    """The error in an answer that has an error's status, whose body is read."""
-    text = (await whole(response)).decode("utf-8", "replace").strip()
-    try:
-        return ServerError.read(json.loads(text))
-    except (ValueError, RecursionError):
-        return ServerError.read(text)
+    @classmethod
+    def in_chunk(cls, chunk: object) -> ServerError | None:
+        """Of an event of a streamed answer; None where it is no error. What some servers send as ``event: error`` has the words
+        and nothing else.
+        """
+        if isinstance(chunk, Mapping) and ("choices" in chunk or "usage" in chunk):
+            return None
+        error = cls.read(chunk)
+        return error if error.message else None
+
+    @property
+    def status(self) -> int:
+        """The status that the error has by its own words, 500 where they say none."""
+        words = f"{self.code} {self.type} {self.message[:_LOOKED_AT]}"
+        return next((status for status, pattern in _MEANT if pattern.search(words)), 500)
 
 
 class Failures:
-    """Makes the failures of one endpoint; ``secrets`` are kept out of their texts."""
+    """Makes the failures of one endpoint; ``secrets`` are kept out of their texts, ``key_variable`` is where its key is set."""
 
-    def __init__(self, origin: str, secrets: tuple[str, ...]) -> None:
+    def __init__(self, origin: str, secrets: tuple[str, ...], key_variable: str = "OPENAI_API_KEY") -> None:
         self._origin = origin
         self._secrets = secrets
+        self._key_variable = key_variable
 
-    def of_status(self, status: int, error: ServerError, headers: Mapping[str, str], model: str) -> EndpointFailure:
-        """The failure of an answer with an error's status."""
-        said = self._said(error)
-        wait = retry_after(headers)
+    def of_status(
+        self,
+        status: int,
+        error: ServerError,
+        headers: Mapping[str, str] | None,
+        model: str,
+        *,
+        paid: bool = False,
+    ) -> EndpointFailure:
+        """The failure of an answer with an error's status, or with 0 of an error inside an answer that has none; ``paid`` tells
+        that a part of an answer came before it.
+        """
+        said = self._said(status, error)
+        failure = self._of_status(status or error.status, error, said, retry_after(headers or {}), model)
+        failure.paid = paid
+        return failure
+
+    def _of_status(self, status: int, error: ServerError, said: str, wait: float | None, model: str) -> EndpointFailure:
         if status == 407:
             return self._by_proxy(status)
         if 300 <= status < 400:
@@ -86,56 +127,54 @@ class Failures:
             )
         if status == 401 or (status == 400 and _BAD_KEY.search(error.message)):
             return self._failure(
-                f"refused the key (HTTP {status}{said}); set the right one in OPENAI_API_KEY", fatal=True, remedy="key"
+                f"refused the key{said}; set the right one in {self._key_variable}", fatal=True, remedy="key"
             )
         if _is_about_model(status, error, model):
             return self._failure(
-                f"has no model `{model}` for this key (HTTP {status}{said}); name one that it has with `model:` or --model",
+                f"has no model `{model}` for this key{said}; name one that it has with `model:` or --model",
                 fatal=True,
                 model=model,
             )
         if status == 403:
             return self._failure(
-                f"doesn't allow this (HTTP 403{said}); ask for access, or use another key", fatal=True, remedy="key"
+                f"doesn't allow this{said}; ask for access, or use another key", fatal=True, remedy="key"
             )
         if status == 404:
             return self._failure(
-                f"has nothing at this address (HTTP 404{said}); check the base URL, which mostly ends in /v1",
+                f"has nothing at this address{said}; check the base URL, which mostly ends in /v1",
                 fatal=True,
             )
         if status == 402 or "insufficient_quota" in (error.code, error.type):
-            return self._failure(
-                f"says that the account has no credit left (HTTP {status}{said}); pay it up", fatal=True
-            )
+            return self._failure(f"says that the account has no credit left{said}; pay it up", fatal=True)
         if status == 429:
             return self._failure(
-                f"allows no more requests for now (HTTP 429{said}); wait, or lower the concurrency",
+                f"allows no more requests for now{said}; wait, or lower the concurrency",
                 transient=True,
                 retry_after=wait,
             )
         if status in (408, 409, 425) or error.code == "json_validate_failed" or (status >= 500 and status != 501):
-            return self._failure(f"failed (HTTP {status}{said}); try again later", transient=True, retry_after=wait)
+            return self._failure(f"failed{said}; try again later", transient=True, retry_after=wait)
         if error.code == "context_length_exceeded":
-            return self._failure(
-                f"finds the prompt too long (HTTP {status}{said}); shorten it, or limit the node's memory"
-            )
-        return self._failure(f"refused the request (HTTP {status}{said}); change what it complains of")
+            return self._failure(f"finds the prompt too long{said}; shorten it, or limit the node's memory")
+        return self._failure(f"refused the request{said}; change what it complains of")
 
-    def of_connection(self, problem: BaseException, seconds: float | None, *, proxied: bool = False) -> EndpointFailure:
-        """The failure of a request that got no answer, from the exception that the client raised and its causes; whether it
-        was to go through a proxy.
-        """
-        # It is there once a request was made; importing it here keeps this module light.
+    def of_connection(self, problem: BaseException, seconds: float | None) -> EndpointFailure:
+        """The failure of a request that got no answer, from the exception that the client raised and its causes."""
+        # They are there once a request was made; importing them here keeps this module light.
         import aiohttp
+        import httpx2
 
         causes = list(_causes(problem))
 
         def caused_by(*kinds: type[BaseException]) -> bool:
             return any(isinstance(cause, kinds) for cause in causes)
 
+        if caused_by(httpx2.DecodingError):
+            return self.unusable("answered with a body that can't be decompressed; check the server and the proxy")
         if caused_by(aiohttp.ClientPayloadError):  # whatever it was that cut it off
             return self.cut_off()
-        if caused_by(aiohttp.ClientConnectorDNSError) and not proxied:
+        own = urlsplit(self._origin).hostname
+        if any(isinstance(cause, aiohttp.ClientConnectorDNSError) and cause.host == own for cause in causes):
             return self._failure(
                 "can't be found: its name doesn't resolve; check the base URL and the network",
                 fatal=True,
@@ -154,7 +193,7 @@ class Failures:
             return self._by_proxy(None)
         if any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in causes):
             return self._failure("refuses connections; start the server, or check the base URL", fatal=True, sent=False)
-        if caused_by(aiohttp.InvalidURL):
+        if caused_by(aiohttp.InvalidURL, httpx2.InvalidURL, httpx2.UnsupportedProtocol):
             return self._failure("has an address that can't be used; check the base URL", fatal=True, sent=False)
         if caused_by(aiohttp.ClientConnectorError):
             return self._unreachable()
@@ -193,10 +232,6 @@ class Failures:
             sent=False,
         )
 
-    def undecodable(self) -> EndpointFailure:
-        """The failure of an answer that is not compressed as it says."""
-        return self.unusable("answered with a body that can't be decompressed; check the server and the proxy")
-
     def too_slow(self, seconds: float | None) -> EndpointFailure:
         """The failure of a request that took longer than it may."""
         limit = "in time" if seconds is None else f"within {seconds:g} seconds"
@@ -221,18 +256,33 @@ class Failures:
         """
         return self._failure(reason, transient=transient, usage=usage)
 
-    def empty(self, model: str, usage: Usage) -> EmptyAnswerFailure:
-        """The failure of an answer without a text, with what it has used."""
+    def rephrased(self, what: str, model: str, status: int, error: ServerError) -> RephrasedFailure:
+        """The failure of a request that is put otherwise next: the endpoint doesn't take ``what``."""
+        said = self._said(status, error)
+        return RephrasedFailure(
+            f"The endpoint {self._origin} doesn't take {what} for `{model}`{said}; it is asked again without.",
+            transient=True,
+        )
+
+    def empty(self, model: str, usage: Usage, *, thought: bool = False) -> EmptyAnswerFailure:
+        """The failure of an answer without a text, or with thoughts alone, and with what it has used."""
         reason = f"gave an empty answer for `{model}`; try again, or use another model"
+        if thought:
+            reason = (
+                f"sent the thoughts of `{model}` and no answer after them; try again, raise `max_tokens`, or use another"
+                " model"
+            )
         return EmptyAnswerFailure(f"The endpoint {self._origin} {reason}.", transient=True, usage=usage)
 
     def said(self, text: str) -> str:
         """A text from the endpoint as an error may show it."""
         return quoted(text, self._secrets)
 
-    def _said(self, error: ServerError) -> str:
-        message = self.said(error.message.rstrip(". \n"))
-        return f": {message}" if message else ""
+    def _said(self, status: int, error: ServerError) -> str:
+        """The status (an error inside an answer has none) and the words, as a sentence has them."""
+        parts = [f"HTTP {status}" if status else "", self.said(error.message.rstrip(". \n"))]
+        told = ": ".join(part for part in parts if part)
+        return f" ({told})" if told else ""
 
     def _failure(
         self,
@@ -258,6 +308,13 @@ class Failures:
             remedy=remedy,
             sent=sent,
         )
+
+
+def failures_of(connection: Connection) -> Failures:
+    """The failures of the endpoint to which a connection leads."""
+    azure = connection.azure
+    variable = "OPENAI_API_KEY" if azure is None else azure.key_variable
+    return Failures(origin_of(connection.base_url), (connection.api_key,) if connection.api_key else (), variable)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

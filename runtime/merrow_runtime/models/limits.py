@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import zlib
+import codecs
+import importlib
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import aiohttp
+    import httpx2
 
 ANSWER_LIMIT = 16 * 2**20
-"""Bytes of an answer that is not streamed, and of an error. JSON can take twenty times its size once it is parsed."""
+"""Bytes of an answer that is not streamed, of an error, and of one event of a stream. JSON can take twenty times its size once
+it is parsed.
+"""
 STREAM_LIMIT = 64 * 2**20
 """Bytes of an event stream. Each token comes in an event of its own that is a hundred times its size."""
-CODINGS = ("gzip", "deflate")
-"""The compressions that are understood (RFC 9110, 8.4.1)."""
 
-_MOST_CODINGS = 2
-"""How many times an answer may be compressed, one over the other."""
-_GZIP, _ZLIB = zlib.MAX_WBITS | 16, zlib.MAX_WBITS
-_UNPACKED = 2**16
-"""Bytes that are unpacked at a time."""
+EVENTS = "merrow.events"
+"""The extension of a response that has its `Events`."""
+_DATA = b"data:"
+_DONE = b"[DONE]"
+"""The data of the event after the last one."""
 
 
 class TooLargeError(Exception):
@@ -31,63 +33,93 @@ class TooLargeError(Exception):
         self.limit = limit
 
 
-class UndecodableError(Exception):
-    """An answer is not compressed as its headers say, or in a way that nobody asked for."""
-
-
-def pieces(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-    """The body of an answer, as it comes in and decompressed. Bytes are counted as they arrive and again after decompression.
-
-    Raises `TooLargeError` beyond the limit, `UndecodableError`, ``aiohttp.ClientError``, `OSError`.
+@dataclass(slots=True)
+class Events:
+    """The lines of an event stream that its reader in the ``openai`` package can take: that knows no limit, and expects JSON in
+    each event, also in those that are a sign of life and have no data. ``is_done`` tells that the stream has come to its end,
+    which that reader keeps to itself.
     """
-    limit = STREAM_LIMIT if "event-stream" in response.headers.get("content-type", "") else ANSWER_LIMIT
-    read = _bounded(response.content.iter_any(), limit)
-    codings = ",".join(response.headers.getall("content-encoding", ()))
-    if not codings:
-        return read
-    named = [one for one in (each.strip().casefold() for each in codings.split(",")) if one not in ("", "identity")]
-    if len(named) > _MOST_CODINGS or not set(named) <= set(CODINGS):
-        raise UndecodableError
-    for coding in reversed(named):
-        read = _bounded(_unpacked(read, coding), limit)
-    return read
+
+    is_done: bool = False
+
+    async def kept(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Lines with data, and the empty ones after events. Raises `TooLargeError` for an event of more than `ANSWER_LIMIT`."""
+        begun: list[bytes] = []
+        ended = waiting = 0
+        """Bytes of the event so far, in lines that have ended and in the one that has not."""
+        is_first = True
+        async for piece in pieces:
+            begun.append(piece)
+            waiting += len(piece)
+            if b"\n" in piece or b"\r" in piece:
+                lines = b"".join(begun).splitlines(keepends=True)
+                # A carriage return at the end may be half of an end of line.
+                begun = [] if lines[-1].endswith(b"\n") else [lines.pop()]
+                waiting = sum(map(len, begun))
+                if is_first and lines:
+                    lines[0], is_first = lines[0].removeprefix(codecs.BOM_UTF8), False
+                for line in lines:
+                    ended = ended + len(line) if line.strip(b"\r\n") else 0
+                yield b"".join(map(self._line, lines))
+            if ended + waiting > ANSWER_LIMIT:
+                raise TooLargeError(ANSWER_LIMIT)
+        yield b"".join(map(self._line, b"".join(begun).splitlines(keepends=True)))
+
+    def _line(self, line: bytes) -> bytes:
+        data = line[len(_DATA) :].strip() if line.startswith(_DATA) else b""
+        self.is_done = self.is_done or data.startswith(_DONE)
+        has_data = data and not data.startswith(b":")  # which is a comment that was taken for data
+        return line if has_data or not line.strip(b"\r\n") else b""
 
 
-async def whole(response: aiohttp.ClientResponse) -> bytes:
-    """All of a body; raises what `pieces` does."""
-    return b"".join([piece async for piece in pieces(response)])
+def bounded_client() -> Any:
+    """The class of the ``openai`` package's client over aiohttp, with answers of which no more is read than the limits allow:
+    beyond them, reading raises `TooLargeError`. Bytes are counted as they arrive and again after decompression.
+    """
+    httpx: Any = importlib.import_module("httpx2")
+    openai: Any = importlib.import_module("openai")
+
+    class Body(httpx.AsyncByteStream):  # type: ignore[misc]  # a base that is imported only when it is needed
+        """What is left of a body, whoever reads on. The package reads on after the last event, so that the connection stays."""
+
+        def __init__(self, pieces: AsyncIterator[bytes], response: httpx2.Response) -> None:
+            self._pieces, self._response = pieces, response
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self._pieces
+
+        async def aclose(self) -> None:
+            await self._response.aclose()
+
+    class BoundedClient(openai.DefaultAioHttpClient):  # type: ignore[misc]  # as above
+        async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+            response: httpx2.Response = await super().send(request, stream=True, **options)
+            is_stream = "event-stream" in response.headers.get("content-type", "")
+            limit, events = STREAM_LIMIT if is_stream else ANSWER_LIMIT, Events()
+            pieces = _counted(response.aiter_raw(), limit)
+            codings = response.headers.get("content-encoding")
+            if codings is not None:
+                packed = Body(pieces, response)
+                unpacked = httpx.Response(200, headers={"content-encoding": codings}, stream=packed, request=request)
+                pieces = _counted(unpacked.aiter_bytes(), limit)
+            bounded: httpx2.Response = httpx.Response(
+                response.status_code,
+                headers=[one for one in response.headers.raw if one[0].lower() != b"content-encoding"],
+                stream=Body(events.kept(pieces) if is_stream else pieces, response),
+                request=request,
+                extensions={**response.extensions, EVENTS: events},
+            )
+            if not stream:
+                await bounded.aread()
+            return bounded
+
+    return BoundedClient
 
 
-async def _bounded(read: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
+async def _counted(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
     size = 0
-    async for piece in read:
+    async for piece in pieces:
         size += len(piece)
         if size > limit:
             raise TooLargeError(limit)
         yield piece
-
-
-async def _unpacked(read: AsyncIterator[bytes], coding: str) -> AsyncIterator[bytes]:
-    """What is compressed in one way, a little at a time."""
-    unpacker = None
-    try:
-        async for piece in read:
-            left = piece
-            while left:
-                if unpacker is None or unpacker.eof:  # gzip may have several members
-                    unpacker = zlib.decompressobj(_window(coding, left))
-                yield unpacker.decompress(left, _UNPACKED)
-                left = unpacker.unconsumed_tail or unpacker.unused_data
-        if unpacker is not None:
-            yield unpacker.flush()
-    except zlib.error:
-        raise UndecodableError from None
-    if unpacker is not None and not unpacker.eof:
-        raise UndecodableError
-
-
-def _window(coding: str, beginning: bytes) -> int:
-    """What zlib calls the format: many servers send bare deflate under the name of zlib's, which begins with its method."""
-    if coding == "gzip":
-        return _GZIP
-    return _ZLIB if beginning[0] & 0x0F == zlib.DEFLATED else -zlib.MAX_WBITS

@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI protocol, over aiohttp."""
+"""Any server that speaks the OpenAI protocol, through the ``openai`` package."""
 
 from __future__ import annotations
 
@@ -9,35 +9,41 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.answers import Answer
-from merrow_runtime.models.connections import Client, Connection, acquire, release, sendable
-from merrow_runtime.models.dialects import Dialect, Dialects, DialectStore, after_ignored_schema, after_refusal
+from merrow_runtime.models.connections import Connection, acquire, keyless_headers, release, sendable, timeout
+from merrow_runtime.models.dialects import (
+    Dialect,
+    Dialects,
+    DialectStore,
+    SchemaMode,
+    after_ignored_schema,
+    after_refusal,
+)
 from merrow_runtime.models.endpoint import OnText
-from merrow_runtime.models.event_stream import data_of_events
-from merrow_runtime.models.failures import Failures, ServerError, told_by
-from merrow_runtime.models.limits import TooLargeError, UndecodableError, pieces, whole
+from merrow_runtime.models.failures import ServerError, failures_of
+from merrow_runtime.models.limits import EVENTS, TooLargeError
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import Price, PriceTable, packaged_prices
-from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
+from merrow_runtime.models.thinking import Shown, split_thinking
 from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
+from merrow_runtime.values import canonical
 
 if TYPE_CHECKING:
-    import aiohttp
+    import httpx2
+    from openai import AsyncOpenAI
 
 DEFAULT_TIMEOUT = 600.0
 """Seconds for one try where the request says nothing."""
-_FORM_STATUSES = frozenset({400, 404, 415, 422, 500, 501})
+_FORM_STATUSES = frozenset({0, 400, 404, 415, 422, 500, 501})
 """Statuses with which servers refuse a request for its form (500 and 501: those that fail in a chat template)."""
-_PATH = "/chat/completions"
-_DONE = b"[DONE]"
-"""The data of the event after the last one."""
 
 
 class OpenAIEndpoint:
-    """An OpenAI-compatible server. One try a call: no retries, but a request that the server refused for its form is put
-    otherwise at once (`Dialect`), which costs nothing and is learned.
+    """An OpenAI-compatible server. One request a call: no retries. One that the server refused for its form ends as
+    `RephrasedFailure`, which costs nothing and is learned (`Dialect`): the next is put otherwise.
 
     ``prices`` go before the packaged ones. Raises `UsageFailure` for a base URL or a key that can't be sent.
     """
@@ -52,9 +58,11 @@ class OpenAIEndpoint:
         self._origin = origin_of(connection.base_url)
         self._connection = sendable(connection)
         self._dialects = Dialects(self._origin, dialects)
+        self._unforced: dict[tuple[str, str], SchemaMode] = {}
+        """By model and schema, what is asked of the server where this one schema goes beyond what it can force."""
         self._prices = packaged_prices() if prices is None else prices.over(packaged_prices())
-        self._failures = Failures(self._origin, (key,) if (key := self._connection.api_key) else ())
-        self._client: Client | None = None
+        self._failures = failures_of(self._connection)
+        self._client: AsyncOpenAI | None = None
         self._opening = asyncio.Lock()
 
     @property
@@ -73,28 +81,22 @@ class OpenAIEndpoint:
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer; with ``on_text`` the answer is streamed, thinking left out. Raises `EndpointFailure`."""
         client = await self._open()
-        dialect = self._dialects.of(request.model)
+        dialect = self._dialect(request)
         seconds = request.timeout or DEFAULT_TIMEOUT
-        while True:
-            body = dialect.body(request, stream=on_text is not None)
-            started = time.perf_counter()
-            try:
-                async with asyncio.timeout(seconds):
-                    answer = await self._ask(client, body, seconds, ThinkingFilter(dialect.thinks), on_text)
-            except TimeoutError:
-                raise self._failures.too_slow(seconds) from None
-            except _RefusedError as refused:
-                if "content_filter" in (refused.error.code, refused.error.type):
-                    answer = Answer.refused(self._failures.said(refused.error.message) or "content filter")
-                else:
-                    following = self._rephrased(request.model, dialect, body, refused)
-                    if following is None:
-                        raise self._failures.of_status(
-                            refused.status, refused.error, refused.headers, request.model
-                        ) from None
-                    dialect = following
-                    continue
-            return self._reply(request, dialect, answer, time.perf_counter() - started)
+        body = dialect.body(request, stream=on_text is not None)
+        answer = Answer()
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ask(client, body, seconds, answer, Shown(dialect.thinks, on_text))
+        except TimeoutError:
+            raise self._failures.too_slow(seconds) from None
+        except _RefusedError as refused:
+            if "content_filter" in (refused.error.code, refused.error.type):
+                answer = Answer.refused(self._failures.said(refused.error.message) or "content filter")
+            else:
+                raise self._refused(request, dialect, body, refused, answer) from None
+        return self._reply(request, dialect, answer, time.perf_counter() - started)
 
     async def close(self) -> None:
         """Let connections go; a later call opens them again."""
@@ -106,82 +108,84 @@ class OpenAIEndpoint:
         """Make ready for calls, which the first one would do else: a process needs most of a second for it."""
         await self._open()
 
-    async def _open(self) -> Client:
+    async def _open(self) -> AsyncOpenAI:
         async with self._opening:
             if self._client is None:
                 self._client = await acquire(self._connection)
             return self._client
 
     async def _ask(
-        self, client: Client, body: dict[str, Any], seconds: float, shown: ThinkingFilter, on_text: OnText | None
-    ) -> Answer:
+        self, client: AsyncOpenAI, body: dict[str, Any], seconds: float, answer: Answer, shown: Shown
+    ) -> None:
         """Send one request and read its answer. Raises `_RefusedError` for an error that the server told, otherwise
         `EndpointFailure`.
         """
         import aiohttp
+        import httpx2
+        import openai
 
+        # What comes back stays plain data: made into the package's types, a hostile answer takes a hundred times the time
+        # and ten times the memory.
+        create: Any = client.chat.completions.with_raw_response.create
         try:
-            async with client.send(_PATH, seconds, body) as response:
-                if response.status // 100 != 2:
-                    raise _RefusedError(response.status, await told_by(response), response.headers)
-                return await self._read(response, shown, on_text, streamed="stream" in body)
+            response = await create(**body, timeout=timeout(seconds), extra_headers=keyless_headers(self._connection))
+            if "stream" in body and "event-stream" in response.headers.get("content-type", ""):
+                await self._streamed(response, answer, shown)
+            else:
+                self._whole(await self._read(response.http_response, streamed="stream" in body), answer)
+                shown.at_once(answer.content)
+        except openai.APIStatusError as problem:
+            told = ServerError.told_by(problem.response.content)
+            raise _RefusedError(problem.status_code, told, problem.response.headers) from None
         except TooLargeError as problem:
             raise self._failures.too_large(problem.limit) from None
-        except UndecodableError:
-            raise self._failures.undecodable() from None
-        except (aiohttp.ClientError, OSError, ValueError) as problem:
-            raise self._failures.of_connection(problem, seconds, proxied=client.is_proxied) from None
+        except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as problem:
+            raise self._failures.of_connection(problem, seconds) from None
 
-    async def _read(
-        self, response: aiohttp.ClientResponse, shown: ThinkingFilter, on_text: OnText | None, *, streamed: bool
-    ) -> Answer:
+    async def _read(self, response: httpx2.Response, *, streamed: bool) -> object:
+        """A body that came at once: parsed where the server calls it JSON, else as text."""
+        content = await response.aread()
         kind = response.headers.get("content-type", "")
+        is_json = not streamed and kind.partition(";")[0].endswith("json")
         try:
-            if streamed and "event-stream" in kind:
-                return await self._streamed(response, shown, on_text)
-            content = await whole(response)
-            is_json = not streamed and kind.partition(";")[0].endswith("json")
-            read = json.loads(content) if is_json else content.decode("utf-8", "replace")
-            return self._shown(self._whole(read), on_text)
+            return json.loads(content) if is_json else content.decode("utf-8", "replace")
         except (ValueError, RecursionError):  # also a number of more digits than Python reads
             raise self._failures.unusable("answered with broken JSON; try again later") from None
 
-    async def _streamed(
-        self, response: aiohttp.ClientResponse, shown: ThinkingFilter, on_text: OnText | None
-    ) -> Answer:
-        answer = Answer()
-        async for data in data_of_events(pieces(response)):
-            if data.startswith(_DONE):
-                break
-            if not data:
-                continue  # a sign of life
-            chunk = json.loads(data)
-            if isinstance(chunk, Mapping) and chunk.get("error"):
-                raise _RefusedError.told({"error": chunk["error"]})
-            piece = shown.feed(answer.add(chunk)) if isinstance(chunk, Mapping) else ""
-            if piece and on_text is not None:
-                on_text(piece)
-        rest = shown.finish()
-        if rest and on_text is not None:
-            on_text(rest)
-        if not answer.reason:
-            raise self._failures.cut_off()
-        return answer
+    async def _streamed(self, response: Any, answer: Answer, shown: Shown) -> None:
+        import openai
 
-    def _whole(self, body: object) -> Answer:
-        """The answer in a body that came at once: parsed, or as text where the server didn't call it JSON."""
+        try:
+            async with response.parse(to=openai.AsyncStream[object]) as chunks:
+                async for chunk in chunks:
+                    error = ServerError.in_chunk(chunk)
+                    if error is not None:
+                        raise _RefusedError.told(error)
+                    shown.feed(answer.add(chunk) if isinstance(chunk, Mapping) else "")
+        except openai.APIConnectionError:
+            raise
+        except openai.APIError as problem:
+            raise _RefusedError.told(ServerError.read({"error": problem.body})) from None
+        except (ValueError, RecursionError) as problem:
+            if isinstance(problem, json.JSONDecodeError) and not problem.doc.startswith(("{", "[", '"')):
+                raise _RefusedError.told(ServerError.read(problem.doc)) from None
+            raise self._failures.unusable("answered with broken JSON; try again later") from None
+        shown.finish()
+        if not answer.reason and not response.http_response.extensions[EVENTS].is_done:
+            raise self._failures.cut_off()
+
+    def _whole(self, body: object, answer: Answer) -> None:
+        """Take in the answer in a body that came at once: parsed, or as text where the server didn't call it JSON."""
         if isinstance(body, str):
             body = self._parsed(body)
-        answer = Answer()
         if isinstance(body, Mapping):
             answer.add(body)
         if answer.error is not None and not answer.has_choice:
-            raise _RefusedError.told(answer.error)
+            raise _RefusedError.told(ServerError.read(answer.error))
         if not answer.has_choice:
             raise self._failures.unusable(
                 "answered with JSON that holds no answer; check that it speaks the OpenAI protocol"
             )
-        return answer
 
     def _parsed(self, text: str) -> object:
         try:
@@ -198,26 +202,28 @@ class OpenAIEndpoint:
         what = f"something that isn't JSON ({told})" if told else "an empty body"
         raise self._failures.unusable(f"answered with {what}; try again later, or check the base URL")
 
-    def _shown(self, answer: Answer, on_text: OnText | None) -> Answer:
-        """Of an answer that came at once although it was asked for in pieces, the one piece."""
-        if on_text is not None and answer.content:
-            text = split_thinking(answer.content).text
-            if text:
-                on_text(text)
-        return answer
+    def _dialect(self, request: ModelRequest) -> Dialect:
+        """How the request is put."""
+        dialect = self._dialects.of(request.model)
+        mode = self._unforced.get(_unforced(request)) if self._unforced and request.schema is not None else None
+        return dialect if mode is None or dialect.schema != "json_schema" else replace(dialect, schema=mode)
 
-    def _rephrased(
-        self, model: str, dialect: Dialect, body: Mapping[str, Any], refused: _RefusedError
-    ) -> Dialect | None:
-        """The dialect to put the request in next; None where the server did not refuse its form."""
-        if refused.status not in _FORM_STATUSES:
-            return None
-        error = refused.error
-        following = after_refusal(dialect, body, error.message, error.parameter, error.code)
-        if following is None or "invalid schema" in error.message.casefold():
+    def _refused(
+        self, request: ModelRequest, dialect: Dialect, body: Mapping[str, Any], refused: _RefusedError, answer: Answer
+    ) -> EndpointFailure:
+        """The failure of a request that the server refused, or of an answer that it broke off."""
+        error, model = refused.error, request.model
+        following = None
+        if refused.status in _FORM_STATUSES and not answer.has_begun:
+            following = after_refusal(dialect, body, error.message, error.parameter, error.code)
+        if following is None:
+            return self._failures.of_status(refused.status, error, refused.headers, model, paid=answer.has_begun)
+        if "invalid schema" in error.message.casefold():
             # Not this model's dialect: this one schema goes beyond what can be forced.
-            return following
-        return self._dialects.learn(model, dialect, following)
+            self._unforced[_unforced(request)] = following.schema
+        else:
+            self._dialects.learn(model, dialect, following)
+        return self._failures.rephrased(dialect.differing(following), model, refused.status, error)
 
     def _reply(self, request: ModelRequest, dialect: Dialect, answer: Answer, seconds: float) -> ModelReply:
         split = split_thinking(answer.content)
@@ -228,14 +234,14 @@ class OpenAIEndpoint:
         if request.schema is not None and answer.finish == "stop" and text.strip() and not _is_json(text):
             self._dialects.learn(request.model, dialect, after_ignored_schema(dialect))
         usage = self._usage(request, answer)
+        thinking = "\n".join(part for part in (answer.thinking, split.thinking) if part)
         if answer.reason == "error":
             raise self._failures.unusable("broke its answer off with an error; try again later", usage=usage)
         if not text.strip() and answer.finish == "stop":
             if answer.calls_tools:
                 reason = "answered with a call of a tool that it wasn't offered"
                 raise self._failures.unusable(reason, transient=False, usage=usage)
-            raise self._failures.empty(request.model, usage)
-        thinking = "\n".join(part for part in (answer.thinking, split.thinking) if part)
+            raise self._failures.empty(request.model, usage, thought=bool(thinking.strip()))
         return ModelReply(text, answer.finish, usage, answer.model or request.model, seconds, thinking)
 
     def _usage(self, request: ModelRequest, answer: Answer) -> Usage:
@@ -252,6 +258,10 @@ class OpenAIEndpoint:
         return usage if price is None else replace(usage, cost_usd=price.cost(usage, answer.cached_tokens))
 
 
+def _unforced(request: ModelRequest) -> tuple[str, str]:
+    return request.model, "" if request.schema is None else canonical(dict(request.schema.schema))
+
+
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
@@ -263,13 +273,12 @@ def _is_json(text: str) -> bool:
 class _RefusedError(Exception):
     """The server answered with an error, by its status or inside its answer."""
 
-    def __init__(self, status: int, error: ServerError, headers: Mapping[str, str]) -> None:
+    def __init__(self, status: int, error: ServerError, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(status)
         self.status, self.error, self.headers = status, error, headers
 
     @classmethod
-    def told(cls, body: object) -> Self:
-        """An error inside an answer: its code is a status where it is one, otherwise it counts as the server's fault."""
-        error = ServerError.read(body)
-        status = int(error.code) if error.code.isdecimal() and 400 <= int(error.code) < 600 else 500
-        return cls(status, error, {})
+    def told(cls, error: ServerError) -> Self:
+        """An error inside an answer, whose own status says nothing: its code is one where it can be."""
+        status = int(error.code) if error.code.isdecimal() and 400 <= int(error.code) < 600 else 0
+        return cls(status, error)

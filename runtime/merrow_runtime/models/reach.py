@@ -6,13 +6,16 @@ import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
-from merrow_runtime.models.connections import Client, Connection, acquire, release, sendable
-from merrow_runtime.models.failures import Failures, told_by
-from merrow_runtime.models.limits import TooLargeError, UndecodableError, whole
+from merrow_runtime.models.connections import Connection, acquire, keyless_headers, release, sendable, timeout
+from merrow_runtime.models.failures import Failures, ServerError, failures_of
+from merrow_runtime.models.limits import TooLargeError
 from merrow_runtime.models.origins import origin_of
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 _SHOWN = 5
 
@@ -28,8 +31,7 @@ class Reached:
 
 async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
     """Ask an endpoint for its models (``GET /models``). Never raises `EndpointFailure`."""
-    origin = origin_of(connection.base_url)
-    failures = Failures(origin, (connection.api_key,) if connection.api_key else ())
+    failures = failures_of(connection)
     try:
         connection = sendable(connection)
         client = await acquire(connection)
@@ -37,7 +39,7 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
         return Reached(False, str(failure))
     try:
         async with asyncio.timeout(seconds):
-            return await _ask(client, seconds, origin, failures)
+            return await _ask(client, connection, seconds, failures)
     except TimeoutError:
         return Reached(False, str(failures.too_slow(seconds)))
     except EndpointFailure as failure:
@@ -46,22 +48,25 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
         await release(connection)
 
 
-async def _ask(client: Client, seconds: float, origin: str, failures: Failures) -> Reached:
+async def _ask(client: AsyncOpenAI, connection: Connection, seconds: float, failures: Failures) -> Reached:
     import aiohttp
+    import httpx2
+    import openai
 
+    origin = origin_of(connection.base_url)
+    listing: Any = client.models.with_raw_response.list
     try:
-        async with client.send("/models", seconds) as response:
-            if response.status in (404, 405, 501):
-                return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")
-            if response.status // 100 != 2:
-                raise failures.of_status(response.status, await told_by(response), response.headers, "")
-            told = _parsed(await whole(response))
+        response = await listing(timeout=timeout(seconds), extra_headers=keyless_headers(connection))
+        told = _parsed(response.http_response.content)
+    except openai.APIStatusError as problem:
+        if problem.status_code in (404, 405, 501):
+            return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")
+        error = ServerError.told_by(problem.response.content)
+        raise failures.of_status(problem.status_code, error, problem.response.headers, "") from None
     except TooLargeError as problem:
         raise failures.too_large(problem.limit) from None
-    except UndecodableError:
-        raise failures.undecodable() from None
-    except (aiohttp.ClientError, OSError, ValueError) as problem:
-        raise failures.of_connection(problem, seconds, proxied=client.is_proxied) from None
+    except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as problem:
+        raise failures.of_connection(problem, seconds) from None
     data = told.get("data") if isinstance(told, Mapping) else None
     if not isinstance(data, list):
         return Reached(None, f"The endpoint {origin} answers, but not with a list of models; check the base URL.")

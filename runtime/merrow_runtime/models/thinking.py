@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from merrow_runtime.models.endpoint import OnText
+
 Thinks = Literal["no", "marked", "implicit"]
 """Whether a model writes thinking blocks: none seen, between two marks, or from the start up to a closing mark alone
 (where the chat template opens the block in the prompt).
@@ -131,3 +133,27 @@ class ThinkingFilter:
     def _show(self, text: str) -> str:
         self._state = "answer"
         return text
+
+
+class Shown:
+    """What of an answer is shown while it comes, to ``on_text`` where there is one: all but its thinking."""
+
+    def __init__(self, thinks: Thinks, on_text: OnText | None) -> None:
+        self._filter, self._on_text = ThinkingFilter(thinks), on_text
+
+    def feed(self, piece: str) -> None:
+        """A piece has come."""
+        self._show(self._filter.feed(piece))
+
+    def finish(self) -> None:
+        """The last piece has come."""
+        self._show(self._filter.finish())
+
+    def at_once(self, content: str) -> None:
+        """The answer has come as one piece, though it may have been asked for in several."""
+        if self._on_text is not None:
+            self._show(split_thinking(content).text)
+
+    def _show(self, text: str) -> None:
+        if text and self._on_text is not None:
+            self._on_text(text)

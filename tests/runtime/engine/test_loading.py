@@ -159,7 +159,7 @@ async def test_a_run_fails_in_a_sentence_where_settings_ignored_what_is_wrong(
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = (
         "import sys, merrow_runtime, merrow_runtime.program.files, merrow_runtime.program.workspace; "
-        "late = 'aiohttp', 'truststore', 'sqlite3', 'asyncio', 'merrow_runtime.running.api'; "
+        "late = 'openai', 'httpx2', 'aiohttp', 'sqlite3', 'asyncio', 'merrow_runtime.running.api'; "
         "print([m for m in late if m in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)

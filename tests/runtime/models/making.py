@@ -8,9 +8,11 @@ from typing import Any
 
 from tests.patience import PATIENCE
 
+from merrow_runtime.errors import RephrasedFailure
 from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
-from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
+from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
 
 KEY = "sk-merrow-test-0123456789"
 SCHEMA = AnswerSchema(
@@ -59,3 +61,12 @@ class Notebook:
     def put(self, origin: str, model: str, learned: Mapping[str, Any]) -> None:
         self.writes += 1
         self.pages[origin, model] = learned
+
+
+async def put(endpoint: Endpoint, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
+    """The reply, after as many requests as it takes to find a form that the endpoint takes: as a run makes a call."""
+    while True:
+        try:
+            return await endpoint.complete(request, on_text)
+        except RephrasedFailure:
+            continue

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-import truststore._openssl
 from tests.runtime.models.making import KEY, asking, endpoint_at
 from tests.runtime.openai_server import OpenAIServer, Reply
 
@@ -82,17 +80,12 @@ async def test_a_certificate_is_trusted_if_the_environment_names_it(environment:
             assert (await endpoint.complete(asking())).text == "42"
 
 
-@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there the system itself is asked")
-async def test_the_systems_certificates_are_found_where_python_does_not_look(
-    environment: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A Python from elsewhere looks in a folder which is there, but has them under names of its own."""
-    (tmp_path / "ca-bundle.crt").write_bytes(CERTIFICATE.read_bytes())
-    nowhere = ssl.DefaultVerifyPaths(None, str(tmp_path), "SSL_CERT_FILE", "", "SSL_CERT_DIR", "")
-    environment.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
-    environment.setattr(truststore._openssl, "_CA_FILE_CANDIDATES", [str(CERTIFICATE)])
-    async with sending(ANSWER, tls=True) as port, endpoint_at(f"https://127.0.0.1:{port}/v1") as endpoint:
-        assert (await endpoint.complete(asking())).text == "42"
+async def test_certificates_that_cannot_be_read_are_told(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    environment.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+    failure = await failing("https://models.invalid/v1")
+    assert "SSL_CERT_FILE" in str(failure)
+    assert failure.fatal
+    assert not failure.sent
 
 
 @pytest.mark.parametrize(
@@ -116,17 +109,7 @@ async def test_tls_that_breaks_later_is_no_matter_of_certificates(
 
 @pytest.mark.parametrize(
     "proxy",
-    [
-        *(
-            "socks5://localhost",
-            "socks5h://localhost:1080",
-            "ftp://localhost",
-            "http://",
-            "http://me:pw@localhost:x",
-            "//",
-        ),
-        *(f"http://{'a' * 64}:3128", "http://a..b", "http://[::1"),
-    ],
+    ["socks5://localhost", "SOCKS5h://localhost:1080", "ftp://localhost", "http://me:pw@localhost:x", "http://[::1"],
 )
 async def test_a_proxy_that_cannot_be_used_is_told(environment: pytest.MonkeyPatch, proxy: str) -> None:
     environment.setenv("ALL_PROXY", proxy)
@@ -221,17 +204,6 @@ async def test_headers_that_cannot_be_sent_are_told(environment: pytest.MonkeyPa
     assert not caught.value.sent
     assert "two" not in str(caught.value)
     assert (reached.ok, reached.sentence) == (False, str(caught.value))
-
-
-async def test_blanks_around_headers_are_not_sent(environment: pytest.MonkeyPatch) -> None:
-    environment.setenv("OPENAI_ORG_ID", "org-1\r\n")
-    environment.setenv("OPENAI_PROJECT_ID", " ")
-    environment.setenv("OPENAI_CUSTOM_HEADERS", "X-A : b\r\n: nobody's\r\nno header")
-    async with OpenAIServer() as server, endpoint_at(server.base_url, environment_headers=True) as endpoint:
-        await endpoint.complete(asking())
-    headers = server.requests[0].headers
-    assert (headers["openai-organization"], headers["x-a"]) == ("org-1", "b")
-    assert not {"openai-project", "", "no header"} & headers.keys()
 
 
 async def test_a_header_of_the_environment_takes_the_place_of_one_in_other_letters(

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.runtime.models.making import SCHEMA, Notebook, asking, endpoint_at
+from tests.runtime.models.making import SCHEMA, Notebook, asking, endpoint_at, put
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
 
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.dialects import Dialect
-from merrow_runtime.requests import Message
+from merrow_runtime.requests import AnswerSchema, Message
 
 Refusal = Callable[[dict[str, Any]], Step | None]
 
@@ -133,7 +133,7 @@ async def test_a_refusal_is_learned_and_the_call_succeeds(
     async with OpenAIServer(strict(refusal)) as server:
         pieces: list[str] = []
         async with endpoint_at(server.base_url, dialects=notebook) as endpoint:
-            reply = await endpoint.complete(FULL, pieces.append if streamed else None)
+            reply = await put(endpoint, FULL, pieces.append if streamed else None)
             assert reply.text == '{"answer": "42"}'
             assert reply.usage.calls == 1
             assert len(server.requests) == 2
@@ -142,7 +142,7 @@ async def test_a_refusal_is_learned_and_the_call_succeeds(
         assert {name: learned[name] for name in facts} == facts
         # The next run knows it from the start.
         async with endpoint_at(server.base_url, dialects=notebook) as endpoint:
-            await endpoint.complete(FULL, pieces.append if streamed else None)
+            await put(endpoint, FULL, pieces.append if streamed else None)
         assert len(server.requests) == 3
         assert notebook.writes == 1
 
@@ -162,7 +162,7 @@ async def test_a_server_that_refuses_everything_is_learned_step_by_step() -> Non
     )
     async with OpenAIServer(everything) as server, endpoint_at(server.base_url, dialects=notebook) as endpoint:
         pieces: list[str] = []
-        assert (await endpoint.complete(FULL, pieces.append)).text == "".join(pieces) == '{"answer": "42"}'
+        assert (await put(endpoint, FULL, pieces.append)).text == "".join(pieces) == '{"answer": "42"}'
         assert server.bodies[-1] == {
             "model": "gpt-test",
             "messages": [{"role": "user", "content": "Be brief; answer in JSON.\n\nWhat is 6 times 7?"}],
@@ -175,8 +175,8 @@ async def test_what_is_learned_of_one_model_says_nothing_of_another() -> None:
         lambda body: refuses("temperature", "temperature is not supported")(body) if body["model"] == "a" else None
     )
     async with OpenAIServer(refusal) as server, endpoint_at(server.base_url) as endpoint:
-        await endpoint.complete(asking(model="a"))
-        await endpoint.complete(asking(model="b"))
+        await put(endpoint, asking(model="a"))
+        await put(endpoint, asking(model="b"))
         assert ["temperature" in body for body in server.bodies] == [True, False, True]
 
 
@@ -186,7 +186,7 @@ async def test_calls_side_by_side_learn_a_fact_once() -> None:
         refuses("max_tokens", "Use 'max_completion_tokens' instead."), refuses("seed", "seed is not supported")
     )
     async with OpenAIServer(refusal) as server, endpoint_at(server.base_url, dialects=notebook) as endpoint:
-        replies = await asyncio.gather(*(endpoint.complete(FULL) for _ in range(20)))
+        replies = await asyncio.gather(*(put(endpoint, FULL) for _ in range(20)))
         assert len(replies) == 20
         assert notebook.writes == 2
         learned = notebook.pages[server.origin, "gpt-test"]
@@ -253,15 +253,15 @@ async def test_an_answer_that_is_valid_cut_or_refused_teaches_nothing_of_schemas
     assert notebook.writes == 0
 
 
-async def test_a_schema_beyond_what_can_be_forced_changes_this_call_alone() -> None:
+async def test_a_schema_beyond_what_can_be_forced_changes_its_own_calls_alone() -> None:
     notebook = Notebook()
     complaint = "Invalid schema for response_format 'answer': 'required' is required to be supplied"
     async with OpenAIServer() as server, endpoint_at(server.base_url, dialects=notebook) as endpoint:
-        server.script(Status(400, complaint, param="response_format", code="invalid_json_schema"), *[Reply("{}")] * 2)
-        await endpoint.complete(asking(schema=SCHEMA))
-        await endpoint.complete(asking(schema=SCHEMA))
+        server.script(Status(400, complaint, param="response_format", code="invalid_json_schema"), *[Reply("{}")] * 3)
+        for schema in (SCHEMA, AnswerSchema("other", {"type": "object"}), SCHEMA):
+            await put(endpoint, asking(schema=schema))
         formats = [body["response_format"]["type"] for body in server.bodies]
-        assert formats == ["json_schema", "json_object", "json_schema"]
+        assert formats == ["json_schema", "json_object", "json_schema", "json_object"]
         assert notebook.writes == 0
 
 
@@ -319,7 +319,7 @@ async def test_where_the_system_role_is_refused_its_text_is_sent_though_there_is
     request = replace(asking(), messages=(Message("system", "Say 42."),))
     refusing = strict(refuses_system("The role system is not supported."))
     async with OpenAIServer(refusing) as server, endpoint_at(server.base_url) as endpoint:
-        await endpoint.complete(request)
+        await put(endpoint, request)
     assert server.bodies[-1]["messages"] == [{"role": "user", "content": "Say 42."}]
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from tests.runtime.models.making import asking, endpoint_at
+from tests.runtime.models.making import asking, endpoint_at, put
 from tests.runtime.openai_server import OpenAIServer, Reply, Status
 
 from merrow_runtime.models.failures import ServerError
@@ -56,7 +56,7 @@ async def test_a_code_alone_says_that_a_part_was_refused() -> None:
     refused = Status(400, body={"error": {"message": "no", "param": "seed", "code": "unsupported_parameter"}})
     async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
         server.script(refused, Reply("42"))
-        assert (await endpoint.complete(asking(seed=3))).text == "42"
+        assert (await put(endpoint, asking(seed=3))).text == "42"
         assert ["seed" in body for body in server.bodies] == [True, False]
 
 

@@ -10,7 +10,7 @@ from tests.patience import PATIENCE
 
 import merrow_runtime.models
 
-HEAVY = ("aiohttp", "truststore")
+HEAVY = ("openai", "httpx2", "aiohttp")
 MODULES = sorted(
     f"merrow_runtime.models.{path.stem}"
     for path in Path(merrow_runtime.models.__file__).parent.glob("*.py")

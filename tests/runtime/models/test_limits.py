@@ -121,8 +121,6 @@ def _packed(coding: str, data: bytes) -> bytes:
             continue
         if each == "gzip":
             data = gzip.compress(data)
-        elif each == "GZIP":  # in several members
-            data = b"".join(gzip.compress(data[at : at + 50_000]) for at in range(0, len(data), 50_000))
         elif each == "Deflate":  # without zlib's frame, as many servers send it
             packer = zlib.compressobj(wbits=-15)
             data = packer.compress(data) + packer.flush()
@@ -137,7 +135,7 @@ def _bomb(coding: str) -> bytes:
 
 
 CODINGS = pytest.mark.parametrize(
-    "coding", ["gzip", "GZIP", "deflate", "Deflate", "gzip, gzip", "deflate, gzip", "identity, deflate"]
+    "coding", ["gzip", "deflate", "Deflate", "gzip, gzip", "deflate, gzip", "identity, deflate"]
 )
 
 
@@ -194,26 +192,6 @@ async def test_compressions_may_be_named_in_several_headers() -> None:
         headers = {"Content-Encoding": "deflate", "content-encoding": "gzip"}
         server.script(Raw(_packed("deflate, gzip", _answer("42")), headers=headers))
         assert (await endpoint.complete(asking())).text == "42"
-
-
-@STREAMED
-@pytest.mark.parametrize("coding", ["br", "zstd", "gzip, br", "gzip, gzip, gzip", ", ".join(["gzip"] * 1_000), "😀"])
-async def test_a_compression_that_was_not_asked_for_is_told(coding: str, streamed: bool) -> None:
-    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
-        packed = _packed(coding, _answer("42")) if set(coding) <= set("gzip, ") else _answer("42")
-        server.script(Raw(packed, headers={"Content-Encoding": coding}))
-        with pytest.raises(EndpointFailure, match="decompressed"):
-            await endpoint.complete(asking(), unseen if streamed else None)
-        assert server.requests[0].headers["accept-encoding"] == "gzip, deflate"
-
-
-@STREAMED
-@pytest.mark.parametrize("coding", ["gzip", "deflate"])
-async def test_a_packed_answer_that_ends_too_early_is_told(coding: str, streamed: bool) -> None:
-    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
-        server.script(Raw(_packed(coding, _answer("42"))[:-9], headers={"Content-Encoding": coding}))
-        with pytest.raises(EndpointFailure, match="decompressed"):
-            await endpoint.complete(asking(), unseen if streamed else None)
 
 
 @STREAMED

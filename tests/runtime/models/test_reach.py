@@ -47,7 +47,7 @@ LONG = "m" * 400
         ),
         (Status(503, "no"), False, "failed (HTTP 503: no); try again later.", ()),
         (
-            Raw(b"x", headers={"Content-Encoding": "gzip"}),
+            Raw(b"not gzip", headers={"Content-Encoding": "gzip"}),
             False,
             "answered with a body that can't be decompressed; check the server and the proxy.",
             (),

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
+import httpx2
+import openai
 import pytest
 from tests.runtime.models.making import asking, endpoint_at, unseen
 from tests.runtime.openai_server import OpenAIServer, Raw, Reply, Status, Step
@@ -231,10 +233,30 @@ COUNTED = {"prompt_tokens": 7, "completion_tokens": 900}
             f"It refused the request (HTTP 400: full); {COMPLAINT}",
             {},
         ),
-        (Raw(b'{"error": {"message": "full", "code": 399}}'), f"It failed (HTTP 500: full); {LATER}", PASSES),
+        (Raw(b'{"error": {"message": "full", "code": 399}}'), f"It failed (full); {LATER}", PASSES),
         (Raw(b'{"error": {"message": "full", "code": 599}}'), f"It failed (HTTP 599: full); {LATER}", PASSES),
-        (Raw(b'{"error": {"message": "full", "code": 600}}'), f"It failed (HTTP 500: full); {LATER}", PASSES),
-        (Raw(b'{"error": "full"}'), f"It failed (HTTP 500: full); {LATER}", PASSES),
+        (Raw(b'{"error": {"message": "full", "code": 600}}'), f"It failed (full); {LATER}", PASSES),
+        (Raw(b'{"error": "full"}'), f"It failed (full); {LATER}", PASSES),
+        (
+            Raw(b'{"error": "rate limit exceeded"}'),
+            f"It allows no more requests for now (rate limit exceeded); {BUSY}",
+            PASSES,
+        ),
+        (
+            Raw(b'{"error": {"message": "no", "type": "invalid_request_error"}}'),
+            f"It refused the request (no); {COMPLAINT}",
+            {},
+        ),
+        (
+            Raw(b'{"error": {"message": "no", "type": "authentication_error"}}'),
+            f"It refused the key (no); {KEY_REFUSED}",
+            FINAL_KEY,
+        ),
+        (
+            Reply(None, message={"reasoning_content": "It is a heron."}, usage=COUNTED),
+            "It sent the thoughts of `gpt-test` and no answer after them; try again, raise `max_tokens`, or use another model.",
+            {"transient": True, "usage": Usage(7, 900, 1, None)},
+        ),
     ],
     ids=lambda value: repr(value)[:60] if isinstance(value, Raw | Reply) else "",
 )
@@ -298,6 +320,7 @@ async def test_what_can_not_be_opened_is_told_before_the_first_call() -> None:
 
 
 CONNECTION: Any = SimpleNamespace(host="x.test", port=443, ssl=True, is_ssl=True)
+PROXY: Any = SimpleNamespace(host="proxy.test", port=3128, ssl=True, is_ssl=True)
 REQUEST: Any = SimpleNamespace(real_url="https://x.test/v1")
 CERTIFICATE = "has a certificate that can't be trusted, or speaks no TLS; check the base URL and SSL_CERT_FILE."
 CUT = "cut the connection before it answered; try again later."
@@ -337,6 +360,16 @@ def endless() -> BaseException:
             aiohttp.ClientConnectorDNSError(CONNECTION, OSError()),
             "can't be found: its name doesn't resolve; check the base URL and the network.",
             FINAL_UNSENT,
+        ),
+        (
+            aiohttp.ClientConnectorDNSError(PROXY, OSError()),
+            f"can't be reached through the proxy{BAD_PROXY}",
+            FINAL_UNSENT,
+        ),
+        (
+            caused(openai.APIConnectionError(request=REQUEST), httpx2.DecodingError("")),
+            "answered with a body that can't be decompressed; check the server and the proxy.",
+            PASSES,
         ),
         (aiohttp.ClientConnectorSSLError(CONNECTION, OSError()), CERTIFICATE, FINAL_UNSENT),
         (aiohttp.ClientConnectorCertificateError(CONNECTION, ssl.CertificateError()), CERTIFICATE, FINAL_UNSENT),
@@ -410,12 +443,6 @@ def test_each_way_in_which_no_answer_comes_has_its_sentence_and_its_meaning(
     failure = failures.of_connection(problem, 2.5)
     assert str(failure) == f"The endpoint https://x.test {sentence}"
     assert facts(failure) == meaning
-    # A proxy that can't be found is told as one; all else is told as without it.
-    if isinstance(problem, aiohttp.ClientConnectorDNSError):
-        sentence = f"can't be reached through the proxy{BAD_PROXY}"
-    failure = failures.of_connection(problem, 2.5, proxied=True)
-    assert str(failure) == f"The endpoint https://x.test {sentence}"
-    assert facts(failure) == meaning
 
 
 def test_an_answer_without_a_limit_of_time_or_beyond_that_of_size_is_told() -> None:
@@ -426,6 +453,3 @@ def test_an_answer_without_a_limit_of_time_or_beyond_that_of_size_is_told() -> N
         "The endpoint https://x.test sent more than 64 MB, which no model's answer needs; check the base URL and the server."
     )
     assert (facts(late), facts(large)) == (PASSES_PAID, {"paid": True})
-    assert str(failures.undecodable()) == (
-        "The endpoint https://x.test answered with a body that can't be decompressed; check the server and the proxy."
-    )

@@ -19,7 +19,7 @@ import gc, importlib, json, os, pkgutil, signal, socket, sys, time
 from merrow_analysis.check import analyse
 import merrow_server.cli.set_up.serve, merrow_server.lsp.start, merrow_server.features, merrow_server.runs
 import merrow_optimizer.evaluation.sessions, merrow_optimizer.planning
-import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.models.openai_endpoint, aiohttp
+import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.models.openai_endpoint, openai, aiohttp
 import merrow_optimizer.repair.remedies, merrow_optimizer.repair.search
 
 for module in (merrow_optimizer.repair.remedies, merrow_optimizer.repair.search):

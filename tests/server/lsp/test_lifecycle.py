@@ -98,6 +98,7 @@ def test_initialize_needs_no_analysis() -> None:
         "yaml",
         "nh3",
         "markdown_it",
+        "openai",
         "aiohttp",
         "rich",
     }
@@ -112,7 +113,7 @@ def test_checking_needs_no_model() -> None:
     asked = message("textDocument/documentSymbol", {"textDocument": {"uri": "untitled:a.mmd"}}, 2)
     modules = imported(message("initialized", {}), opened, asked)
     assert "merrow_analysis.check" in modules
-    assert not {"aiohttp", "rich"} & modules
+    assert not {"openai", "httpx2", "aiohttp", "rich"} & modules
 
 
 def test_features_are_found_by_their_files() -> None:

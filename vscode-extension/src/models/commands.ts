@@ -45,7 +45,7 @@ async function consented(places: Places & { extension: string }, server: ServerM
   }
   const go = 'Install';
   const detail =
-    `Merrow installs ${requirement} and what it needs (about 15 MB) from your Python package index into a folder of its own:\n` +
+    `Merrow installs ${requirement} and what it needs (about 55 MB) from your Python package index into a folder of its own:\n` +
     `${packagesFolder(places.storage, facts)}\n\nNothing else on this machine changes. The embedded model works without it.`;
   const answer = await say.info('Set up model access?', { modal: true, detail }, go);
   if (answer !== go) return false;
@@ -64,7 +64,7 @@ function factsOf(choice: Choice) {
   if (choice.kind === 'python') return choice.facts;
   const why =
     choice.kind === 'program'
-      ? 'The installed merrow brings its own packages; install aiohttp beside it to reach model endpoints.'
+      ? 'The installed merrow brings its own packages; install openai[aiohttp] beside it to reach model endpoints.'
       : choice.problem;
   void say.error(why);
   return undefined;

@@ -6,10 +6,10 @@ import type { Facts } from '../python/interpreter';
 import { explainFailure } from './failure';
 
 /** What reaching a real endpoint needs beyond the bundled parts: compiled, so made for one interpreter on one machine. */
-export const requirement = 'aiohttp==3.14.5';
+export const requirement = 'openai[aiohttp]==3.57.0';
 
 /** Importing these shows that all of it works. */
-const proof = 'import aiohttp, multidict, yarl, frozenlist';
+const proof = 'import openai, httpx2, jiter, pydantic_core, aiohttp, multidict, yarl, frozenlist';
 
 /** Where things lie: the extension's storage, and the versions of the bundled packages. */
 export interface Places {

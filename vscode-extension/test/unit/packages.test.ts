@@ -32,7 +32,7 @@ async function realPython(): Promise<Facts> {
 async function fakePython(...fails: string[]): Promise<Facts> {
   const executable = path.join(storage, 'fake-python');
   const refuse = fails.map((word) => `case "$*" in *"${word}"*) echo "ERROR: ${word} said no" >&2; exit 1;; esac`).join('\n');
-  await writeFile(executable, `#!/bin/sh\n${refuse}\necho "Collecting aiohttp"\n`);
+  await writeFile(executable, `#!/bin/sh\n${refuse}\necho "Collecting openai"\n`);
   await chmod(executable, 0o755);
   return { executable, version: [3, 12, 0], tag: 'cpython-312-linux-x86_64' };
 }
@@ -47,7 +47,7 @@ test('packages are noted for one interpreter in one version', async () => {
   assert.equal(folder, packagesFolder(storage, facts));
   assert.equal(await installed(storage, facts), folder);
   assert.equal(await installed(storage, { ...facts, tag: 'cpython-313-linux-x86_64' }), undefined);
-  await writeFile(path.join(folder, 'merrow-installed.json'), JSON.stringify({ requirement: 'aiohttp==1.0' }));
+  await writeFile(path.join(folder, 'merrow-installed.json'), JSON.stringify({ requirement: 'openai[aiohttp]==1.0' }));
   assert.equal(await installed(storage, facts), undefined);
   await remove(storage);
   assert.deepEqual(await readdir(storage), ['constraints.txt', 'fake-python']);
@@ -57,7 +57,7 @@ test('what was set up stays when setting it up again fails, and nothing half-mad
   const facts = await fakePython();
   const folder = await install(facts, places, ignore, never);
   await writeFile(path.join(folder, 'kept'), '');
-  for (const failing of ['install', 'import aiohttp']) {
+  for (const failing of ['install', 'import openai']) {
     await fakePython(failing);
     await assert.rejects(install(facts, places, ignore, never), new RegExp(`${failing} said no`));
     assert.ok((await readdir(folder)).includes('kept'));
@@ -75,7 +75,7 @@ test('progress is reported line by line, and cancelling ends it', async () => {
   const facts = await fakePython();
   const lines: string[] = [];
   await install(facts, places, (line) => lines.push(line), never);
-  assert.ok(lines.includes('Collecting aiohttp'));
+  assert.ok(lines.includes('Collecting openai'));
   const abort = new AbortController();
   await writeFile(facts.executable, '#!/bin/sh\nexec sleep 600\n');
   const going = install(facts, places, ignore, abort.signal);
@@ -96,10 +96,10 @@ test('offline: a real pip that reaches no index fails with one clear sentence', 
 });
 
 test('the requirement is pinned, and a real pip understands it together with the constraints', async () => {
-  assert.match(requirement, /^aiohttp==\d+\.\d+\.\d+$/);
+  assert.match(requirement, /^openai\[aiohttp\]==\d+\.\d+\.\d+$/);
   const check = 'from pip._vendor.packaging.requirements import Requirement; import sys; print(Requirement(sys.argv[1]).name)';
   const { stdout } = await promisify(execFile)((await realPython()).executable, ['-c', check, requirement]);
-  assert.equal(stdout.trim(), 'aiohttp');
+  assert.equal(stdout.trim(), 'openai');
 });
 
 test('causes of failures are told apart', () => {
