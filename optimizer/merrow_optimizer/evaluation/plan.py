@@ -17,6 +17,7 @@ from merrow_optimizer.evaluation.keys import score_key, semantic_hash, work_key
 from merrow_optimizer.evaluation.scores import Metric, Status
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
+from merrow_runtime.models.endpoint import refused_at
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps
@@ -106,6 +107,12 @@ class Plan:
         return self.options.mask is not None or any(
             step.definition.temperature > 0 for one in self.workflow.reached() for step in self._steps_of(one).values()
         )
+
+    @property
+    def repeats_vary(self) -> bool:
+        """The same, or the endpoint is known to answer at a temperature of its own."""
+        endpoint = self.chosen.endpoint
+        return self.varies or any("temperature" in refused_at(endpoint, model) for model in self.model.split(", "))
 
     def work_key(self, item: str, repeat: int) -> bytes:
         """The key of an answer to an item, by its id."""
@@ -215,7 +222,7 @@ def forecast(plan: Plan, known: Known) -> Forecast:
     for item, repeat in ((item, repeat) for repeat in range(plan.repeats) for item in plan.items):
         work = plan.work_key(item.id, repeat)
         found = [] if plan.options.fresh else [one for one in known(work) if _is_known(one)]
-        if not found and (repeat == 0 or plan.varies):
+        if not found and (repeat == 0 or plan.repeats_vary):
             # Where nothing varies, a repeat is answered like the first time.
             left.append(item)
         scored = score_key(work, item, plan.metric)

@@ -11,7 +11,7 @@ from typing import Protocol
 from merrow_runtime.calls.gate import Stops
 from merrow_runtime.errors import EndpointFailure, RephrasedFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
-from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.models.endpoint import Endpoint, refused_at
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_tokens
@@ -67,6 +67,12 @@ class Calling:
         if model not in self._prices:
             self._prices[model] = price_at(self.endpoint, model)
         return self._prices[model]
+
+    def varies(self, request: ModelRequest) -> bool:
+        """Whether the same request may be answered differently: at a temperature above 0, or at the endpoint's own, where it has
+        refused to be told.
+        """
+        return request.temperature > 0 or "temperature" in refused_at(self.endpoint, request.model)
 
     def close(self) -> None:
         """The run is over: what it paid is written down."""

@@ -65,11 +65,16 @@ class Question:
         return self.request.timeout, self.retries, self.effects.options.retry
 
     @property
+    def varies(self) -> bool:
+        """Whether another answer may differ, as far as is known by now."""
+        return self.effects.calling.varies(self.request)
+
+    @property
     def cache_key(self) -> bytes:
-        """What the answer is cached by. At a temperature above 0 voters that ask the same must not share one answer."""
-        key, request, effects = self.key, self.request, self.effects
+        """What the answer is cached by. Where answers vary, voters that ask the same must not share one."""
+        key, effects = self.key, self.effects
         asked = f"{effects.calling.origin}\n{self.digest}\n{key.sample}\n{key.attempt}\n{key.step}"
-        if request.temperature > 0:
+        if self.varies:
             asked += f"\n{key.node}\n{effects.options.repeat}"
             if key.path or key.redo:
                 asked += f"\n{key.path}\n{key.redo}"
@@ -216,12 +221,14 @@ class Effects:
             reply = None if cached is None else reply_of(cached)
             if reply is not None:
                 return reply, "cache"
-        if question.request.temperature > 0:
+        if question.varies:
             return await self._call(question), "endpoint"
         in_flight = self.gate.in_flight
         retry_terms = question.retry_terms
         while (other := in_flight.get(cache_key)) is not None:
             found = await other.wait()
+            if question.varies:  # as that call has shown
+                return await self._call(question), "endpoint"
             if isinstance(found, EndpointFailure):
                 if found.transient and other.retry_terms != retry_terms:
                     continue  # Who waits longer or tries more often may still succeed.
@@ -239,7 +246,7 @@ class Effects:
             return outcome, "endpoint"
         finally:
             if not isinstance(outcome, ModelReply):
-                del in_flight[cache_key]
+                in_flight.pop(cache_key, None)
             pending.settle(outcome)
 
     def release(self, cache_key: bytes) -> None:

@@ -233,7 +233,8 @@ class NodeTools:
             raise
         called = origin == "endpoint"
         ended = _ENDED.get(reply.finish)
-        answer = cache_key if called and ended is None and effects.cache is not None else None
+        # The call may have shown that answers vary, so that others must not get this one.
+        answer = question.cache_key if called and ended is None and effects.cache is not None else None
         try:
             record = CallRecord(
                 key,

@@ -54,6 +54,12 @@ class Dialect:
         names = (one.name for one in fields(Dialect) if getattr(self, one.name) != getattr(other, one.name))
         return ", ".join(words.get(name, f"`{name}`") for name in names)
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The parameters that decide an answer and are not taken, so that the endpoint chooses them."""
+        taken = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.limit != "none"}
+        return tuple(name for name, is_taken in taken.items() if not is_taken)
+
     def body(self, request: ModelRequest, stream: bool) -> dict[str, Any]:
         """The request as this model takes it."""
         messages = list(request.messages)

@@ -11,6 +11,14 @@ OnText = Callable[[str], None]
 """Called with each piece of text as it is streamed."""
 
 
+def refused_at(endpoint: Endpoint, model: str) -> tuple[str, ...]:
+    """The parameters of requests (``temperature``, ``seed``, ``max_tokens``) that an endpoint does not take for a model, as far
+    as it has refused them by now; its answers follow its own choice. A program's own endpoint may have no say in this.
+    """
+    refused: Callable[[str], tuple[str, ...]] | None = getattr(endpoint, "refused", None)
+    return () if refused is None else refused(model)
+
+
 class Endpoint(Protocol):
     """One place that answers. It makes one try a call: retries, budgets, cache and journal are not its business."""
 

@@ -78,6 +78,10 @@ class OpenAIEndpoint:
         """The price of a model here; None where it isn't known."""
         return self._prices.price_of(self._origin, model)
 
+    def refused(self, model: str) -> tuple[str, ...]:
+        """See `merrow_runtime.models.endpoint.refused_at`."""
+        return self._dialects.of(model).refused
+
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer; with ``on_text`` the answer is streamed, thinking left out. Raises `EndpointFailure`."""
         client = await self._open()

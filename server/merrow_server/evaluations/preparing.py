@@ -37,7 +37,9 @@ from merrow_server.evaluations.report import origins_of
 
 SEED = 42
 OFFLINE = "The embedded offline model answers: it is not a real model, and its scores say nothing of the workflow."
-ONE_SUFFICES = "At temperature 0 nothing is asked again, so that repeats only show the same again."
+ONE_SUFFICES = (
+    "At temperature 0 nothing is asked again, so repeats show the same, unless the endpoint refuses `temperature`."
+)
 JUDGE = "judge"
 """The metric that asks a model."""
 LABELS = "labels"
@@ -275,7 +277,7 @@ def remarks(user: Store, prepared: Prepared) -> list[str]:
     """What is remarkable about an evaluation, in sentences to be read before its first call."""
     plan, data = prepared.plan, prepared.data
     said = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []
-    if plan.repeats > 1 and not plan.varies:
+    if plan.repeats > 1 and not plan.repeats_vary:
         said.append(ONE_SUFFICES)
     fed = {node.id.casefold() for node in plan.workflow.graph.inputs}
     for name, field_ in prepared.again["asked"]["mapping"].items():

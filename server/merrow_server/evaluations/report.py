@@ -11,6 +11,7 @@ from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.sessions import journal_of, state_of
 from merrow_optimizer.evaluation.statistics.agreement import agreement
 from merrow_optimizer.evaluation.summary import COUNTED, Comparison, Summary, compared, summary_of
+from merrow_runtime.models.dialects import Dialect
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
 from merrow_runtime.store.extractions import ExtractionRecord
@@ -49,8 +50,20 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
         "seed": record.seed,
         "repeats": record.repeats,
         **({"masking": record.plan["masking"]} if "masking" in record.plan else {}),
+        **({"refused": refused} if (refused := _refused(user, record)) else {}),
         **summary(record, scores).to_json(),
     }
+
+
+def _refused(user: Store, record: EvaluationRecord) -> dict[str, list[str]]:
+    """The parameters that an endpoint which answered has refused, by model."""
+    found: dict[str, list[str]] = {}
+    for model in record.model.split(", "):
+        learned = (user.dialects.get(origin, model) for origin in origins_of(record))
+        names = {name for one in learned for name in Dialect.from_json(one).refused}
+        if names:
+            found[model] = sorted(names)
+    return found
 
 
 def origins_of(record: EvaluationRecord | OptimizationRecord | ExtractionRecord) -> tuple[str, ...]:
@@ -166,6 +179,22 @@ def other_metrics(before: EvaluationRecord, after: EvaluationRecord) -> str | No
         f"Evaluation {before.id} was scored by {before.metric}, and {after.id} by {after.metric}, so that the difference may be"
         " that of the metrics."
     )
+
+
+_OWN_CHOICE = {
+    "temperature": "so it answers at its own and repeats may differ",
+    "seed": "so its answers can't be repeated",
+    "max_tokens": "so answers may be longer",
+}
+
+
+def refused_texts(report: Mapping[str, Any]) -> list[str]:
+    """What the endpoint refused, and what that means, in sentences."""
+    return [
+        f"The endpoint refused `{name}` for {model}, {_OWN_CHOICE[name]}."
+        for model, names in report.get("refused", {}).items()
+        for name in names
+    ]
 
 
 def score_text(report: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.statistics.paired import p_text
 from merrow_server.evaluations.masking import masking_text
-from merrow_server.evaluations.report import score_text
+from merrow_server.evaluations.report import refused_texts, score_text
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text
@@ -101,6 +101,7 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
         flaky = report["flaky"]
         named = f": {visible(', '.join(flaky[:8]))}{', ...' if len(flaky) > 8 else ''}" if flaky else ""
         yield f"{passes}; {len(flaky)} flaky{named}"
+    yield from map(visible, refused_texts(report))
     if "masking" in report:
         yield masking_text(report["masking"])
     if "people" in report:

@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from merrow_runtime.values import as_text
-from merrow_server.evaluations.report import score_text
+from merrow_server.evaluations.report import refused_texts, score_text
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
 from merrow_server.rendering.snippet import plain
@@ -91,6 +91,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
     if report["repeats"] > 1:
         passes = (f"pass^{k} {value:.3f}" for k, value in enumerate(report["pass_hat"], 1) if value is not None)
         said["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
+    said["Refused"] = " ".join(refused_texts(report))
     yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in said.items() if text) + "</dl>"
 
 
