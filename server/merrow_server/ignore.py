@@ -6,17 +6,15 @@ import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from merrow_analysis.bounded.globs import IgnorePattern, excluded, ignore_patterns
 
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
     """The ``.gitignore`` files that speak about the entries of one folder, outermost first, each with its folder."""
 
-    specs: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    specs: tuple[tuple[str, tuple[IgnorePattern, ...]], ...] = ()
 
     @classmethod
     def for_folder(cls, folder: Path) -> Ignore:
@@ -45,13 +43,7 @@ class Ignore:
             lines = (Path(folder) / ".gitignore").read_text("utf-8", "surrogateescape").splitlines()
         except OSError:
             return self
-        from pathspec import GitIgnoreSpec
-
-        try:
-            spec = GitIgnoreSpec.from_lines(lines)
-        except ValueError:
-            # git, too, goes on where a pattern makes no sense.
-            return self
+        spec = tuple(ignore_patterns(lines))
         return Ignore((*self.specs, (os.path.realpath(folder), spec)))
 
     def excludes(self, path: str, *, is_folder: bool) -> bool:
@@ -61,7 +53,7 @@ class Ignore:
         absolute = Path(path).parent.resolve() / Path(path).name
         for folder, spec in reversed(self.specs):
             relative = os.path.relpath(absolute, folder).replace(os.sep, "/")
-            verdict = spec.check_file(relative + "/" if is_folder else relative).include
+            verdict = excluded(spec, relative, is_folder=is_folder)
             if verdict is not None:
                 return verdict
         return False

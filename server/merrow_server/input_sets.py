@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_bounded_yaml
 
 Json = dict[str, Any]
 
@@ -19,7 +19,7 @@ def read_input_sets(text: str) -> Json:
 
     ``problem`` is ``{line, message}``, or None; with one there are no sets.
     """
-    found = read_yaml(text)
+    found = read_bounded_yaml(text)
     if found.error is not None:
         return _refused(text, found.error.message, found.error.offset)
     if found.value is None:

@@ -121,10 +121,13 @@ def test_every_key_is_described() -> None:
         assert all(fragment.get("description", "").strip() for fragment in keys.values())
 
 
-def test_values_that_alias_each_other_cost_nothing() -> None:
+def test_values_that_alias_each_other_are_refused_where_they_are_too_large() -> None:
     lines = ["workflow:", "  types:", "    A0: &a0 [x, y]"]
     lines += [f"    A{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 80)]
-    assert read_settings("\n".join(lines)).declared
+    document = read_settings("\n".join(lines)).document
+    assert document.error is not None
+    assert "too large" in document.error.message
+    assert read_settings("\n".join(lines[:8])).declared
 
 
 @pytest.mark.parametrize(("version", "codes"), [("1", []), ("2", ["MW314"]), ("17", ["MW314"]), ("0", ["MW311"])])

@@ -26,16 +26,17 @@ class Allowance:
             raise TooMuchError(self._why)
 
 
-def size_of(value: object, allowance: Allowance) -> int:
+def size_of(value: object, allowance: Allowance, *, letters: bool = True) -> int:
     """The size of a value as it would be written, about: characters, with eight more for each part. It is taken from the
-    allowance while it is counted, so that values which share their parts can't grow without end.
+    allowance while it is counted, so that values which share their parts can't grow without end. Without ``letters`` only
+    parts count.
     """
     size = 0
     waiting = [value]
     while waiting:
         one = waiting.pop()
         if isinstance(one, (str, bytes)):
-            here = len(one) + 8
+            here = 8 + (len(one) if letters else 0)
         elif isinstance(one, dict):
             here = 8 * (len(one) + 1)
             waiting += one.keys()

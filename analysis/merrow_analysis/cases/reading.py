@@ -16,7 +16,7 @@ from merrow_analysis.cases.schema import (
     NOT,
 )
 from merrow_analysis.definitions.validation import Path, fragment_at, shown, violations, wanted
-from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_bounded_yaml
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import Position, Range, split_lines
 
@@ -108,7 +108,7 @@ def read_cases(text: str) -> CasesFile:
     starts = [0]
     for line in split_lines(text):
         starts.append(starts[-1] + len(line))
-    result = read_yaml(text)
+    result = read_bounded_yaml(text)
     if result.error is not None:
         place = result.error.offset
         problem = CaseProblem(f"This is not valid YAML: {result.error.message}", (place, min(place + 1, len(text))))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_analysis.cases.reading import read_cases
-from merrow_analysis.definitions.yaml.yaml_text import read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import read_bounded_yaml
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
 from merrow_analysis.text import line_ending, split_lines
 
@@ -36,7 +36,7 @@ def with_case(text: str, case_id: str, inputs: Mapping[str, Any], outputs: Mappi
     """
     lines = split_lines(text)
     ending = line_ending(lines)
-    result = read_yaml(text)
+    result = read_bounded_yaml(text)
     if result.error is not None:
         raise UnwritableCaseError("it is not valid YAML")
     value = result.value
@@ -55,7 +55,7 @@ def with_case(text: str, case_id: str, inputs: Mapping[str, Any], outputs: Mappi
     gap = [""] if _has_gaps(text, result.places(("cases", len(listed) - 1))) else []
     body = "\n".join([*gap, *_case(case_id, inputs, outputs, dash, inside), ""])
     changed = _joined(text, end, body, ending)
-    before, after = read_yaml(text), read_yaml(changed)
+    before, after = read_bounded_yaml(text), read_bounded_yaml(changed)
     same = isinstance(after.value, dict) and isinstance(after.value.get("cases"), list)
     if not same or after.value["cases"][: len(listed)] != before.value["cases"]:  # type: ignore[index]
         raise UnwritableCaseError("a case behind its last one would change that one")

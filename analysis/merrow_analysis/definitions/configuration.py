@@ -9,9 +9,9 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
+from merrow_analysis.bounded.globs import LONGEST, path_matches
 from merrow_analysis.definitions.schema import DRAFT, Fragment
 from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import shown, violations, wanted
@@ -214,10 +214,20 @@ def _read(document: dict[str, Any], text: str) -> Config:
         if _selectors([name], text, "severity", problems)
     }
     per_path = {
-        pattern: _selectors(names, text, pattern, problems) for pattern, names in good.get("per-path", {}).items()
+        pattern: _selectors(names, text, pattern, problems)
+        for pattern, names in good.get("per-path", {}).items()
+        if _is_usable(pattern, text, problems)
     }
     libraries, patterns = (tuple(good.get(key, ())) for key in ("libraries", "patterns"))
     return Config(select, ignore, severity, per_path, libraries, patterns, tuple(problems))
+
+
+def _is_usable(pattern: str, text: str, problems: list[ConfigProblem]) -> bool:
+    if len(pattern) <= LONGEST:
+        return True
+    message = f"A pattern in `per-path` is longer than {LONGEST:,} characters; shorten it."
+    problems.append(ConfigProblem(message, _line(text, "per-path")))
+    return False
 
 
 def _at(value: Any, path: tuple[str | int, ...]) -> Any:
@@ -270,31 +280,6 @@ def _line(text: str, *words: str) -> int:
         if found is not None:
             return text.count("\n", 0, found.start())
     return 0
-
-
-def path_matches(pattern: str, path: str) -> bool:
-    """Whether a ``.gitignore``-like pattern takes in a path: ``*`` and ``?`` stay in a folder, ``**`` doesn't.
-
-    A pattern without a slash (but at its end) speaks of files and folders at any depth, else from the top; a folder
-    takes in all that it holds.
-    """
-    return _path_pattern(pattern).fullmatch(path.removeprefix("./")) is not None
-
-
-@lru_cache(maxsize=256)
-def _path_pattern(pattern: str) -> re.Pattern[str]:
-    body = pattern.strip().removesuffix("/")
-    anchored = "/" in body
-    pieces: list[str] = [] if anchored else ["(?:.*/)?"]
-    for token in re.findall(r"/?\*\*/?|\*|\?|[^*?/]+|/", body.removeprefix("/")):
-        if "**" in token:
-            both = token.startswith("/") and token.endswith("/")
-            pieces.append(
-                "/(?:.*/)?" if both else "(?:.*/)?" if token.endswith("/") else "/.*" if token[0] == "/" else ".*"
-            )
-        else:
-            pieces.append({"*": "[^/]*", "?": "[^/]"}.get(token) or re.escape(token))
-    return re.compile("".join(pieces) + "(?:/.*)?", re.DOTALL)
 
 
 def settings_schema() -> dict[str, Any]:

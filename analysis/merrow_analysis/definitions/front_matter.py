@@ -11,7 +11,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_bounded_yaml
 
 Span = tuple[int, int]
 
@@ -58,7 +58,7 @@ def read_front_matter(body: str, indent: str = "") -> FrontMatterDoc:
 
 def _read(body: str, indent: str) -> FrontMatterDoc:
     text, starts, taken = _dedented(_as_mermaid(body), indent)
-    result = read_yaml(text)
+    result = read_bounded_yaml(text)
     value = result.value
     doc = FrontMatterDoc(value if isinstance(value, dict) else {}, value, None, result, starts, taken)
     if result.error is not None:

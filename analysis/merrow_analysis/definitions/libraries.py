@@ -12,7 +12,7 @@ from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.yaml.yaml_text import read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import read_bounded_yaml
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class Library:
 @lru_cache(maxsize=32)
 def read_library(text: str, path: str) -> Library:
     """Read a library: ``types:`` and ``operators:`` as in a front matter, or just operators. Never raises."""
-    result = read_yaml(text)
+    result = read_bounded_yaml(text)
     if result.error is not None:
         line = text.count("\n", 0, result.error.offset) + 1
         return Library(

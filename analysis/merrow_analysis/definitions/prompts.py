@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings, read_prompt
-from merrow_analysis.definitions.yaml.yaml_text import Span, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import Span, read_bounded_yaml
 from merrow_analysis.text import Position, Range, split_lines
 
 MODULE = "prompt.py"
@@ -118,7 +118,7 @@ def _add(book: PromptBook, path: str, provider: Provider, problems: list[Resourc
 @lru_cache(maxsize=32)
 def read_prompt_yaml(text: str, path: str) -> PromptFile:
     """Read a YAML file of prompts: a mapping of names to texts, at the top or below ``prompts:``."""
-    result = read_yaml(text)
+    result = read_bounded_yaml(text)
     if result.error is not None:
         line = text.count("\n", 0, result.error.offset) + 1
         return PromptFile({}, problem=f"{path} is not valid YAML at line {line}: {result.error.message}")

@@ -9,7 +9,7 @@ from typing import Any
 from merrow_analysis.definitions.front_matter import FrontMatterDoc, read_front_matter
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.validation import Path
-from merrow_analysis.definitions.yaml.yaml_text import read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import read_bounded_yaml
 from merrow_analysis.edits.front_matter import Entries, entry_additions, entry_removals, new_front_matter
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted
 from merrow_analysis.syntax.parser import parse_diagram
@@ -78,7 +78,7 @@ def _is_first(edit: TextEdit, front: Front, document: FrontMatterDoc, keys: Path
     line = edit.new_text
     if not isinstance(holder, dict) or name in holder:
         return False
-    return read_yaml(line.strip()).value == {name: value} and not _may_reach_on(line + front[0].body)
+    return read_bounded_yaml(line.strip()).value == {name: value} and not _may_reach_on(line + front[0].body)
 
 
 def _ways(lines: Collection[tuple[str, object]], written: str, indent: str) -> Iterator[str]:

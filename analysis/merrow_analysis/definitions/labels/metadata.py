@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
-from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_bounded_yaml
 from merrow_analysis.syntax.entities import hide_entities, show_entities
 
 Span = tuple[int, int]
@@ -54,7 +54,7 @@ class MetaDoc:
     def places(self, *path: str | int) -> tuple[Span, Span]:
         """The spans of the key and the value at a path of keys; the whole body where there is no such entry."""
         if self._result is None:
-            self._result = read_yaml(_as_document(hide_entities(self.body))[0])
+            self._result = read_bounded_yaml(_as_document(hide_entities(self.body))[0])
         length = len(self.body)
         found = self._result.places(path)
         if found is None:
@@ -87,7 +87,7 @@ def read_fully(body: str) -> MetaDoc:
     # Mermaid's YAML sees no "#" of an entity, which after a space would begin a comment.
     hidden = hide_entities(body)
     document, shift = _as_document(hidden)
-    result = read_yaml(document)
+    result = read_bounded_yaml(document)
     value = result.value if hidden is body else _shown(result.value)
     error = result.error
     if error is not None:

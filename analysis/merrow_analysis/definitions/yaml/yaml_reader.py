@@ -50,6 +50,7 @@ class YamlReader(YamlScanner):
         self._undo: list[tuple[str, bool, object]] = []
         self.marks: list[Mark] = []
         self.start = 0
+        self.first_alias: int | None = None
 
     def node(self) -> object:
         """The value that begins here, of any kind."""
@@ -145,6 +146,8 @@ class YamlReader(YamlScanner):
             self.fail(f"No value is named &{name} above this; put the value in quotes if * is meant to be text.", start)
         if self.tag is not None or self.anchor is not None:
             self.fail("A reference *name can't have a tag or an anchor.", start)
+        if self.first_alias is None:
+            self.first_alias = start
         self.result = self.anchors[name]
         self.end = self.pos
         self.skip(comments=True)

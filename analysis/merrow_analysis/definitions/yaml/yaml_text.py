@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from merrow_analysis.bounded.allowance import Allowance, TooMuchError, size_of
+
 if TYPE_CHECKING:
     from merrow_analysis.definitions.yaml.yaml_reader import Mark
 
@@ -31,8 +33,8 @@ class YamlResult:
     """What a text says. ``value`` is made of dict, list, str, int, float, bool and None; None where ``error`` is set.
 
     Aliases share what they name, so the value may be far larger than the text when walked as a tree, or endless: look
-    at the entries you know, don't walk it. ``is_empty`` tells a text without any document from one whose value is
-    null.
+    at the entries you know, don't walk it, or ask `read_bounded_yaml`. ``alias`` is the offset of the first one.
+    ``is_empty`` tells a text without any document from one whose value is null.
     """
 
     value: object
@@ -40,6 +42,7 @@ class YamlResult:
     is_empty: bool = False
     marks: list[Mark] = field(default_factory=list, repr=False)
     shift: int = field(default=0, repr=False)
+    alias: int | None = field(default=None, repr=False)
     _places: dict[tuple[int, str | int], Mark] | None = field(default=None, repr=False)
 
     def place(self, container: object, key: str | int) -> tuple[Span, Span] | None:
@@ -74,4 +77,25 @@ def read_yaml(text: str) -> YamlResult:
     except YamlError as error:
         offset = min(error.offset, max(0, len(text) - 1 - reader.shift)) + reader.shift
         return YamlResult(None, YamlProblem(error.message, offset))
-    return YamlResult(value, None, reader.is_empty, reader.marks, reader.shift)
+    alias = None if reader.first_alias is None else reader.first_alias + reader.shift
+    return YamlResult(value, None, reader.is_empty, reader.marks, reader.shift, alias)
+
+
+_TOO_LARGE = "Its references (*name) make it too large: more than 100,000 values. Write fewer of them."
+MOST_PARTS = 100_000
+"""Parts of a value as a tree; the largest workflows have some thousands."""
+
+
+def read_bounded_yaml(text: str) -> YamlResult:
+    """Read a text as `read_yaml` does, for use as a tree: one whose aliases make it larger than `MOST_PARTS`, or endless, has an
+    ``error`` at its first alias.
+    """
+    result = read_yaml(text)
+    if result.alias is None:
+        return result
+    allowance = Allowance(MOST_PARTS * 8, _TOO_LARGE)
+    try:
+        size_of(result.value, allowance, letters=False)
+    except TooMuchError as problem:
+        return YamlResult(None, YamlProblem(str(problem), result.alias))
+    return result

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.callees import Callee
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_yaml
+from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_bounded_yaml
 from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.places.front_names import scalar_span
 from merrow_analysis.places.names import Symbol
@@ -100,7 +100,7 @@ def _in_libraries(analysis: Analysis, symbol: Symbol, provider: Provider) -> lis
 
 
 def _in_library(text: str, path: str, symbol: Symbol) -> Target | None:
-    result = read_yaml(text)
+    result = read_bounded_yaml(text)
     value = result.value
     if not isinstance(value, dict):
         return None
