@@ -37,7 +37,7 @@ def failure_rates(file: str) -> dict[str, FailureRate]:
     """
     done: Counter[str] = Counter()
     failed: Counter[str] = Counter()
-    with closing(Store.open()) as store:
+    with closing(Store.open(reading=True)) as store:
         for run in store.runs(_MOST_RUNS, whole_path(file)):
             for node in store.nodes(run.id):
                 own_fault = node.status == "failed" and node.failed is not None and node.failed.code == NodeFailure.code

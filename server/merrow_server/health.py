@@ -63,9 +63,15 @@ def _journal() -> dict[str, Any]:
 
     path = state_folder() / FILE
     try:
-        with closing(Store.open()) as store:
+        with closing(Store.open(reading=True)) as store:
             count = len(store.runs(limit=1_000_000))
             size = path.stat().st_size
+            if store.refused is not None:
+                lines: list[tuple[bool | None, str]] = [
+                    (False, str(store.refused)),
+                    (None, f"journal: {path}: {counted(count, 'run')}, which can be read"),
+                ]
+                return _part(lines, path=str(path))
     except RunFailure as problem:
         return _part([(False, str(problem)), (None, f"journal: {path}")], path=str(path))
     return _part([(True, f"{path}: {counted(count, 'run')}, {size / 1e6:.1f} MB")], path=str(path))

@@ -156,7 +156,7 @@ def is_open(user: Store, identity: str) -> bool:
     path = journal_of(user, identity)
     if not path.exists():
         return False
-    with closing(Store.open(path, spare=False)) as own:
+    with closing(Store.open(path, reading=True)) as own:
         return own.is_open_elsewhere
 
 

@@ -14,10 +14,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.spending_limits import MinuteLimits
+from merrow_runtime.store.connection import (
+    IN_MEMORY,
+    Connection,
+    can_not_write,
+    is_damage,
+    is_full,
+    opened,
+    opened_for_reading,
+)
 from merrow_runtime.store.location import private_file, state_folder
 from merrow_runtime.store.rows import storable
 from merrow_runtime.store.writer import PATIENCE, execute_patiently
@@ -25,6 +35,7 @@ from merrow_runtime.usage import Usage
 
 FILE = "spending.sqlite"
 MINUTE = 60.0
+_OPTIONS: dict[str, Any] = {"timeout": PATIENCE, "isolation_level": None, "check_same_thread": False}
 _FLUSH_EVERY = 1.0
 """Seconds between two writes of what was counted."""
 _TABLES = """
@@ -73,7 +84,8 @@ class Ledger:
     ``clock`` gives seconds since 1970. All raise `StoreFailure` where the file can't be read or written.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time, *, reading: bool = False) -> None:
+        """``reading`` also opens a file that can't be written."""
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
@@ -81,14 +93,33 @@ class Ledger:
         self._flushed = time.monotonic()
         self._month: tuple[str, float] = ("", 0.0)
         self._users = 0
-        private_file(path)
         try:
-            self._database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-            execute_patiently(self._database, "PRAGMA journal_mode = WAL")
+            private_file(path)
+            self._database = self._opened()
+        except StoreFailure as refused:
+            if not reading or not can_not_write(refused):
+                raise
+            try:
+                database = opened_for_reading(path, refused, _has_tables, **_OPTIONS)
+                if database is None and not path.exists():  # nothing was spent
+                    database = opened(IN_MEMORY, **_OPTIONS)
+                if database is not None and not _has_tables(database):
+                    database.executescript(_TABLES)
+            except sqlite3.Error as problem:
+                raise self._failure(problem) from problem
+            if database is None:
+                raise
+            self._database = database
+
+    def _opened(self) -> Connection:
+        try:
+            database = opened(str(self._path), **_OPTIONS)
+            execute_patiently(database, "PRAGMA journal_mode = WAL")
             # A crash of the machine may lose the last writes, never the file.
-            self._database.executescript("PRAGMA synchronous = NORMAL;" + _TABLES)
+            database.executescript("PRAGMA synchronous = NORMAL;" + _TABLES)
         except sqlite3.Error as problem:
             raise self._failure(problem) from problem
+        return database
 
     def count(self, workflow: str, origin: str, model: str, usage: Usage) -> None:
         """Count what calls used; it is written a second later at most, while calls come, or by `flush`."""
@@ -189,12 +220,21 @@ class Ledger:
             raise self._failure(problem) from problem
 
     def _failure(self, problem: sqlite3.Error) -> StoreFailure:
-        return StoreFailure(f"What calls cost can't be kept in {self._path}: {problem}.")
+        why = str(problem)
+        if is_full(problem):
+            why = "the disk is full; make room, then run the command again"
+        elif is_damage(problem):
+            why = "the file is damaged; move it away to begin a new one, without what was spent until now"
+        return StoreFailure(f"What calls cost can't be kept in {self._path}: {why}.")
 
     def __del__(self) -> None:
         database = getattr(self, "_database", None)
         if database is not None:
             database.close()
+
+
+def _has_tables(database: Connection) -> bool:
+    return bool(database.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'spent'").fetchone()[0])
 
 
 def _wait(rows: list[tuple[float, int]], limits: MinuteLimits, tokens: int, now: float) -> float:
@@ -216,9 +256,11 @@ _OPEN: WeakValueDictionary[Path, Ledger] = WeakValueDictionary()
 _OPENING = threading.Lock()
 
 
-def ledger() -> Ledger:
-    """The user's ledger. Raises `StoreFailure`."""
+def ledger(*, reading: bool = False) -> Ledger:
+    """The user's ledger; ``reading`` as `Ledger` has it. Raises `StoreFailure`."""
     path = state_folder() / FILE
+    if reading:
+        return _OPEN.get(path) or Ledger(path, reading=True)
     with _OPENING:
         found = _OPEN.get(path)
         if found is None:

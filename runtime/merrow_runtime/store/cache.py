@@ -7,8 +7,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_runtime.store.connection import explained
 from merrow_runtime.store.rows import Damaged, object_of
-from merrow_runtime.store.writer import Statement, Writer, explained
+from merrow_runtime.store.writer import Statement, Writer
 
 _KEEP = "INSERT OR REPLACE INTO answers VALUES (NULL, ?, ?, ?)"
 _DROP = "DELETE FROM answers WHERE key = ?"

@@ -17,6 +17,7 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Source
 from merrow_runtime.store import lease, revisions, rows
 from merrow_runtime.store.cache import Cache
+from merrow_runtime.store.connection import Connection, explained
 from merrow_runtime.store.contract import (
     CallRecord,
     NodeRecord,
@@ -33,13 +34,13 @@ from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.labels import Labels
 from merrow_runtime.store.location import FILE, private_file, state_folder
-from merrow_runtime.store.opening import connect
+from merrow_runtime.store.opening import connect, connect_for_reading
 from merrow_runtime.store.optimizations import Optimizations
 from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
 from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.rows import Report, ignored
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
-from merrow_runtime.store.writer import BALLAST, Writer, explained, in_transaction
+from merrow_runtime.store.writer import BALLAST, Writer, in_transaction
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
@@ -79,7 +80,7 @@ class Store:
 
     def __init__(
         self,
-        database: sqlite3.Connection,
+        database: Connection,
         path: Path | None = None,
         ballast: Path | None = None,
         answers: Store | None = None,
@@ -111,19 +112,24 @@ class Store:
         answers: Store | None = None,
         alone: bool = False,
         spare: bool = True,
+        reading: bool = False,
     ) -> Store:
         """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
 
         ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
         evaluation or a search; the caller closes it, after this one. No run is pruned while a journal is open like this. None:
         they are in the same file. ``alone`` with ``answers`` refuses a journal that another process has open like this. ``spare``
-        reserves space for a full disk, which readers don't need; in a journal with ``answers`` it is released at the end. Raises
-        `StoreFailure`.
+        reserves space for a full disk, which readers don't need; in a journal with ``answers`` it is released at the end.
+        ``reading``, of a caller that only reads, also opens a journal that can't be written, on a read-only file system or a full
+        disk. Raises `StoreFailure`.
         """
         path = state_folder() / FILE if path is None else Path(path)
-        private_file(path)
-        database = connect(str(path))
-        ballast = path.with_name(path.name + ".ballast") if spare else None
+        if reading:
+            database = connect_for_reading(path)
+        else:
+            private_file(path)
+            database = connect(str(path))
+        ballast = path.with_name(path.name + ".ballast") if spare and not reading else None
         if ballast is not None:
             _set_aside(ballast)
         store = cls(database, path, ballast, answers)
@@ -136,6 +142,11 @@ class Store:
                 raise
             store._opening, store._is_alone = opening, alone
         return store
+
+    @property
+    def refused(self) -> StoreFailure | None:
+        """Why the journal is open for reading alone; None where it can be written."""
+        return self._database.refused
 
     @property
     def is_open_elsewhere(self) -> bool:
@@ -229,10 +240,10 @@ class Store:
         record is damaged.
         """
         identity = self.identity(run)
-        (row,) = self._rows(f"{_RUNS} WHERE id = ?", (identity,))
+        found = self._rows(f"{_RUNS} WHERE id = ?", (identity,))
         try:
-            return self._shown(rows.run_of(row), row)
-        except rows.Damaged:
+            return self._shown(rows.run_of(found[0]), found[0])
+        except (rows.Damaged, IndexError):  # an index may name what its table does not have
             raise StoreFailure(damaged_run(identity)) from None
 
     @property
@@ -509,9 +520,10 @@ class Store:
     def _rows(self, sql: str, values: tuple[Any, ...] | Mapping[str, Any]) -> list[Any]:
         self._writer.flush()
         try:
-            return self._database.execute(sql, values).fetchall()
+            found: list[Any] = self._database.execute(sql, values).fetchall()
         except sqlite3.Error as problem:
             raise explained(problem) from problem
+        return found
 
 
 def _refuse_taken(database: sqlite3.Connection, run: str) -> None:

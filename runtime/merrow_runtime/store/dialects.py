@@ -7,8 +7,9 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_runtime.store.connection import explained
 from merrow_runtime.store.rows import Damaged, object_of
-from merrow_runtime.store.writer import Writer, explained
+from merrow_runtime.store.writer import Writer
 
 
 class Dialects:

@@ -10,8 +10,8 @@ from typing import Any
 
 from merrow_runtime.records import record
 from merrow_runtime.store import rows
+from merrow_runtime.store.connection import explained
 from merrow_runtime.store.listed import Listed, ListedStatus, read_by
-from merrow_runtime.store.writer import explained
 from merrow_runtime.usage import Usage
 
 

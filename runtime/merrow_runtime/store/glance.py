@@ -5,11 +5,14 @@ It opens the file for reading alone and at once: it makes no journal, migrates n
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from merrow_runtime.store.connection import opened
 from merrow_runtime.store.location import FILE, state_folder
 
 _PATIENCE = 0.3
@@ -63,7 +66,20 @@ def _newest(table: str, limit: int, file: str = "workflow") -> list[Glimpse]:
 def _rows(sql: str, value: str | int) -> list[tuple[Any, ...]]:
     path = state_folder() / FILE
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_PATIENCE)) as database:
-            return database.execute(sql, (value,)).fetchall()
+        # Where nothing can be written, SQLite reads a file in this way alone; one with a log is then left alone.
+        for options in ("mode=ro", "immutable=1") if _has_no_log(path) else ("mode=ro",):
+            with contextlib.suppress(sqlite3.OperationalError):
+                address = f"{path.absolute().as_uri()}?{options}"
+                with closing(opened(str(path), address, timeout=_PATIENCE)) as database:
+                    found: list[tuple[Any, ...]] = database.execute(sql, (value,)).fetchall()
+                    return found
     except sqlite3.Error:
         return []
+    return []
+
+
+def _has_no_log(path: Path) -> bool:
+    try:
+        return path.with_name(path.name + "-wal").stat().st_size == 0
+    except OSError:
+        return True

@@ -15,11 +15,12 @@ from merrow_runtime.provenance import Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import revisions, rows
 from merrow_runtime.store.cache import dropped, kept
+from merrow_runtime.store.connection import explained
 from merrow_runtime.store.contract import CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
 from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.packing import CALLS, NODES, pack
 from merrow_runtime.store.schema import DEFINITIONS
-from merrow_runtime.store.writer import Statement, Writer, explained
+from merrow_runtime.store.writer import Statement, Writer
 from merrow_runtime.usage import NOTHING, Usage
 
 _TURN = 0.02

@@ -7,7 +7,8 @@ import sqlite3
 import time
 from typing import Any, Literal, NamedTuple
 
-from merrow_runtime.store.writer import Writer, explained
+from merrow_runtime.store.connection import explained
+from merrow_runtime.store.writer import Writer
 
 Verdict = Literal["good", "bad", "better", "worse", "equal"]
 """Of one answer, ``good`` or ``bad``; of one beside another one, how it is compared with that."""

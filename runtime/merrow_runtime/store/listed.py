@@ -10,8 +10,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.store import rows
+from merrow_runtime.store.connection import explained
 from merrow_runtime.store.rows import Report, ignored
-from merrow_runtime.store.writer import Writer, explained
+from merrow_runtime.store.writer import Writer
 
 ListedStatus = Literal["running", "finished", "stopped", "cancelled"]
 
@@ -26,6 +27,23 @@ class Planned(Protocol):
 R = TypeVar("R", bound=Planned)
 S = TypeVar("S")
 T = TypeVar("T")
+
+
+class _Kept(dict[str, Any]):
+    """What is kept of a plan, and parts of it: where a name that must be there is missing, the record is damaged."""
+
+    __slots__ = ("_sentence",)
+
+    def __init__(self, kept: Iterable[tuple[str, Any]] = (), sentence: str = "") -> None:
+        """A copy that another module makes, such as ``dataclasses.asdict``, has no ``sentence``, and the usual `KeyError`."""
+        super().__init__(
+            (name, _Kept(value.items(), sentence) if sentence and isinstance(value, dict) else value)
+            for name, value in kept
+        )
+        self._sentence = sentence
+
+    def __missing__(self, name: str) -> Any:
+        raise StoreFailure(self._sentence) if self._sentence else KeyError(name)
 
 
 class Listed(Generic[R]):
@@ -98,8 +116,10 @@ class Listed(Generic[R]):
     def get(self, said: str) -> R:
         """The one with this id, or with the only id that begins with it. Raises `UsageFailure`."""
         identity = self.id_of(said)
-        (row,) = self._rows(f"SELECT {self.columns} FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
-        return self._record(row)
+        found = self._rows(f"SELECT {self.columns} FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
+        if not found:  # an index may name what its table does not have
+            raise StoreFailure(self._is_damaged(identity))
+        return self._record(found[0])
 
     def newest(self, limit: int = 20, workflow: str | None = None, report: Report = ignored) -> list[R]:
         """The newest, newest first, of one workflow where given. A damaged record is left out, and ``report`` called with a
@@ -137,7 +157,7 @@ class Listed(Generic[R]):
     def _fields(self, row: Sequence[Any]) -> dict[str, Any]:
         """A row by the names of its columns, with its plan read. Raises `StoreFailure`."""
         with self._reading(row[0]):
-            plan = rows.object_of(row[-1])
+            plan = _Kept(rows.object_of(row[-1]).items(), self._is_damaged(row[0]))
         return {**dict(zip(self.columns.split(", ")[:-1], row, strict=False)), "plan": plan}
 
     @contextmanager
@@ -147,10 +167,13 @@ class Listed(Generic[R]):
             with rows.reading():
                 yield
         except rows.Damaged:
-            raise StoreFailure(
-                f"The record of {self.word} {identity} is damaged in the journal; {self.damaged}."
-                f" To remove it, use: {self._command} --delete {identity}"
-            ) from None
+            raise StoreFailure(self._is_damaged(identity)) from None
+
+    def _is_damaged(self, identity: str) -> str:
+        return (
+            f"The record of {self.word} {identity} is damaged in the journal; {self.damaged}."
+            f" To remove it, use: {self._command} --delete {identity}"
+        )
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
         self._writer.flush()

@@ -12,6 +12,7 @@ from pathlib import Path
 import platformdirs
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.connection import disk_full
 
 FILE = "runs.sqlite"
 """The journal's name in that folder."""
@@ -40,12 +41,19 @@ def private_file(path: Path) -> None:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode) or not os.access(path, os.R_OK | os.W_OK):
-            code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EACCES
+            code = errno.EISDIR if stat.S_ISDIR(mode) else _why_not(path)
             raise OSError(code, os.strerror(code))
         if os.name == "posix" and mode & 0o077:
             path.chmod(0o600)
     except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise disk_full(str(path)) from problem
         raise StoreFailure(
             f"The journal {path} can't be opened ({problem.strerror}); set {STATE_VARIABLE} to a folder that you can write,"
             " or run with --no-store."
-        ) from None
+        ) from problem
+
+
+def _why_not(path: Path) -> int:
+    """The number of the error with which a file can't be written."""
+    return errno.EROFS if hasattr(os, "ST_RDONLY") and os.statvfs(path).f_flag & os.ST_RDONLY else errno.EACCES

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from pathlib import Path
+from typing import Any
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import lease, packing
+from merrow_runtime.store.connection import (
+    Connection,
+    can_not_write,
+    explained,
+    forbid_writes,
+    opened,
+    opened_for_reading,
+)
+from merrow_runtime.store.location import private_file
 from merrow_runtime.store.schema import HOLDERS, OLDEST, STEPS, TABLES, VERSION, statements
-from merrow_runtime.store.writer import BUSY, PATIENCE, execute_patiently, explained, in_transaction
+from merrow_runtime.store.writer import BUSY, PATIENCE, execute_patiently, in_transaction
 
+_OPTIONS: dict[str, Any] = {"timeout": PATIENCE, "isolation_level": None, "check_same_thread": False}
 _LOOK = 0.1
 """Seconds between two looks at whether an older Merrow still works on a run."""
 
 
-def connect(path: str) -> sqlite3.Connection:
+def connect(path: str) -> Connection:
     """A connection to the journal at ``path``, which is migrated where an older version wrote it. Raises `StoreFailure`."""
     try:
-        database = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        database.text_factory = _text
-        packing.teach(database)
-        database.execute("PRAGMA foreign_keys = ON")
+        database = opened(path, **_OPTIONS)
+        _prepare(database)
         if database.execute("PRAGMA user_version").fetchone()[0] == 0:
             database.execute("PRAGMA auto_vacuum = INCREMENTAL")
         execute_patiently(database, "PRAGMA journal_mode = WAL")
@@ -39,7 +49,40 @@ def connect(path: str) -> sqlite3.Connection:
     return database
 
 
-def _bring_up_to_date(database: sqlite3.Connection) -> None:
+def connect_for_reading(path: Path) -> Connection:
+    """The same to one that may be where nothing can be written, such as a read-only file system or a full disk: then it is
+    read, as it is or in a copy, and each write fails. Raises `StoreFailure`.
+    """
+    try:
+        private_file(path)
+        return connect(str(path))
+    except StoreFailure as refused:
+        if not can_not_write(refused):
+            raise
+        try:
+            database = opened_for_reading(path, refused, _is_current, **_OPTIONS)
+            if database is None:
+                raise
+            _prepare(database)
+            if not _is_current(database):
+                _bring_up_to_date(database)
+            forbid_writes(database)
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
+        return database
+
+
+def _prepare(database: Connection) -> None:
+    database.text_factory = _text
+    packing.teach(database)
+    database.execute("PRAGMA foreign_keys = ON")
+
+
+def _is_current(database: Connection) -> bool:
+    return bool(database.execute("PRAGMA user_version").fetchone()[0] == VERSION)
+
+
+def _bring_up_to_date(database: Connection) -> None:
     """Make the tables, or change those of an older version, in one transaction; while a process works on a run with an
     older version, wait for it up to `PATIENCE` seconds.
     """
@@ -58,11 +101,13 @@ def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
     """Bring the tables up to date, inside a transaction; who works on a run with an older version, where that must wait."""
     version: int = database.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
-        raise StoreFailure("The journal was written by a newer Merrow; update this one, or name another state folder.")
-    if 0 < version < OLDEST:
         raise StoreFailure(
-            "The journal was written before Merrow's first release, in a form of its own; move the file away to begin a"
-            " new one (merrow doctor says where)."
+            f"The journal {_name(database)} was written by a newer Merrow; update this one, or name another state folder."
+        )
+    if version < OLDEST and version != 0:
+        raise StoreFailure(
+            f"The journal {_name(database)} was written before Merrow's first release, in a form of its own; move the file away"
+            " to begin a new one."
         )
     if version == VERSION:
         return None
@@ -73,6 +118,10 @@ def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
             database.execute(statement)
     database.execute(f"PRAGMA user_version = {VERSION}")
     return None
+
+
+def _name(database: sqlite3.Connection) -> str:
+    return database.path if isinstance(database, Connection) else ""
 
 
 def _text(stored: bytes) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import lease
-from merrow_runtime.store.writer import explained, in_transaction
+from merrow_runtime.store.connection import explained
+from merrow_runtime.store.writer import in_transaction
 
 _AT_ONCE = 50
 _PAGES_AT_ONCE = 5_000

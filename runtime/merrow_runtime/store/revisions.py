@@ -10,8 +10,9 @@ from typing import Any
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.store import rows
+from merrow_runtime.store.connection import explained
 from merrow_runtime.store.contract import RevisionRecord, RevisionState
-from merrow_runtime.store.writer import Statement, explained
+from merrow_runtime.store.writer import Statement
 
 _COLUMNS = "number, state, trigger, reason, at, adopted, view, text"
 _WRITE = (

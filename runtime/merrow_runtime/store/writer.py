@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.connection import explained, is_full
 
 BALLAST = 4 << 20
 """Bytes reserved on the disk: when it is full they are freed, so that what is in flight can still be kept."""
@@ -229,27 +230,8 @@ def execute_patiently(database: sqlite3.Connection, statement: str, patience: fl
             return
 
 
-def explained(problem: sqlite3.Error) -> StoreFailure:
-    """The failure in a sentence with its remedy."""
-    code = getattr(problem, "sqlite_errorname", "") or ""
-    if code.startswith("SQLITE_FULL") or code == "SQLITE_IOERR_WRITE":
-        return StoreFailure("The disk with the journal of runs is full; make room and resume the run.")
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoreFailure("The journal of runs is locked by another program; try again when it has ended.")
-    if code.startswith("SQLITE_CONSTRAINT_FOREIGNKEY"):
-        return StoreFailure("The run was deleted from the journal while it went on.")
-    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return StoreFailure(
-            "The journal of runs is damaged or no journal; move the file away to begin a new one (merrow doctor says where)."
-        )
-    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return StoreFailure("The journal of runs can't be written; check who owns its folder, or run with --no-store.")
-    return StoreFailure(f"The journal of runs failed: {problem}.")
-
-
 def _is_full(failure: StoreFailure) -> bool:
-    name = getattr(failure.__cause__, "sqlite_errorname", "") or ""
-    return name.startswith("SQLITE_FULL") or name == "SQLITE_IOERR_WRITE"
+    return is_full(failure.__cause__)
 
 
 def _is_busy(problem: BaseException | None) -> bool:

@@ -21,5 +21,5 @@ def journal_with(user: Store, run: str | None) -> Iterator[Store]:
     from merrow_optimizer.evaluation.sessions import journal_of
     from merrow_runtime.store.database import Store
 
-    with closing(Store.open(journal_of(user, identity), spare=False)) as own:
+    with closing(Store.open(journal_of(user, identity), reading=True)) as own:
         yield own

@@ -136,7 +136,7 @@ def _inputs(user: Store, runs: Set[str]) -> dict[str, Any]:
     for evaluation in {run.partition("/")[0] for run in runs if run}:
         path = journal_of(user, evaluation)
         if path.exists():
-            with closing(Store.open(path, spare=False)) as own:
+            with closing(Store.open(path, reading=True)) as own:
                 given |= own.inputs()
     return given
 

@@ -183,7 +183,7 @@ async def test_the_journal_is_for_its_owner_alone(path: Path) -> None:
 def test_a_file_that_is_no_journal_is_refused_in_a_sentence(path: Path) -> None:
     path.parent.mkdir()
     path.write_text("This is no database, however long it may become. " * 100)
-    with pytest.raises(StoreFailure, match="damaged or no journal"):
+    with pytest.raises(StoreFailure, match="damaged, or the file"):
         Store.open(path)
     path.unlink()
     Store.open(path).close()

@@ -49,7 +49,7 @@ def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: f
     """List the evaluations in the journal, newest first: id, status, when, score, metric, cost, data, workflow."""
     from merrow_runtime.store.database import Store
 
-    with closing(Store.open()) as user:
+    with closing(Store.open(reading=not deleted and prune is None)) as user:
         if deleted or prune is not None:
             take_out(user, user.evaluations, deleted, prune)
             return

@@ -109,7 +109,7 @@ def _saved(run: str, paths: tuple[str, ...]) -> str:
 
     if len(paths) > 1:
         raise InputError("--save writes one cases file; name one PATH, or none.")
-    with closing(Store.open()) as user, journal_with(user, run) as store:
+    with closing(Store.open(reading=True)) as user, journal_with(user, run) as store:
         record = store.run(run_meant(store, run))
     return save_run(record, file_for(record, Path(paths[0].partition("::")[0]) if paths else None)).sentence
 

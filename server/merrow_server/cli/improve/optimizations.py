@@ -52,7 +52,7 @@ def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: f
     """List the searches in the journal, newest first: id, status, when, candidates, best and start, cost, data, workflow."""
     from merrow_runtime.store.database import Store
 
-    with closing(Store.open()) as user:
+    with closing(Store.open(reading=not deleted and prune is None)) as user:
         if deleted or prune is not None:
             take_out(user, user.optimizations, deleted, prune)
             return

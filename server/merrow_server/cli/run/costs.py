@@ -52,7 +52,8 @@ def command(by: str, month: str | None, everything: bool, output: str) -> None:
     if month is not None and everything:
         raise click.UsageError("Either --month or --all, not both.")
     chosen = None if everything else _month(month)
-    spent = ledger().spent() if chosen is None else ledger().spent(f"{chosen}-01", f"{chosen}-31")
+    known = ledger(reading=True)
+    spent = known.spent() if chosen is None else known.spent(f"{chosen}-01", f"{chosen}-31")
     rows = _summed(spent, _KEYS[by])
     cap = read_user_settings().limits.month_usd
     now = f"{datetime.now(UTC):%Y-%m}"

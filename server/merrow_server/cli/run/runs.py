@@ -64,7 +64,7 @@ def command(
     """
     from merrow_runtime.store.database import Store
 
-    with closing(Store.open()) as store:
+    with closing(Store.open(reading=not deleted and prune is None)) as store:
         if kind == "extraction":
             _extractions(store, limit, workflow, deleted, prune, output)
             return

@@ -86,7 +86,7 @@ def command(
 
     if file is not None and output != "html":
         raise InputError("-o writes a page; add --format html.")
-    with closing(Store.open()) as user, journal_with(user, run) as store:
+    with closing(Store.open(reading=True)) as user, journal_with(user, run) as store:
         evaluation = evaluation_meant(user, run)
         if evaluation is not None:
             from merrow_server.cli.texts.shown_evaluation import show_evaluation

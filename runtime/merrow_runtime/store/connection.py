@@ -1,0 +1,241 @@
+"""Connections to Merrow's own databases: their failures are ``sqlite3.Error``, whatever is in the file, and name the file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from merrow_runtime.errors import StoreFailure
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+_PROBE = 64 << 10
+"""Bytes that there must be room for: SQLite's shared memory takes half of that before anything is read."""
+IN_MEMORY = ":memory:"
+
+
+class DamagedError(sqlite3.DatabaseError):
+    """What SQLite says of the file can't be read itself, since it quotes bytes of it that are not text."""
+
+    sqlite_errorname = "SQLITE_CORRUPT"
+
+
+class Cursor(sqlite3.Cursor):
+    """A cursor whose failures know their connection."""
+
+    def execute(self, *given: Any) -> Any:
+        try:
+            return super().execute(*given)
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            raise _told(self, problem) from problem.__cause__
+
+    def executemany(self, *given: Any) -> Any:
+        try:
+            return super().executemany(*given)
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            raise _told(self, problem) from problem.__cause__
+
+    def executescript(self, script: str) -> Any:
+        try:
+            return super().executescript(script)
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            raise _told(self, problem) from problem.__cause__
+
+    def fetchone(self) -> Any:
+        try:
+            return super().fetchone()
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            raise _told(self, problem) from problem.__cause__
+
+    def fetchall(self) -> list[Any]:
+        try:
+            return super().fetchall()
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            raise _told(self, problem) from problem.__cause__
+
+    def __next__(self) -> Any:
+        try:
+            return super().__next__()
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            raise _told(self, problem) from problem.__cause__
+
+
+class Connection(sqlite3.Connection):
+    """A connection to one file. ``path`` names it; ``refused`` says why it is open for reading alone, None where it isn't."""
+
+    path: str = IN_MEMORY
+    refused: StoreFailure | None = None
+    _copy: TemporaryDirectory[str] | None = None
+
+    def cursor(self, factory: Any = Cursor) -> Any:
+        return super().cursor(factory)
+
+    # Of these three, Python's own make a cursor of their own, whatever `cursor` gives.
+
+    def execute(self, *given: Any) -> Any:
+        return self.cursor().execute(*given)
+
+    def executemany(self, *given: Any) -> Any:
+        return self.cursor().executemany(*given)
+
+    def executescript(self, script: str) -> Any:
+        return self.cursor().executescript(script)
+
+    def close(self) -> None:
+        super().close()
+        if self._copy is not None:
+            self._copy.cleanup()
+            self._copy = None
+
+    def keep(self, copy: TemporaryDirectory[str]) -> None:
+        """Remove a folder, of the copy that this is a connection to, when it is closed."""
+        self._copy = copy
+
+
+def opened(path: str, address: str | None = None, **options: Any) -> Connection:
+    """A connection to the file at ``path``; ``address`` is its URI where it needs one. Raises ``sqlite3.Error``."""
+    try:
+        connection = sqlite3.connect(address or path, factory=Connection, uri=address is not None, **options)
+    except sqlite3.Error as problem:
+        problem.path = path  # type: ignore[attr-defined]
+        raise
+    connection.path = path
+    return connection
+
+
+def _told(cursor: sqlite3.Cursor, problem: sqlite3.Error | UnicodeDecodeError) -> sqlite3.Error:
+    """A failure with the file that it is about; of one that quotes what is no text, that the file is damaged."""
+    found = problem if isinstance(problem, sqlite3.Error) else DamagedError("the file holds what is not text")
+    connection = cursor.connection
+    if isinstance(connection, Connection):
+        found.path, found.refused = connection.path, connection.refused  # type: ignore[attr-defined]
+    return found
+
+
+def explained(problem: sqlite3.Error) -> StoreFailure:
+    """The failure of a journal in a sentence that names the file, where it is known, and the remedy."""
+    code = getattr(problem, "sqlite_errorname", "") or ""
+    path = getattr(problem, "path", IN_MEMORY)
+    which = "" if path == IN_MEMORY else f" {path}"
+    if code.startswith("SQLITE_READONLY") and (refused := getattr(problem, "refused", None)) is not None:
+        return StoreFailure(str(refused))
+    if is_full(problem):
+        return disk_full(path)
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StoreFailure("The journal of runs is locked by another program; try again when it has ended.")
+    if code.startswith("SQLITE_CONSTRAINT_FOREIGNKEY"):
+        return StoreFailure("The run was deleted from the journal while it went on.")
+    if is_damage(problem):
+        return StoreFailure(
+            f"The journal of runs is damaged, or the file{which} is not a journal; move it away to begin a new one."
+        )
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StoreFailure(
+            f"The journal of runs{which} can't be written; check who owns its folder, or run with --no-store."
+        )
+    return StoreFailure(f"The journal of runs{which} failed: {problem}.")
+
+
+def disk_full(path: str) -> StoreFailure:
+    """The failure of a journal for which there is no room."""
+    where = "" if path == IN_MEMORY else f" ({path})"
+    return StoreFailure(
+        f"The disk with the journal of runs is full{where}; make room, then resume the run or repeat the command."
+    )
+
+
+def is_damage(problem: sqlite3.Error) -> bool:
+    """Whether a file holds something else than it should. No statement of Merrow is wrong in a file that it has made or migrated:
+    where SQLite says so, tables or columns are missing in this one.
+    """
+    code = getattr(problem, "sqlite_errorname", "") or ""
+    return code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or code == "SQLITE_ERROR"
+
+
+def is_full(problem: BaseException | None) -> bool:
+    """Whether a write failed because there is no room for it.
+
+    SQLite says so of its file and of nothing beside it: where the shared memory of a log can't be made, that is an I/O error.
+    """
+    code = getattr(problem, "sqlite_errorname", "") or ""
+    if code.startswith("SQLITE_FULL") or code == "SQLITE_IOERR_WRITE":
+        return True
+    path = getattr(problem, "path", IN_MEMORY)
+    return code.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN")) and path != IN_MEMORY and has_no_room(Path(path).parent)
+
+
+def can_not_write(failure: StoreFailure) -> bool:
+    """Whether a file can't be opened since it, or what SQLite makes beside it, can't be written; it may still be read."""
+    problem = failure.__cause__
+    if isinstance(problem, OSError):
+        return problem.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+    code = getattr(problem, "sqlite_errorname", "") or ""
+    return code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or is_full(problem)
+
+
+def has_no_room(folder: Path) -> bool:
+    """Whether nothing more can be written in a folder since its disk, or what the user may use of it, is full."""
+    import tempfile  # here and below, since a shell that completes an id waits for it
+
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            written = file.write(b"\0" * _PROBE)
+            return written is not None and written < _PROBE
+    except OSError as problem:
+        return problem.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def opened_for_reading(
+    path: Path, refused: StoreFailure, is_current: Callable[[Connection], bool], **options: Any
+) -> Connection | None:
+    """A connection for reading alone to a file that can't be written; ``refused`` is what any write then fails with.
+
+    A file without a log, and whose tables ``is_current`` says are those of this version, is read where it is. Any other is
+    copied, with its log, to a folder that is removed when the connection is closed: SQLite can't read a log without writing
+    beside it, and the tables of an older version have to be changed. The caller does that, and then forbids writes
+    (`forbid_writes`). None where there is no such file to read. Raises ``sqlite3.Error``, and
+    `StoreFailure` where it can't be copied.
+    """
+    if not path.is_file() or not os.access(path, os.R_OK):
+        return None
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or log.stat().st_size == 0:
+        found = opened(str(path), f"{path.absolute().as_uri()}?immutable=1", **options)
+        found.refused = refused
+        if is_current(found):
+            return found
+        found.close()
+    return _copied((path, log), refused, options)
+
+
+def forbid_writes(connection: Connection) -> None:
+    """Let each write fail from here on, as one of a file that can't be written. Raises ``sqlite3.Error``."""
+    connection.execute("PRAGMA query_only = ON")
+
+
+def _copied(files: Iterable[Path], refused: StoreFailure, options: Mapping[str, Any]) -> Connection:
+    import shutil
+    import tempfile
+
+    path, *others = files
+    folder = tempfile.TemporaryDirectory(prefix="merrow-journal-", ignore_cleanup_errors=True)
+    copy = Path(folder.name) / path.name
+    try:
+        for file in (path, *others):
+            if file.exists():
+                shutil.copyfile(file, copy.with_name(file.name))
+        connection = opened(str(copy), **options)
+    except (OSError, sqlite3.Error) as problem:
+        folder.cleanup()
+        raise StoreFailure(
+            f"{refused} To be read, it is copied to {tempfile.gettempdir()}, which failed"
+            f" ({getattr(problem, 'strerror', None) or problem})."
+        ) from problem
+    connection.path, connection.refused = str(path), refused
+    connection.keep(folder)
+    return connection
