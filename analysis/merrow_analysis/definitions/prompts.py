@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from merrow_analysis.bounded.python_source import LONGEST, parse_python
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings, read_prompt
 from merrow_analysis.definitions.yaml.yaml_text import Span, read_bounded_yaml
@@ -22,7 +22,6 @@ from merrow_analysis.text import Position, Range, split_lines
 MODULE = "prompt.py"
 """The file of prompts that MermaidFlow puts beside a workflow."""
 
-_LONGEST_MODULE = 1 << 20
 _NUMBER = re.compile(r"(?: \d+)+\s*$")
 _NOT_IN_WORDS = re.compile(r"[_\s-]+")
 
@@ -167,16 +166,14 @@ def _range(span: Span, positions: _Positions) -> Range:
 @lru_cache(maxsize=32)
 def read_prompt_module(text: str, path: str = MODULE) -> PromptFile:
     """Read the constants of a Python file without executing it. Never raises; a name's last assignment counts."""
-    if len(text) > _LONGEST_MODULE:
-        return PromptFile({}, problem=f"{path} is larger than {_LONGEST_MODULE >> 20} MB and is not read.")
+    if len(text) > LONGEST:
+        return PromptFile({}, problem=f"{path} is larger than {LONGEST >> 20} MB and is not read.")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = ast.parse(text.removeprefix("\ufeff"))
+        module = parse_python(text.removeprefix("\ufeff"))
     except SyntaxError as error:
+        if error.lineno is None:
+            return PromptFile({}, problem=f'{path} can\'t be read as Python; keep to constants such as NAME = "...".')
         return PromptFile({}, problem=f"{path} is not valid Python: line {error.lineno or 1}.")
-    except (ValueError, RecursionError, MemoryError, OverflowError):
-        return PromptFile({}, problem=f'{path} can\'t be read as Python; keep to constants such as NAME = "...".')
     prompts: dict[str, Prompt] = {}
     unusable: dict[str, str] = {}
     lines = split_lines(text.removeprefix("\ufeff"))

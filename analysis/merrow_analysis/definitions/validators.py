@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, cast
 
 from merrow_analysis.bounded.patterns import PatternError, check_pattern
+from merrow_analysis.bounded.python_source import parse_python
 from merrow_analysis.definitions.validation import Path, violations
 from merrow_analysis.definitions.validator_schema import CHECK_KEYS, VALIDATION_KEYS
 from merrow_analysis.graph.decisions import read_expression
@@ -251,10 +251,8 @@ _FAULTS: Mapping[str, Any] = {"if": _expression, "regex": _regex, "schema": _sch
 @lru_cache(maxsize=256)
 def _parsed(code: str) -> ast.Module | None:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parse_python(code)
+    except SyntaxError:
         return None
 
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from merrow_analysis.bounded.python_source import parse_python
 from merrow_runtime.compiling.plain import Handle
 from merrow_runtime.compiling.tracing import MISSING, Either, Lines, each, either, first, over, passed, typed
 from merrow_runtime.errors import UsageFailure
@@ -45,11 +46,10 @@ def parse(text: str) -> ast.Module:
     if len(text) > _MOST:
         raise NotReadError(1, f"it has more than {_MOST:,} characters.")
     try:
-        return ast.parse(text)
+        return parse_python(text, _MOST)
     except SyntaxError as problem:
-        raise NotReadError(problem.lineno or 1, f"it is not Python ({problem.msg}).") from None
-    except (ValueError, RecursionError, MemoryError) as problem:
-        raise NotReadError(1, f"it can't be parsed as Python ({str(problem) or 'it is nested too deeply'}).") from None
+        why = "is not Python" if problem.lineno else "can't be parsed as Python"
+        raise NotReadError(problem.lineno or 1, f"it {why} ({problem.msg}).") from None
 
 
 def is_compiled(tree: ast.Module) -> bool:

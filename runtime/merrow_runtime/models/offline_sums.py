@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-_NUMBER = r"\(*\d+(?:\.\d+)?\)*"
+_NUMBER = r"\({0,20}\d+(?:\.\d+)?\){0,20}"
+_LONGEST = 1_000
 _CALCULATION = re.compile(rf"(?<![\w.]){_NUMBER}(?: [-+*/] {_NUMBER})+(?![\w.]*\w)")
 _WORDS = (
     (r"\bmultiplied by\b|\btimes\b|×", "*"),
@@ -48,7 +49,9 @@ def result(expression: str) -> str:
 
 
 def _value(expression: str) -> Fraction | None:
-    """What a calculation gives; None where it is none, or divides by zero."""
+    """What a calculation gives; None where it is none, is very long, or divides by zero."""
+    if len(expression) > _LONGEST:
+        return None
     try:
         value = _worked_out(ast.parse(expression, mode="eval").body)
         float(value)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import warnings
 
+from merrow_analysis.bounded.python_source import parse_python
 from merrow_analysis.definitions.prompts import read_prompt_yaml
 from merrow_analysis.ide.names.definition import unquoted
 from merrow_analysis.places.names import Symbol, respelled
@@ -19,10 +19,8 @@ def prompt_file_edits(text: str, path: str, symbol: Symbol, old: str, new: str) 
 def module_edits(text: str, symbol: Symbol, old: str, new: str) -> list[TextEdit]:
     """Rename a constant in a Python module: every mention of the name as it is spelled there."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = ast.parse(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        module = parse_python(text.removeprefix("\ufeff"))
+    except SyntaxError:
         return []
     lines = split_lines(text.removeprefix("\ufeff"))
     edits = []

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
+from merrow_analysis.bounded.python_source import parse_python
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.validation import Path
 from merrow_analysis.definitions.validators import Problem, names_in, problems_of
@@ -129,8 +130,8 @@ def _called(tests: object) -> str | None:
     names: set[str] = set()
     for test in tests if isinstance(tests, list) else [tests]:
         try:
-            tree = ast.parse(str(test))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = parse_python(str(test))
+        except SyntaxError:
             return None
         calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
         names |= {one.id for one in calls if isinstance(one, ast.Name) and not hasattr(builtins, one.id)}

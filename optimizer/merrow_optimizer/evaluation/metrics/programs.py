@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from merrow_analysis.bounded.python_source import parse_python
 from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, right, shown, text_of, wrong
@@ -136,10 +137,9 @@ def _code_in(file: Path) -> str:
     except UnicodeDecodeError:
         raise DataError.of("The metric's file isn't UTF-8 text; save it as UTF-8.", file) from None
     try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = error.lineno if isinstance(error, SyntaxError) else None
-        raise DataError.of(f"The metric's file isn't Python: {error}.", file, line) from None
+        tree = parse_python(code)
+    except SyntaxError as error:
+        raise DataError.of(f"The metric's file isn't Python: {error}.", file, error.lineno) from None
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "score":
             count = len(statement.args.posonlyargs) + len(statement.args.args)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-import warnings
 from collections.abc import Iterable, Iterator
 
+from merrow_analysis.bounded.python_source import parse_python
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.fences import fences
 
@@ -21,10 +21,8 @@ _MOST_PARSED = 1_000_000
 def parsed(code: str) -> ast.Module | None:
     """The code's syntax tree, or None where it is no Python."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parse_python(code)
+    except SyntaxError:
         return None
 
 
@@ -108,13 +106,9 @@ def _pieces(text: str) -> Iterable[str]:
 def _stop(code: str) -> int | None:
     """The line (from 0) at which the code stops being Python; None where all of it is."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(code)
+        parse_python(code)
     except SyntaxError as error:
         return max((error.lineno or 1) - 1, 0)
-    except (ValueError, RecursionError, MemoryError):
-        return 0
     return None
 
 

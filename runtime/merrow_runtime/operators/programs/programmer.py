@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from merrow_analysis.bounded.python_source import parse_python
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.formats.answers import CODE_FORM
@@ -95,7 +96,7 @@ def _last_line(error: str) -> str:
 
 def _read_program(text: str) -> str:
     code = read_code(text, ENTRY_POINT)  # it parses, or is refused
-    for statement in ast.parse(code).body:
+    for statement in parse_python(code).body:
         if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) or statement.name != ENTRY_POINT:
             continue
         arguments = statement.args

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from merrow_analysis.bounded.python_source import literal
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.formats.python_code import parsed
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _QUOTES_ALONE = re.compile(r"""^[ \t]*(?:\"\"\"|''')[ \t]*$""", re.MULTILINE)
 _LONGEST_ASSERT = 20
+_MOST_LINES = 200
 _LONGEST_LINE = 4000
 _MOST_PARENTHESES = 100
 _BEFORE_A_CALL = r"[ \t]*(?:(?:[*\-\u2022]|\d+[.)]|>>>|assert\b|for\b)[ \t]*)*"
@@ -230,11 +232,11 @@ def _literal(text: str) -> str | None:
         if not line.strip():
             break
         lines.append(line.strip())
-    for count in range(len(lines), 0, -1):
+    for count in range(min(len(lines), _MOST_LINES), 0, -1):
         # What follows an example is often prose without a blank line between.
         try:
-            value = ast.literal_eval("\n".join(lines[:count]))
-        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+            value = literal("\n".join(lines[:count]))
+        except (SyntaxError, ValueError):
             continue
         return repr(value)
     return None
