@@ -172,7 +172,7 @@ def test_an_answer_that_can_not_be_used_is_asked_for_again_in_the_checkers_words
 def test_after_three_repairs_a_plan_is_listed_with_its_reason(
     capsys: Capture, server: OpenAIServer, state: Path
 ) -> None:
-    scripted(server, "I don't want to.")
+    scripted(server, *(f"I don't want to, {number}." for number in range(8)))
     done = plan(capsys, server, TASK, "-n", "2", "-o", "flow.mmd")
     assert done.code == 1
     assert len(server.requests) == 8

@@ -17,6 +17,7 @@ from merrow_optimizer.suggestions.asking import Asker
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import EmptyAnswerFailure
 from merrow_runtime.models.endpoint import Endpoint, OnText
+from merrow_runtime.operators.prompts.asking_again import AskingAgain
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
 from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.usage import NOTHING, Usage
@@ -25,8 +26,6 @@ TRIES = 3
 """How often a question is put: once, and at most twice again with what is wrong with the answer."""
 LONGEST_ANSWER = 4_000
 """Tokens that an answer may have."""
-_SHOWN = 6_000
-"""Characters of a refused answer that the model is shown again."""
 _HALF = re.compile(r"[\ud800-\udfff]")
 """What no file can have in it."""
 _PAID = "paid"
@@ -155,8 +154,11 @@ class Generator:
         """
         tally = self.tallies.setdefault(stage, Tally())
         tally.questions += 1
-        asked = tuple(messages)
+        asked: tuple[Message, ...] | None = tuple(messages)
+        again = AskingAgain(messages)
         for attempt in range(TRIES):
+            if asked is None:
+                break
             request = ModelRequest(self.model, asked, temperature, LONGEST_ANSWER, schema=schema)
             reply = await self._reply(stage, request)
             tally.calls += 1
@@ -164,7 +166,7 @@ class Generator:
                 found = read(_object(reply))
             except Refused as why:
                 tally.leaks += why.is_leak
-                asked = (*messages, *_again(reply.text, why.sentences))
+                asked = again.after(reply.text, _again(why.sentences), cut=reply.finish == "length")
                 continue
             if attempt:
                 tally.again += 1
@@ -214,10 +216,9 @@ def _object(reply: ModelReply) -> Mapping[str, Any]:
     raise Refused([f"{unreadable.why} Answer more briefly." if unreadable.cut else unreadable.why])
 
 
-def _again(text: str, sentences: Sequence[str]) -> tuple[Message, ...]:
+def _again(sentences: Sequence[str]) -> str:
     told = "\n".join(f"- {sentence}" for sentence in sentences)
-    said = (Message("assistant", text[:_SHOWN]),) if text.strip() else ()
-    return (*said, Message("user", f"The answer can't be used:\n{told}\nAnswer with the whole object again."))
+    return f"The answer can't be used:\n{told}\nAnswer with the whole object again."
 
 
 async def together(awaited: Sequence[Awaitable[T]]) -> list[T]:

@@ -15,6 +15,7 @@ from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.errors import BudgetFailure, EndpointFailure, RunFailure
+from merrow_runtime.operators.prompts.asking_again import AskingAgain
 from merrow_runtime.requests import ModelReply, ModelRequest
 
 REPAIRS = 3
@@ -92,7 +93,8 @@ async def _ask(
     wanted: Wanted, number: int, model: Asks, again: Callable[[int], None], last: list[RunFailure]
 ) -> Candidate:
     request = wanted.request()
-    for attempt in range(REPAIRS + 1):
+    asking, attempt = AskingAgain(request.messages), 0
+    while True:
         if attempt:
             again(attempt)
         try:
@@ -104,9 +106,11 @@ async def _ask(
         found, text = _read(wanted, reply)
         if found.graph is not None:
             return Candidate(number, found.graph, text, found.notes, repairs=attempt)
-        messages = (*wanted.request().messages, *asked_again(reply.text, found.problems))
+        messages = asking.after(reply.text, asked_again(found.problems), cut=reply.finish == "length")
+        if messages is None or attempt == REPAIRS:
+            return Candidate(number, None, "", found.notes, found.problems, attempt)
+        attempt += 1
         request = ModelRequest(wanted.model, messages, TEMPERATURE, schema=request.schema)
-    return Candidate(number, None, "", found.notes, found.problems, REPAIRS)
 
 
 def _read(wanted: Wanted, reply: ModelReply) -> tuple[Reading, str]:

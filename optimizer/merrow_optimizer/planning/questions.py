@@ -170,11 +170,10 @@ def _bounds(bounds: Bounds) -> str:
     return " ".join(said)
 
 
-def asked_again(answer: str, problems: Sequence[str]) -> tuple[Message, ...]:
-    """What follows an answer that can't be used."""
+def asked_again(problems: Sequence[str]) -> str:
+    """What is said of an answer that can't be used."""
     told = "\n".join(f"- {problem}" for problem in problems)
-    said = (Message("assistant", answer),) if answer.strip() else ()
-    return (*said, Message("user", f"Your plan can't be used:\n{told}\nAnswer with the whole plan again."))
+    return f"Your plan can't be used:\n{told}\nAnswer with the whole plan again."
 
 
 def coverage_messages(task: str, plans: Sequence[TaskGraph]) -> tuple[Message, ...]:

@@ -12,6 +12,7 @@ from merrow_optimizer.revising.answers import FIELDS, REVISION, read_answer
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.operators.prompts.asking_again import AskingAgain
 from merrow_runtime.requests import Message
 from merrow_runtime.revising.difference import Difference, difference
 from merrow_runtime.revising.reviser import Asker, CannotReviseError, Changes, Revised
@@ -21,8 +22,6 @@ REPAIRS = 3
 """How often an answer that can't be used is sent back."""
 
 _MOST_TOLD = 1_500
-_MOST_SENT_BACK = 20_000
-"""Characters of an answer that can't be used, as it is sent back."""
 
 _FORMS = "\n".join(
     f"- {do}: {', '.join(needed)}" + (f"; if wanted {', '.join(allowed)}" if allowed else "")
@@ -70,11 +69,13 @@ class ModelReviser:
     async def _candidate(
         self, number: int, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker
     ) -> GraphChanges:
-        messages = question(view)
+        messages: tuple[Message, ...] | None = question(view)
+        again = AskingAgain(question(view))
         suffix = f" {number + 1}" if number else ""
         temperature = 1.0 if refine.candidates > 1 else None
         problem = ""
-        for attempt in range(REPAIRS + 1):
+        attempt = 0
+        while messages is not None and attempt <= REPAIRS:
             step = f"repair {attempt}{suffix}" if attempt else f"revise{suffix}"
             text = await asker.ask(step, messages, str, schema=REVISION, temperature=temperature)
             try:
@@ -82,12 +83,11 @@ class ModelReviser:
                 _check(changes, workflow, refine)
             except (AnswerFailure, CannotReviseError, UsageFailure) as cannot:
                 problem = str(cannot)[:_MOST_TOLD]
-                said = (Message("assistant", text[:_MOST_SENT_BACK]),) if text.strip() else ()
                 asked = f"That can't be used: {problem} Answer again with all changes, or with {{}}."
-                messages = (*question(view), *said, Message("user", asked))
+                messages, attempt = again.after(text, asked), attempt + 1
             else:
                 return changes
-        raise CannotReviseError(f"The model gave no change that can be used in {REPAIRS + 1} attempts. {problem}")
+        raise CannotReviseError(f"The model gave no change that can be used in {attempt} attempts. {problem}")
 
 
 def question(view: Mapping[str, Any]) -> tuple[Message, ...]:

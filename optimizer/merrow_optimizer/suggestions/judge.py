@@ -15,6 +15,7 @@ from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.shapes import object_schema
 from merrow_runtime.operators.formats.structured import read_json
+from merrow_runtime.operators.prompts.asking_again import AskingAgain
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
 
 CRITERIA: Mapping[str, str] = {
@@ -148,8 +149,9 @@ async def _call(
         except AnswerFailure as failure:
             if attempt == TRIES - 1:
                 raise
-            said = reply.text[:_REASON] or "(nothing)"
-            asked = (*asked[:2], Message("assistant", said), Message("user", f"{failure}\n\n{FORM}"))
+            again = AskingAgain(asked).after(reply.text, f"{failure}\n\n{FORM}", cut=reply.finish == "length")
+            assert again is not None  # noqa: S101 (it is asked again once)
+            asked = again
             continue
         found: list[_Row | None] = [None] * len(order)
         for place, number in enumerate(order):

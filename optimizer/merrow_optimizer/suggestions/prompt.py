@@ -122,10 +122,6 @@ def repair_messages(first: tuple[Message, ...], answer: Answer, why: Unusable, a
     )
 
 
-def again_messages(first: tuple[Message, ...], text: str, why: str, attempt: int) -> tuple[Message, ...]:
-    """The question again, for the ``attempt``-th time, since an answer could not be read."""
-    return (
-        *first,
-        Message("assistant", text[:_LONGEST] or "(nothing)"),
-        Message("user", f"{why} This is attempt {attempt}.\n\n{FORM}"),
-    )
+def again_text(why: str, attempt: int) -> str:
+    """What is said of an answer that could not be read, for the ``attempt``-th time."""
+    return f"{why} This is attempt {attempt}.\n\n{FORM}"

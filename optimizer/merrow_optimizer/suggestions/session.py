@@ -20,10 +20,11 @@ from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.judge import Verdict, judged, ranking
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.menu import Entry, menu_of
-from merrow_optimizer.suggestions.prompt import Wish, again_messages, first_messages, repair_messages
+from merrow_optimizer.suggestions.prompt import Wish, again_text, first_messages, repair_messages
 from merrow_optimizer.suggestions.refusals import Stage, Unusable
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.operators.prompts.asking_again import AskingAgain
 from merrow_runtime.requests import Message, ModelRequest
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Bounds
@@ -241,6 +242,7 @@ class Session:
 
     async def _answers(self, asker: Asks) -> list[Answer]:
         asked, limit = self.first, self.first_limit
+        asking = AskingAgain(self.first)
         for reading in range(READINGS):
             reply = await asker.ask(ModelRequest(self.models.optimizer, asked, max_tokens=limit, schema=SCHEMA))
             try:
@@ -248,12 +250,13 @@ class Session:
                     raise AnswerFailure("The model refuses to answer.")
                 return read_answers(reply.text, self.wish.n)
             except AnswerFailure as failure:
-                if reading == READINGS - 1:
-                    raise AnswerFailure(f"The model suggested nothing that can be read: {failure}") from None
                 why = str(failure)
                 if reply.finish == "length":
                     limit, why = 2 * self.first_limit, f"{why} It was cut off; answer more briefly."
-                asked = again_messages(self.first, reply.text, why, reading + 2)
+                again = asking.after(reply.text, again_text(why, reading + 2), cut=reply.finish == "length")
+                if reading == READINGS - 1 or again is None:
+                    raise AnswerFailure(f"The model suggested nothing that can be read: {failure}") from None
+                asked = again
         raise AssertionError  # the last reading returns or raises
 
     def _check(self, candidates: Sequence[_Candidate], keys: list[str]) -> None:

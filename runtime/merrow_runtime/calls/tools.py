@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, Question, reply_of
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
+from merrow_runtime.operators.prompts.asking_again import AskingAgain, joined
 from merrow_runtime.operators.prompts.memory import STEP as MEMORY_STEP
 from merrow_runtime.operators.prompts.prompting import with_advice
 from merrow_runtime.program.definitions import Step
@@ -123,16 +124,18 @@ class NodeTools:
         try:
             node = self._step.definition
             self.asked = True
-            sent = (*messages, *self._history)
+            sent = joined(messages, self._history)
+            again = AskingAgain(sent)
             failure: AnswerFailure | None = None
             asked_of = node.model if model is None else model
-            for attempt in range(ATTEMPTS):
+            attempt = 0
+            while True:
                 request = ModelRequest(
                     asked_of,
                     sent,
                     node.temperature if temperature is None else temperature,
                     None if self._judges else node.max_tokens,
-                    node.seed,
+                    node.seed + attempt if node.seed is not None and again.repeats else node.seed,
                     schema,
                     self._step.timeout,
                 )
@@ -144,14 +147,17 @@ class NodeTools:
                     raise ReplayMiss(f"{miss} The answer that it has can't be used: {failure}", node=node.id) from None
                 if failure is None:
                     return value[0]
-                if attempt + 1 == ATTEMPTS:
+                attempt += 1
+                told = failure.advice or f"That can't be used: {failure} Answer again."
+                following = again.after(reply.text, told, cut=reply.finish == "length")
+                if attempt == ATTEMPTS or following is None:
                     break
                 self._effects.telling.retrying(self._account.visit, self._told_sample, step, str(failure), 0.0)
-                said = (Message("assistant", reply.text),) if reply.text.strip() else ()
-                sent = (*sent, *said, Message("user", failure.advice or f"That can't be used: {failure} Answer again."))
+                sent = following
             endpoint = self._effects.endpoint
             where = named(endpoint) if endpoint in (OFFLINE_ORIGIN, REPLAY_ORIGIN) else f"{asked_of} at {endpoint}"
-            raise NodeFailure.of(node.id, f"{where} gave no usable answer in {ATTEMPTS} attempts. {failure}")
+            same = ", the same more than once" if again.repeats else ""
+            raise NodeFailure.of(node.id, f"{where} gave no usable answer in {attempt} attempts{same}. {failure}")
         finally:
             gate.under_way -= 1
 

@@ -87,6 +87,7 @@ async def in_attempts(
     judge, first = Judge(validation, task, inputs), tools_of(1, judges=True)
     history: tuple[Message, ...] = ()
     best: tuple[float, Attempted] | None = None
+    before: Outputs | None = None
     verdict, attempt = Verdict(False), 0
     for attempt in range(1, validation.attempts + 1):
         own = tools_of(attempt, history)
@@ -100,7 +101,14 @@ async def in_attempts(
             best = verdict.score, Attempted(outputs, attempt, valid=False)
         if not own.asked and not is_kept:
             break
-        history += in_history(outputs, verdict)
+        said = in_history(outputs, verdict)
+        if outputs != before:
+            history += said
+        elif len(history) == 1:
+            break  # It came again although it was not shown.
+        else:
+            history = said[1:]  # A model that sees its result mostly repeats it.
+        before = outputs
     if validation.on_invalid == "accept" and best is not None:
         return best[1]
     raise _invalid(step.definition.id, validation.on_invalid, attempt, verdict)

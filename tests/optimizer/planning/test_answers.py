@@ -164,12 +164,16 @@ def test_every_plan_runs_without_an_input(said: str, drawing: str) -> None:
 
 @pytest.mark.parametrize("as_mermaid", [False, True])
 def test_no_more_than_three_repairs_and_each_with_the_reason(as_mermaid: bool) -> None:
-    model = Scripted("I'd rather not.")
+    model = Scripted(*(f"I'd rather not, {number}." for number in range(9)))
     found = planned(model, Bounds(), as_mermaid=as_mermaid)
     assert (found.graph, found.repairs, len(model.asked)) == (None, REPAIRS, 1 + REPAIRS)
     for request in model.asked[1:]:
         assert request.messages[:2] == model.asked[0].messages
         assert all(problem in request.messages[-1].content for problem in found.problems)
+        assert len(request.messages) == 4
+    same = Scripted("I'd rather not.")
+    assert (planned(same, Bounds(), as_mermaid=as_mermaid).graph, len(same.asked)) == (None, 3)
+    assert len(same.asked[2].messages) == 2
 
 
 @pytest.mark.parametrize("finish", ["length", "refusal"])
@@ -315,6 +319,6 @@ def test_equal_questions_of_two_plans_are_told_apart() -> None:
             names.append(which)
             return await super().ask(request, which)
 
-    model = Named("no")
+    model = Named(*(f"no {number}" for number in range(9)))
     asyncio.run(ask_for_plans(replace(Wanted(TASK, "m", Bounds())), 2, model))
     assert len(set(names)) == len(names) == 2 * (1 + REPAIRS)

@@ -485,11 +485,11 @@ async def test_a_call_that_is_stopped_counts_where_it_can_have_been_sent(reached
 
 
 @pytest.mark.parametrize(
-    ("said", "finish", "formats"),
+    ("said", "finish", "formats"),  # the third time the same cut answer would come, so it is not asked for
     [
         ("no JSON at all", None, ["json_schema", "json_object", None]),
         ('{"other": 1}', None, ["json_schema"] * 3),
-        ('{"oth', "length", ["json_schema"] * 3),
+        ('{"oth', "length", ["json_schema"] * 2),
     ],
     ids=["no JSON", "other JSON", "cut JSON"],
 )
@@ -503,5 +503,51 @@ async def test_an_endpoint_that_ignores_a_schema_is_asked_for_less_step_by_step(
         result = await merrow_runtime.run(
             flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=RunOptions(model="m")
         )
-    assert "no usable answer in 3 attempts" in str(result.error)
+    assert f"no usable answer in {len(formats)} attempts, the same more than once" in str(result.error)
     assert [(body.get("response_format") or {}).get("type") for body in server.bodies] == formats
+
+
+async def test_an_answer_that_comes_again_is_not_shown_again_and_the_seed_differs() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p", returns: Number, seed: 5}', "PROBLEM --> A --> RETURN")
+    endpoint = FakeEndpoint(lambda _: "forty-two, I think")
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    assert "no usable answer in 3 attempts, the same more than once" in str(result.error)
+    first, second, third = endpoint.seen
+    assert second.messages[: len(first.messages)] == first.messages
+    assert [message.role for message in second.messages[-2:]] == ["assistant", "user"]
+    assert "forty-two" in second.messages[-2].content
+    assert "forty-two" not in "".join(message.content for message in third.messages)
+    assert [message.role for message in third.messages] == [message.role for message in first.messages]
+    assert third.messages[-1].content.startswith(first.messages[-1].content)
+    assert [request.seed for request in endpoint.seen] == [5, 5, 7]
+
+
+@pytest.mark.parametrize("long", ["cut", "whole"])
+async def test_the_question_does_not_grow_with_answers_that_can_not_be_used(long: str) -> None:
+    flow = workflow('A@{op: Custom, prompt: "p", returns: Number}', "PROBLEM --> A --> RETURN")
+    numbers = count(1)
+
+    def answer(_: ModelRequest) -> ModelReply:
+        text = f"word {next(numbers)} " * 10_000
+        return ModelReply(text[:4_000], "length") if long == "cut" else ModelReply(text)
+
+    endpoint = FakeEndpoint(answer)
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    assert "no usable answer in 3 attempts" in str(result.error)
+    lengths = [sum(len(message.content) for message in request.messages) for request in endpoint.seen]
+    assert max(lengths) < lengths[0] + 600
+
+
+async def test_an_attempt_that_is_judged_as_before_does_not_see_its_result_again() -> None:
+    flow = workflow(
+        'A@{op: Custom, prompt: "p", validate: good, attempts: 4}', "PROBLEM --> A --> RETURN",
+        front="{validators: {good: {regex: '^yes$'}}}",
+    )  # fmt: skip
+    endpoint = FakeEndpoint(lambda _: "no")
+    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
+    assert result.status == "failed"
+    assert ["no" in [message.content for message in request.messages] for request in endpoint.seen] == [
+        False,
+        True,
+        False,
+    ]

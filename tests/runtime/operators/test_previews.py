@@ -12,6 +12,7 @@ from merrow_runtime.operators.registry import BUILT_IN, operator_for
 from merrow_runtime.sandbox import TestFailure, TestResult
 
 PROGRAM = "```python\ndef solve():\n    return 1\n```"
+PROGRAMS = [f"```python\ndef solve():\n    return {number}\n```" for number in (1, 2, 3)]
 VOTE = '{"thought": "", "choice": "A"}'
 FAILED = TestResult(False, (TestFailure("assert solve() == 2", "AssertionError"),), "failed")
 PASSED = TestResult(True, (), "passed")
@@ -26,14 +27,14 @@ WAYS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"problem": given("a")},
         [
             {"answers": [PROGRAM], "runs": [ok("1")]},
-            {"answers": [PROGRAM] * 3, "runs": [error("x"), error("x"), ok("1")]},
+            {"answers": PROGRAMS, "runs": [error("x"), error("x"), ok("1")]},
         ],
     ),
     "ScEnsemble": ({"solutions": given("a", "b")}, [{"answers": [VOTE]}]),
     "MdEnsemble": ({"solutions": given("a", "b")}, [{"answers": [VOTE] * 5}]),
     "Test": (
         {"solution": given("x = 1"), "problem": given("a"), "entry_point": given("solve"), "tests": TESTS},
-        [{"tests": [PASSED]}, {"answers": [PROGRAM] * 3, "tests": [FAILED] * 4}],
+        [{"tests": [PASSED]}, {"answers": PROGRAMS, "tests": [FAILED] * 4}],
     ),
     "Review": ({"solution": given("s"), "problem": given("a")}, [{"answers": ['{"feedback": "f", "accepted": true}']}]),
     "Revise": ({"solution": given("s"), "problem": given("a"), "feedback": given("f")}, [{"answers": ["x"]}]),

@@ -46,11 +46,24 @@ async def test_three_failures_fail_the_node_with_the_last_error() -> None:
         SandboxResult("timeout", error="it did not end within 30 s"),
         error("TypeError: last"),
     ]
-    tools = ScriptedTools([fenced("return a")] * 3, runs=runs)
+    tools = ScriptedTools([fenced(f"return a{number}") for number in range(3)], runs=runs)
     with pytest.raises(NodeFailure, match=r"3 programs .* TypeError: last"):
         await outputs_of(node("Programmer"), PROBLEM, tools)
     assert [entry[0] for entry in tools.sandbox] == ["run 1", "run 2", "run 3"]
     assert "it did not end within 30 s" in tools.asked[2].user
+
+
+async def test_a_program_that_is_written_again_is_not_run_again_nor_shown_a_second_time() -> None:
+    same, other = fenced("return a"), fenced("return 42")
+    tools = ScriptedTools([same, same, other], runs=[error("NameError: a"), ok("42")])
+    assert (await outputs_of(node("Programmer"), PROBLEM, tools))["output"] == "42"
+    assert [entry[0] for entry in tools.sandbox] == ["run 1", "run 3"]
+    assert "return a" in tools.asked[1].user
+    assert "return a" not in tools.asked[2].user
+    assert "NameError: a" in tools.asked[2].user
+    tools = ScriptedTools([same] * 3, runs=[error("NameError: a")])
+    with pytest.raises(NodeFailure, match=r"3 programs were written \(some were the same\) .* NameError: a"):
+        await outputs_of(node("Programmer"), PROBLEM, tools)
 
 
 @pytest.mark.parametrize("value", [None, "None", "", "  "])

@@ -57,7 +57,9 @@ async def test_failing_code_is_reflected_on_and_repaired() -> None:
 
 async def test_after_three_repairs_the_best_code_goes_on_as_failed() -> None:
     results = [failed(*TESTS), failed(TESTS[0]), failed(*TESTS), failed(*TESTS)]
-    answers = {f"reflect {n}": [f"```python\n{code}\n```"] for n, code in enumerate((BAD, WORSE, WORSE), 1)}
+    answers = {
+        f"reflect {n}": [f"```python\n{code}\n```"] for n, code in enumerate((BAD, WORSE, f"{WORSE}\n# again"), 1)
+    }
     tools = ScriptedTools(answers, tests=results)
     outputs = await outputs_of(node("Test"), inputs_of(WORSE, tests=given(*TESTS)), tools)
     assert outputs["result"] is False
@@ -81,11 +83,18 @@ async def test_a_program_whose_tests_never_ended_is_worse_than_one_that_fails_so
 @pytest.mark.parametrize(("count", "more"), [(5, ""), (6, "\n\n(1 more failed.)"), (9, "\n\n(4 more failed.)")])
 async def test_a_report_shows_five_failures_and_counts_the_rest(count: int, more: str) -> None:
     tests = [f"assert candidate({number}) == {2 * number}" for number in range(1, count + 1)]
-    answers = {f"reflect {number}": [f"```python\n{BAD}\n```"] for number in (1, 2, 3)}
+    answers = {f"reflect {number}": [f"```python\n{BAD}\n# {number}\n```"] for number in (1, 2, 3)}
     tools = ScriptedTools(answers, tests=[failed(*tests)] * 4)
     outputs = await outputs_of(node("Test"), inputs_of(BAD, tests=given(*tests)), tools)
     shown = "\n\n".join(f"{test}\nAssertionError: {test}" for test in tests[:5])
     assert outputs["feedback"] == f"Visible tests after 3 repairs. {count} of {count} failed.\n\n{shown}{more}"
+
+
+async def test_code_that_comes_back_unchanged_is_not_tested_again() -> None:
+    tools = ScriptedTools([f"```python\n{BAD}\n```"], tests=[failed(*TESTS)])
+    outputs = await outputs_of(node("Test"), inputs_of(BAD, tests=given(*TESTS)), tools)
+    assert (outputs["result"], outputs["solution"]) == (False, BAD)
+    assert (len(tools.asked), [entry[0] for entry in tools.sandbox]) == (1, ["test 1"])
 
 
 @pytest.mark.parametrize("port", ["solution", "entry_point"])

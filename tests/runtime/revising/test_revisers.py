@@ -167,12 +167,19 @@ def test_an_answer_that_can_not_be_used_is_sent_back_and_at_last_refused() -> No
     assert world.asked[-1] == "do it"
     assert "That can't be used: It has no JSON object" in world.views[1]["messages"][-1]
     assert "There is no node X." in world.views[2]["messages"][-1]
-    world = World(*["nonsense"] * 9)
+    world = World(*(f"nonsense {number}" for number in range(9)))
     assert world.run(workflow(*CHAIN), every=2).status == "finished"
     assert len(world.views) == 4
     assert world.states() == ["opened", "refused"]
     assert "in 4 attempts" in world.store.revisions("r")[0].reason
     assert world.asked == ["do A", "do B", "do C"]
+    world = World(*["nonsense"] * 9)
+    assert world.run(workflow(*CHAIN), every=2).status == "finished"
+    assert [len(view["messages"]) for view in world.views] == [
+        2,
+        4,
+        2,
+    ]  # the same again is not sent back, nor asked for
 
 
 HOSTILE: dict[str, tuple[Said, str]] = {

@@ -14,6 +14,7 @@ from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.fences import framed
 from merrow_runtime.operators.formats.shapes import Shape
 from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
+from merrow_runtime.operators.prompts.asking_again import AskingAgain
 from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.values import as_text
 
@@ -63,8 +64,7 @@ class Judge(BaseMetric):
                 return _verdict(read_fields(answer, _FIELDS), text_of(output))
             except AnswerFailure as failure:
                 why = str(failure)
-                again = Message("user", f"{failure} {failure.advice or ''}".strip())
-                messages = (*messages, Message("assistant", answer), again)
+                messages = AskingAgain(messages).after(answer, f"{failure} {failure.advice or ''}".strip()) or messages
         raise InvalidItemError(f"the judge gave no score: {why}")
 
     def _messages(self, item: Item, output: str) -> tuple[Message, ...]:

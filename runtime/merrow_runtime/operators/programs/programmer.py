@@ -32,6 +32,10 @@ standard library."""
 REPAIR = """\
 An earlier program failed; it is given with what happened when it ran. Find the cause, and write the whole program anew."""
 
+ANOTHER = """\
+You wrote the same program twice, and it failed; it is given what happened when it ran. Write a different program, by \
+another approach."""
+
 _LONGEST_ERROR = 3000
 _LONGEST_LINE = 300
 
@@ -54,8 +58,16 @@ class Programmer(ModelOperator):
     async def run(self, task: Task, tools: Tools) -> Outputs:
         port = default_port(task.node)
         failed: tuple[str, str] | None = None
+        number, written = 0, set[str]()
         for number in range(1, ATTEMPTS + 1):
             code = await self._write(task, number, failed).ask(tools)
+            if code in written and failed is not None:
+                # It would fail as before. A model that sees a program mostly repeats it, so it is shown only what happened.
+                if not failed[0]:
+                    break
+                failed = ("", failed[1])
+                continue
+            written.add(code)
             result = await tools.evaluate(f"run {number}", code, ENTRY_POINT)
             try:
                 output = self._output(task, port, result)
@@ -65,7 +77,10 @@ class Programmer(ModelOperator):
             else:
                 return {name: output if name == port else code for name in task.node.outputs}
         error = _last_line(failed[1]) if failed else ""
-        raise NodeFailure.of(task.node.id, f"{ATTEMPTS} programs were written and all failed; the last one: {error}")
+        same = "" if len(written) == number else " (some were the same)"
+        raise NodeFailure.of(
+            task.node.id, f"{number} programs were written{same} and all failed; the last one: {error}"
+        )
 
     def _write(self, task: Task, number: int, failed: tuple[str, str] | None) -> Question[str]:
         sections = input_sections(task.inputs, ["problem", "analysis"])
@@ -74,8 +89,10 @@ class Programmer(ModelOperator):
             sections.append(Section("Analysis", analysis, "analysis"))
         text_at(task, "problem")
         if failed is not None:
-            sections += [Section("Program that failed", failed[0]), Section("What happened", failed[1])]
-        instructions = (PROMPT, task.node.prompt, REPAIR if failed else None, CODE_FORM)
+            sections += [Section("Program that failed", failed[0])] if failed[0] else []
+            sections.append(Section("What happened", failed[1]))
+        how = None if failed is None else REPAIR if failed[0] else ANOTHER
+        instructions = (PROMPT, task.node.prompt, how, CODE_FORM)
         return Question(f"write {number}", compose(instructions, sections, task.memory), _read_program)
 
     def _output(self, task: Task, port: str, result: SandboxResult) -> Value:

@@ -54,7 +54,9 @@ class TestOperator(ModelOperator):
             repairs += 1
             said = report(result, len(tests))
             tools.output(f"{said.splitlines()[0]}\n")
-            code = await self._reflect(task, repairs, entry_point, code, said).ask(tools)
+            before, code = code, await self._reflect(task, repairs, entry_point, code, said).ask(tools)
+            if code == before:
+                break  # It fails as before, and the same question has the same answer.
             result = await tools.test(f"test {repairs + 1}", code, tests, entry_point)
             if passing(result, len(tests)) >= passing(best_result, len(tests)):
                 best, best_result = code, result
