@@ -141,16 +141,16 @@ def table(result: Result) -> str:
     loading = ", ".join(f"{name} {figure:.0f}" for name, figure in result.loading.items())
     lines += ["", f"Not in these figures: reading and checking the text once, CPU milliseconds: {loading}."]
     if result.calls:
-        lines += ["", f"Calls a second to a server on loopback that takes {SECONDS * 1000:.0f} ms:", ""]
+        names = list(result.calls[0].cpu)
+        lines += ["", f"A call to a server on loopback that takes {SECONDS * 1000:.0f} ms, CPU milliseconds:", ""]
         rows = [
             [
                 f"concurrency {rate.concurrency}, {rate.calls} calls",
-                *(f"{rate.per_second[name]:.0f} ({rate.cpu[name]:.2f} ms CPU)" for name in ("merrow", "openai")),
-                f"{rate.gain:.1f}x",
+                *(f"{rate.cpu[name]:.2f} ({rate.ratios[name]:.2f}x, {rate.per_second[name]:.0f}/s)" for name in names),
             ]
             for rate in result.calls
         ]
-        lines += _table(["", "merrow", "openai alone", "merrow to openai"], rows)
+        lines += _table(["", *names], rows)
     if result.start:
         started = "; ".join(f"{name} {figure:.0f}" for name, figure in result.start.items())
         lines += ["", f"Starting, CPU milliseconds of a process: {started}."]

@@ -187,7 +187,7 @@ class OpenAIServer:
                 self.requests.append(request)
                 self._arrival.notify_all()
             step = self._script.popleft() if self._script else self.answer(request)
-            if method != ("GET" if path.endswith("/models") else "POST"):
+            if method != ("GET" if path.partition("?")[0].endswith("/models") else "POST"):
                 step = Status(405, f"{method} is not for {path}")
             return await self._perform(step, request, reader, writer)
         finally:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.runtime.models.making import asking, endpoint_at
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
 
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.errors import EndpointFailure
+from merrow_runtime.models.budget import Budget
 from merrow_runtime.requests import Message, ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 
@@ -71,3 +74,28 @@ async def test_a_stopped_call_is_counted_only_where_it_may_have_been_sent(before
     assert await held is GONE
     assert len(listener.lost_calls) == counted
     assert all(why == "stopped" and usage.calls == 1 and usage.estimated for usage, why in listener.lost_calls)
+
+
+async def test_each_form_of_a_request_is_a_try_of_its_own_for_budgets_and_events_and_no_retry() -> None:
+    budget = Budget(tokens=100_000)
+
+    def answer(request: Received) -> Step:
+        given = next((name for name in ("temperature", "max_tokens", "seed") if name in request.body), None)
+        return Status(400, f"{given} is not supported", param=given) if given else Reply("42")
+
+    heard: list[tuple[str, float]] = []
+
+    class Hearing(Listening):
+        def retrying(self, failure: EndpointFailure, wait: float) -> None:
+            heard.append((str(failure).partition(" take ")[2].partition(" for ")[0], wait))
+
+    async with OpenAIServer(answer) as server, endpoint_at(server.base_url) as endpoint:
+        request = asking(max_tokens=9, seed=3)
+        calling, listener = Calling(endpoint, asyncio.Semaphore(1), budget), Hearing()
+        reply = await calling.call(request, 0, listener)
+        assert (await calling.call(request, 0, listener)).text == reply.text == "42"
+        assert len(server.requests) == 5
+    assert [what for what, _ in heard] == ["`temperature`", "`max_tokens`", "`seed`"]
+    assert {wait for _, wait in heard} == {0.0}
+    assert listener.lost_calls == []
+    assert budget.settled.calls == 2

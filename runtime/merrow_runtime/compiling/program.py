@@ -23,6 +23,7 @@ from merrow_runtime.calls.gate import Gate
 from merrow_runtime.compiling.tracing import MISSING, Lines
 from merrow_runtime.compiling.work import Unkept, Untold, Unwatched, work_of
 from merrow_runtime.errors import BudgetFailure, RunFailure, UsageFailure
+from merrow_runtime.models import azure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
@@ -181,13 +182,17 @@ class _Run:
 
 
 def endpoint_of(options: RunOptions) -> OpenAIEndpoint:
-    """The endpoint that answers: the command line's address, else the environment's, else OpenAI's where there is a key for it.
+    """The endpoint that answers: the command line's address, else the environment's, else OpenAI's where there is a key for it,
+    else Azure's.
 
     A key goes only to the origin that the environment means, and to an address that was typed. Raises `UsageFailure`.
     """
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
-    named = os.environ.get("OPENAI_BASE_URL", "").strip()
-    base_url = options.base_url or named or (OPENAI_BASE_URL if key else "")
+    environment = os.environ
+    key = environment.get("OPENAI_API_KEY", "").strip()
+    named = environment.get("OPENAI_BASE_URL", "").strip()
+    found = azure.environment_key(environment)
+    azures = environment.get(azure.ENDPOINT_VARIABLE, "").strip() if found else ""
+    base_url = options.base_url or named or (OPENAI_BASE_URL if key else "") or azures
     if not base_url:
         raise UsageFailure(
             "There is no model to ask: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own; or answer from a"
@@ -196,8 +201,15 @@ def endpoint_of(options: RunOptions) -> OpenAIEndpoint:
         )
     origin = origin_of(base_url)
     meant = origin_of(named, "OPENAI_BASE_URL") if named else OPENAI_ORIGIN
+    source = ""
+    is_meant = options.base_url is not None or origin == azure.environment_origin(environment)
+    if found is not None and is_meant and azure.is_azure(origin, environment):
+        key, source = found
+    address, needed = azure.azure_at(base_url, environment, key_source=source) or (base_url, None)
     return OpenAIEndpoint(
-        Connection(base_url, key, options.concurrency or _CONCURRENCY, None, environment_headers=origin == meant)
+        Connection(
+            address, key, options.concurrency or _CONCURRENCY, None, environment_headers=origin == meant, azure=needed
+        )
     )
 
 

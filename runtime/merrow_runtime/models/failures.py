@@ -338,7 +338,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _is_about_model(status: int, error: ServerError, model: str) -> bool:
-    if error.code in ("model_not_found", "model_not_available", "invalid_model") and status < 500:
+    if error.code in ("model_not_found", "model_not_available", "invalid_model", "DeploymentNotFound") and status < 500:
         return True
     if status not in (400, 403, 404):
         return False

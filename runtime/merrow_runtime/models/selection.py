@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models import azure
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint
@@ -83,12 +84,14 @@ def decide(
     """Decide the endpoint and its key.
 
     The base URL is the command line's, else ``OPENAI_BASE_URL``, else one that the workspace names and the user trusts,
-    else the user settings', else OpenAI's where there is a key for it, else none: the embedded model.
+    else the user settings', else OpenAI's where there is a key for it, else ``AZURE_OPENAI_ENDPOINT`` where there is one for
+    that, else none: the embedded model.
 
     A key goes only to the origin it was set for. The command line's goes to whatever endpoint the user chose;
     ``[api_key_env]`` of the user's settings names the variable for an origin; ``OPENAI_API_KEY`` goes to the origin of
     ``OPENAI_BASE_URL`` (OpenAI's where that isn't set) and to a base URL typed on the command line, to no other that a
-    file names. Raises `UsageFailure` for an address that is none.
+    file names; ``AZURE_OPENAI_AD_TOKEN`` or ``AZURE_OPENAI_API_KEY`` to ``AZURE_OPENAI_ENDPOINT``, and to an address of Azure's
+    that was typed. Raises `UsageFailure` for an address that is none, and for one of Azure's without a version.
     """
     trusted, notices = trusted_base_url(workspace_values, user_settings.trusted_origins)
     base_url, source = _base_url(options, environment, user_settings, trusted)
@@ -107,12 +110,15 @@ def decide(
         )
     if key is not None and origin.startswith("http:") and not is_loopback(origin):
         notices.append(f"The key goes to {origin} unencrypted; use an https address where there is one.")
+    of_azure = azure.azure_at(base_url, environment, user_settings.azure, key_source=key_source)
+    address, needed = of_azure or (base_url.strip(), None)
     connection = Connection(
-        base_url.strip(),
+        address,
         key,
         options.concurrency or user_settings.concurrency or DEFAULT_CONCURRENCY,
         user_settings.proxy,
         environment_headers=origin == _environment_origin(environment),
+        azure=needed,
     )
     return EndpointChoice(origin, source, connection, key_source, model, tuple(notices), user_settings.prices)
 
@@ -131,8 +137,10 @@ def _base_url(
         return user_settings.base_url, "settings"
     if options.api_key:
         return OPENAI_BASE_URL, "default"
-    variable = user_settings.api_key_env.get(OPENAI_ORIGIN, KEY_VARIABLE)
-    return (OPENAI_BASE_URL, "default") if _set(environment, variable) else (None, "nothing")
+    if _set(environment, user_settings.api_key_env.get(OPENAI_ORIGIN, KEY_VARIABLE)):
+        return OPENAI_BASE_URL, "default"
+    named = _set(environment, azure.ENDPOINT_VARIABLE)
+    return (named, "environment") if named and azure.environment_key(environment) else (None, "nothing")
 
 
 def _key(
@@ -144,6 +152,10 @@ def _key(
     if variable is not None:
         key = _set(environment, variable)
         return (key, f"{variable} (your settings name it for {origin})") if key else (None, "")
+    if azure.is_azure(origin, environment):
+        found = azure.environment_key(environment)
+        if found and (source == "command line" or origin == azure.environment_origin(environment)):
+            return found
     key = _set(environment, KEY_VARIABLE)
     if key and (source == "command line" or origin == _environment_origin(environment)):
         return key, KEY_VARIABLE

@@ -12,6 +12,7 @@ from typing import Any
 import platformdirs
 
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.azure import AzureSettings
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import PriceTable, read_price
 from merrow_runtime.models.spending_limits import SpendingLimits, read_limits
@@ -58,6 +59,7 @@ class UserSettings:
     journal: JournalLimits = field(default_factory=JournalLimits)
     limits: SpendingLimits = field(default_factory=SpendingLimits)
     prices: PriceTable = field(default_factory=PriceTable)
+    azure: AzureSettings = field(default_factory=AzureSettings)
     path: Path | None = None
 
 
@@ -121,6 +123,12 @@ def _models(value: object, name: str) -> ModelNames:
     if not isinstance(value, dict) or value.keys() - {"optimizer", "judge"}:
         raise ValueError(f"`[{name}]` is a table with `optimizer` and `judge`")
     return ModelNames(**{key: _text(model, f"{name}.{key}") for key, model in value.items()})
+
+
+def _azure(value: object, name: str) -> AzureSettings:
+    if not isinstance(value, dict) or value.keys() - {"api_version", "deployment"}:
+        raise ValueError(f"`[{name}]` is a table with `api_version` and `deployment`")
+    return AzureSettings(**{key: _text(said, f"{name}.{key}") for key, said in value.items()})
 
 
 def _dollars(value: object, name: str) -> float:
@@ -208,4 +216,5 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "journal": _journal,
     "limits": read_limits,
     "prices": _prices,
+    "azure": _azure,
 }
