@@ -33,7 +33,7 @@ WORKERS ?= $(shell python3 -c "import os; print(os.cpu_count() + 1)" 2>/dev/null
 PYTEST := pytest -q -n $(WORKERS) --dist worksteal -ra
 REQUIRED := MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1
 
-.PHONY: help demo setup node_modules workbench-setup test parts lint types contracts unit extension extension-checks vsix
+.PHONY: help demo setup node_modules workbench-setup test parts lint types contracts unit extension extension-checks vsix engine
 .PHONY: workbench nightly long-tests long-workbench lowest audit mutants dist lock format docs cache-key clean
 
 help:
@@ -117,6 +117,10 @@ extension-checks: $(DEV) $(NPM)
 # The packed extension, vscode-extension/merrow.vsix.
 vsix: $(RUNTIME) $(call npm_stamp,vscode-extension) $(call npm_stamp,tests/oracle)
 	@cd vscode-extension && npm run --silent package
+
+# The copy of the extension's drawing engine that `merrow render` has; a test says when it is out of date.
+engine: $(DEV) $(call npm_stamp,vscode-extension)
+	@$(BIN)/python scripts/pack_engine.py
 
 # The packed extension in a real workbench; says why where there is none (vscode-extension/test/e2e/README.md sets one up).
 workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)

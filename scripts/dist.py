@@ -67,14 +67,6 @@ def missing_files(wheel: Path) -> list[str]:
     return sorted(expected - packed)
 
 
-def unpacked_engine(wheel: Path) -> list[str]:
-    """What `merrow render` draws with, as far as the wheel does not have it."""
-    with zipfile.ZipFile(wheel) as archive:
-        return sorted(
-            {f"merrow_server/drawing/{name}" for name in ("engine.js", "LICENCES.txt")} - {*archive.namelist()}
-        )
-
-
 def rebuilt_differs(sdist: Path, wheel: Path) -> bool:
     """Whether the wheel that is built from the sdist is another one."""
     with tempfile.TemporaryDirectory() as place:
@@ -145,7 +137,7 @@ def main() -> int:
     documentation(DIST / f"{sdist.name.removesuffix('.tar.gz')}-docs.zip")
     for path in sorted(DIST.iterdir()):
         print(f"dist/{path.name}: {path.stat().st_size / 1e6:.2f} MB")
-    if (missing := missing_files(wheel)) or (missing := unpacked_engine(wheel)):
+    if missing := missing_files(wheel):
         raise SystemExit(f"The wheel lacks: {', '.join(missing)}")
     if rebuilt_differs(sdist, wheel):
         raise SystemExit("The wheel that is built from the sdist differs from the one that is built from the checkout.")

@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -28,13 +29,9 @@ FLOW = """flowchart TD
 
 @pytest.fixture(scope="session")
 def browser() -> None:
-    """A browser and the extension's copy of Mermaid; builds the latter where that can be done."""
+    """A browser."""
     if not any(map(shutil.which, ("chromium", "google-chrome", "microsoft-edge"))):
         pytest.skip("there is no browser here")
-    if not (EXTENSION / "dist" / "webview" / "engine.js").is_file():
-        if shutil.which("node") is None or not (EXTENSION / "node_modules").is_dir():
-            pytest.skip("the extension is not built here")
-        subprocess.run(["node", "scripts/build.mjs"], cwd=EXTENSION, check=True)
 
 
 def texts(svg: bytes) -> str:
@@ -192,12 +189,11 @@ def test_without_a_browser_a_sentence_says_so(
     assert said in outcome.err
 
 
-def test_without_mermaid_a_sentence_says_so(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("merrow_server.drawing.picture._CHECKOUT", Path("nowhere"))
-    write("flow.mmd", FLOW)
-    outcome = in_process(capsys, "render", "flow.mmd", "-o", "flow.svg")
-    assert outcome.code == 2
-    assert "This installation of Merrow has no copy of Mermaid to draw with" in outcome.err
+def test_the_copy_of_mermaid_is_what_the_extension_is_built_with() -> None:
+    if shutil.which("node") is None or not (EXTENSION / "node_modules" / "esbuild").is_dir():
+        pytest.skip("the packages of the extension are not installed here")
+    checked = subprocess.run([sys.executable, "scripts/pack_engine.py", "--check"], cwd=EXTENSION.parent, check=False)
+    assert checked.returncode == 0
 
 
 def test_names_of_pictures_and_other_diagrams(capsys: Capture) -> None:

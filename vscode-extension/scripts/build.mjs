@@ -1,4 +1,5 @@
 // Bundle the extension and what runs in its webviews: node scripts/build.mjs [--watch] [--development]
+// or only the drawing engine with its licences, into a folder, for `merrow render`: node scripts/build.mjs --engine FOLDER
 import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,6 +43,13 @@ const browser = {
   define: { 'process.env.NODE_ENV': '"production"' },
   plugins: [onlyFlowcharts],
 };
+
+const engineFolder = process.argv.includes('--engine') ? path.resolve(process.argv[process.argv.indexOf('--engine') + 1]) : undefined;
+if (engineFolder !== undefined) {
+  const { metafile } = await esbuild.build({ ...browser, entryPoints: { engine: 'webview/engine/main.ts' }, outdir: engineFolder, legalComments: 'none' });
+  writeFileSync(path.join(engineFolder, 'LICENCES.txt'), licences(root, [metafile]));
+  process.exit();
+}
 
 // The schemas that package.json associates with files for the extensions of YAML and TOML.
 cpSync(path.join(root, '../schemas'), path.join(root, 'dist/schemas'), { recursive: true });

@@ -6,6 +6,7 @@ The page may load nothing and run no script but its own two: what labels contain
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 import secrets
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from merrow_server.drawing.browser import page_after_loading
-from merrow_server.errors import InputError, RunFailure
+from merrow_server.errors import RunFailure
 
 Theme = Literal["light", "dark"]
 Kind = Literal["svg", "png"]
@@ -41,9 +42,8 @@ THEMES: dict[Theme, dict[str, object]] = {
         "font": "Helvetica, Arial, sans-serif",
     },
 }
-_ENGINE = "engine.js"
-_PACKED = Path(__file__).with_name(_ENGINE)
-_CHECKOUT = Path(__file__).resolve().parents[3] / "vscode-extension" / "dist" / "webview" / _ENGINE
+_ENGINE = Path(__file__).with_name("engine.js.gz")
+"""The extension's Mermaid; `scripts/pack_engine.py` makes it."""
 _NO_IMAGE = "image cannot be decoded"
 """What a browser says of an image that it could not or may not load."""
 _ANSWER = re.compile(r'<pre id="answer">([A-Za-z0-9+/=]+)</pre>')
@@ -103,14 +103,9 @@ postMessage('', '*', [channel.port2]);
 
 def draw(text: str, kind: Kind, theme: Theme, seconds: float) -> bytes:
     """The picture of a flowchart, drawn within ``seconds``. Raises `InputError` or `RunFailure` with a sentence."""
-    engine = next((path for path in (_PACKED, _CHECKOUT) if path.is_file()), None)
-    if engine is None:
-        raise InputError(
-            "This installation of Merrow has no copy of Mermaid to draw with; install a wheel that `make dist` built, or run "
-            "`make vsix` in a checkout."
-        )
+    engine = gzip.decompress(_ENGINE.read_bytes()).decode("utf-8")
     asked = {"text": text, "theme": THEMES[theme], "format": kind}
-    page = page_after_loading(_page(engine.read_text("utf-8"), asked), seconds)
+    page = page_after_loading(_page(engine, asked), seconds)
     found = _ANSWER.search(page)
     if found is None:
         raise RunFailure(f"The browser drew nothing within {seconds:g} seconds; --timeout allows more.")
