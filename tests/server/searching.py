@@ -28,7 +28,7 @@ flowchart TD
     PROBLEM --> A --> B --> RETURN
 """
 OWN = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "contains")
-LIMITED = (*OWN, "--budget-evaluations", "120")
+LIMITED = (*OWN, "--strategy", "guided", "--budget-evaluations", "120")
 
 
 def answer(request: Received) -> Step:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -87,8 +88,8 @@ def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
     assert done.code == 0, done.err
     assert len(server.requests) == 24
     lines = done.out.splitlines()
-    assert lines[0].split() == ["item", "status", "read", "gold", "reason", "cost", "seconds", "run"]
-    assert lines[1].split()[:4] == ["q3", "wrong", "7", "6"]
+    assert lines[0].split() == ["inputs", "item", "status", "read", "gold", "reason", "cost", "seconds", "run"]
+    assert re.split(r"  +", lines[1])[:5] == ["What is 3 plus 3?", "q3", "wrong", "7", "6"]
     assert "Score 0.917 [0.646, 0.996] on 12 items (numeric, 95 % interval)" in done.out
     assert "11 right, 1 wrong" in done.out
     assert "24 calls, at most about" in done.err
@@ -98,10 +99,14 @@ def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
     identity = listed["evaluation"]
     assert len(table(identity[:6])) == 12
     _, head, wrong, right, *_ = merrow("show", identity, env={"FORCE_COLOR": "1"}).out.splitlines()
-    assert head.startswith("\x1b[1mitem")
+    assert head.startswith("\x1b[1minputs")
     assert ("\x1b[31mwrong" in wrong, "\x1b[32mright" in right) == (True, True)
     item = merrow("show", identity, "--item", "q3")
     assert "q3: wrong 0" in item.out
+    assert "input PROBLEM\nWhat is 3 plus 3?\n" in item.out
+    assert [one["inputs"] for one in merrow("show", identity, "--item", "q3", "--format", "json").json] == [
+        {"PROBLEM": "What is 3 plus 3?"}
+    ]
     run = merrow("show", f"{identity}/q3")
     assert run.code == 0, run.err
     assert "sum 3 3" in run.out
@@ -113,11 +118,13 @@ def test_each_answer_to_an_item_is_shown(server: OpenAIServer, capsys: pytest.Ca
     assert in_process(capsys, "evaluate", "flow.mmd", *own, "--repeat", "2").code == 0
     assert in_process(capsys, "evaluate", "flow.mmd", *own).code == 0
     once, twice = in_process(capsys, "evaluations", "--format", "json").json
-    names = [line.split("  ")[0] for line in in_process(capsys, "show", twice["evaluation"]).out.splitlines()[2:6]]
+    names = [
+        re.split(r"  +", line)[1] for line in in_process(capsys, "show", twice["evaluation"]).out.splitlines()[2:6]
+    ]
     first, second = names[0].removesuffix(" (1)"), names[2].removesuffix(" (1)")
     assert names == [f"{first} (1)", f"{first} (2)", f"{second} (1)", f"{second} (2)"]
     shown = in_process(capsys, "show", once["evaluation"]).out.splitlines()[2:4]
-    assert [line.split("  ")[0] for line in shown] == [first, second]
+    assert [re.split(r"  +", line)[1] for line in shown] == [first, second]
 
     told = in_process(capsys, "show", twice["evaluation"], "--item", first).out
     one, other = told.split("\n\n" + first)

@@ -437,14 +437,25 @@ def test_html_has_a_row_for_each_answer_and_folds_what_is_long() -> None:
     page = as_html(rich_report(), [])
     lines, long, longer = folded("2\nlines", "2"), "x" * 120, folded("x" * 121, "x" * 80)
     assert cells(page) == [
-        ["q0 b&lt;d (1)", status("failed"), *["b&lt;d"] * 3, "as read", "$0.0010", "1.50", "e1/q0"],
-        [folded("q0 2\nlines (2)", "q0 2"), status("right"), lines, lines, "", "as read", "$0.0010", "0.50", "e1/q0"],
-        [f"q1 {'x' * 9} (1)", status("right"), longer, long, long, long, "cost unknown", "1234.50", "e1/q1"],
-        ["q1  (2)", status("invalid"), "", "", "", "", "$0", "0.00", "e1/q1"],
+        ["b&lt;d", "q0 b&lt;d (1)", status("failed"), *["b&lt;d"] * 3, "as read", "$0.0010", "1.50", "e1/q0"],
+        [
+            lines,
+            folded("q0 2\nlines (2)", "q0 2"),
+            status("right"),
+            lines,
+            lines,
+            "",
+            "as read",
+            "$0.0010",
+            "0.50",
+            "e1/q0",
+        ],
+        [long, f"q1 {'x' * 9} (1)", status("right"), longer, long, long, long, "cost unknown", "1234.50", "e1/q1"],
+        ["", "q1  (2)", status("invalid"), "", "", "", "", "$0", "0.00", "e1/q1"],
     ]
     assert re.findall(r'<tr class="(\w+)">', page) == ["failed", "right", "right", "invalid"]
     named = as_html(report_of([{**row_of(0, "right", ""), "item": "n" * 8_001}]), [])
-    assert cells(named)[0][0] == folded("n" * 8_000 + "\n... and 1 more character, see merrow show", "n" * 80)
+    assert cells(named)[0][1] == folded("n" * 8_000 + "\n... and 1 more character, see merrow show", "n" * 80)
     assert cells(as_html(report_of([{**row_of(0, "right", '"'), "run": '"'}]), []))[0][-1] == '"'
     # Where each item is asked once, no number of a repeat is said; what an item read, its right answer and the reason have a
     # quarter of its share each, and the answer half of it.
@@ -452,9 +463,9 @@ def test_html_has_a_row_for_each_answer_and_folds_what_is_long() -> None:
         rows = [row_of(number, "wrong", "") for number in range(count)]
         rows[0] |= {"read": "r" * (share // 4), "gold": "g" * (share // 4 + 1), "output": "o" * (share // 2 + 2000)}
         (first, *_) = cells(as_html(report_of(rows), []))
-        assert first[0] == "q0 "
+        assert first[1] == "q0 "
         more = "\n... and {}, see merrow show"
-        assert first[2:6] == [
+        assert first[3:7] == [
             folded("r" * (share // 4), "r" * 80),
             folded("g" * (share // 4) + more.format("1 more character"), "g" * 80),
             "",
@@ -646,12 +657,12 @@ def test_ci_gets_what_an_evaluation_came_to() -> None:
         "</testsuites>",
     ]
     assert formatted(rich, "csv") == (
-        "item,repeat,status,value,read,gold,reason,cost_usd,calls,seconds,run\n"
-        "q0 b<d,0,failed,0.0,b<d,b<d,b<d,0.001,3,1.5,e1/q0\n"
-        '"q0 2\nlines",1,right,1.0,"2\nlines","2\nlines",,0.001,3,0.5,e1/q0\n'
-        f"q1 {'x' * 9},0,right,1.0,{'x' * 121},{'x' * 120},{'x' * 120},,1,1234.5,e1/q1\n"
-        "q1 ,1,invalid,,,,,0.0,1,0.0,e1/q1\n"
-        "q2 why?,1,unanswered,,why?,why?,why?,0.001,3,1.5,e1/q2"
+        "inputs,item,repeat,status,value,read,gold,reason,cost_usd,calls,seconds,run\n"
+        "b<d,q0 b<d,0,failed,0.0,b<d,b<d,b<d,0.001,3,1.5,e1/q0\n"
+        '"2\nlines","q0 2\nlines",1,right,1.0,"2\nlines","2\nlines",,0.001,3,0.5,e1/q0\n'
+        f"{'x' * 120},q1 {'x' * 9},0,right,1.0,{'x' * 121},{'x' * 120},{'x' * 120},,1,1234.5,e1/q1\n"
+        ",q1 ,1,invalid,,,,,0.0,1,0.0,e1/q1\n"
+        "why?,q2 why?,1,unanswered,,why?,why?,why?,0.001,3,1.5,e1/q2"
     )
     for report in (rich, report_of([])):
         shown = formatted(report, "json")

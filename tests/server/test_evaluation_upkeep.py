@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -131,7 +132,7 @@ def test_a_damaged_one_hides_no_other_and_can_be_deleted(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str], listed: str, damage: str
 ) -> None:
     word = {"evaluations": "evaluation", "optimizations": "search"}[listed]
-    begun = ("--limit", "1") if word == "evaluation" else ("--small", "--budget-evaluations", "30")
+    begun = ("--limit", "1") if word == "evaluation" else ("--small", "--budget-evaluations", "60")
     for _ in range(2):
         done = in_process(capsys, "evaluate" if word == "evaluation" else "optimize", "flow.mmd", *OWN, *begun)
         assert done.code in (0, 1), done.err
@@ -420,7 +421,7 @@ def test_of_many_failures_the_first_are_shown_with_aligned_columns(
     [one] = in_process(capsys, "evaluations", "--format", "json").json
     assert lines.pop() == f"and 2 more: merrow show {one['evaluation']}"
     ids = {str(row["id"]) for row in rows}
-    assert len({line.split()[0] for line in lines} & ids) == len(lines) == 50
+    assert len({re.split(r"  +", line)[1] for line in lines} & ids) == len(lines) == 50
     column = cell_len(head.partition("gold")[0])
     long = [line for line in lines if line.count("...") == 2]
     assert len(long) > 30

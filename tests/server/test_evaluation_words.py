@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -31,27 +32,28 @@ def coloured(text: str, **how: Any) -> str:
 
 def test_an_evaluation_is_a_table_with_a_score() -> None:
     rows = [
-        {**row_of(0, "failed", "a\n b"), "item": "n" * 25},
+        {**row_of(0, "failed", "a\n b"), "item": "n" * 25, "inputs": None},
         {**row_of(1, "wrong", "漢" * 20), "item": "n" * 24, "repeat": 0, "reason": "r" * 49, "run": "e\x1b/1"},
-        {**row_of(2, "right", ""), "item": "q2", "repeat": 0, "seconds": 61.0},
+        {**row_of(2, "right", ""), "inputs": {"A": "a\x1b", "B": [1]}, "item": "q2", "repeat": 0, "seconds": 61.0},
     ]
     report = report_of(rows)
     assert list(report_lines(report, whole=True)) == [
-        f"item{' ' * 22}status  read{' ' * 23}  gold{' ' * 23}  reason{' ' * 44}cost     seconds  run",
-        f"{'n' * 21}...  failed  a b{' ' * 24}  a b{' ' * 24}  a b{' ' * 47}$0.0010  1.5 s    e1/q0",
-        f"{'n' * 24}  wrong   {'漢' * 12}...  {'漢' * 12}...  {'r' * 45}...  $0.0010  1.5 s    e␛/1",
-        f"q2{' ' * 22}  right   {' ' * 29}{' ' * 29}{' ' * 50}$0.0010  1 min    e1/q2",
+        f"inputs{' ' * 36}item{' ' * 22}status  read{' ' * 23}  gold{' ' * 23}  reason{' ' * 44}cost     seconds  run",
+        f"unknown{' ' * 35}{'n' * 21}...  failed  a b{' ' * 24}  a b{' ' * 24}  a b{' ' * 47}$0.0010  1.5 s    e1/q0",
+        f"{'漢' * 20}  {'n' * 24}  wrong   {'漢' * 12}...  {'漢' * 12}...  {'r' * 45}...  $0.0010  1.5 s    e␛/1",
+        f'{{ "A": "a\\u001b", "B": [ 1 ] }}{" " * 12}q2{" " * 22}  right   {" " * 29}{" " * 29}{" " * 50}$0.0010  1 min    e1/q2',
         "",
         "Score 0.500 [0.250, 0.750] on 3 items (exact, 95 % interval)",
         "1 right, 1 wrong, 1 failed",
         "3 calls, 15 tokens, cost unknown, 5.0 s",
     ]
-    assert [line[:24] for line in report_lines(report, whole=False)][1:4] == ["n" * 21 + "...", "n" * 24, ""]
-    names = [line.split()[0] for line in list(report_lines(rich_report(), whole=True, style=coloured))[1:5]]
+    first, second, end, *_ = list(report_lines(report, whole=False))[1:]
+    assert ("n" * 21 + "...  failed" in first, "n" * 24 + "  wrong" in second, end) == (True, True, "")
+    lines = list(report_lines(rich_report(), whole=True, style=coloured))
+    names = [re.findall(r"\bq\d", line)[0] for line in lines[1:5]]
     assert names == ["q0", "q0", "q1", "q1"]
-    head, first, *_ = report_lines(rich_report(), whole=True, style=coloured)
-    assert head.startswith("<bold True: item            >  <bold True: status >  <bold True: read ")
-    assert first.startswith("q0 b<d (1)        <fg red: failed >  b<d ")
+    assert lines[0].startswith(f"<bold True: inputs{' ' * 34}>  <bold True: item            >  <bold True: status >  ")
+    assert lines[1].startswith(f"b<d{' ' * 37}  q0 b<d (1)        <fg red: failed >  b<d ")
 
 
 @pytest.mark.parametrize("count", [0, 1, MOST_ROWS, MOST_ROWS + 1, MOST_ROWS + 1200])

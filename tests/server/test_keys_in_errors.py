@@ -40,7 +40,7 @@ DOORS = {
     "run with a recording": ["run", "flow.mmd", "--input", "problem=x", "--record", "calls.jsonl"],
     "test": ["test", "flow.mmd", "--record"],
     "evaluate": ["evaluate", "flow.mmd", *DATA],
-    "optimize": ["optimize", "flow.mmd", *DATA, "--small", "--budget-evaluations", "30", "--out", "found"],
+    "optimize": ["optimize", "flow.mmd", *DATA, "--small", "--budget-evaluations", "60", "--out", "found"],
     "suggest": ["suggest", "flow.mmd", "--yes"],
     "plan": ["plan", "Write a book.", "--all", "plans"],
     "extract": [

@@ -226,7 +226,7 @@ def test_a_model_of_no_use_leaves_the_moves_and_ends_a_search_of_its_own_which_c
     assert one["status"] == "finished"
     assert one["candidates"] > 3
     assert one["proposals"]["failed"] == one["proposals"]["questions"] >= 1
-    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED, *MODELS, "--proposer", "model")
+    done = in_process(capsys, "optimize", "flow.mmd", *LIMITED, *MODELS, "--strategy", "guided", "--proposer", "model")
     assert done.code == 1
     one = newest()
     assert (one["status"], one["candidates"]) == ("stopped", 1), done.err
@@ -345,7 +345,7 @@ def test_money_for_proposals_is_that_of_the_search_and_the_held_out_items_are_re
 ) -> None:
     Path("config").mkdir()
     write("config/config.toml", f'[models]\noptimizer = "opt"\n[prices."{server.origin}"."*"]\ninput = 1\noutput = 1\n')
-    done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-usd", "0.06")
+    done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--strategy", "guided", "--budget-usd", "0.06")
     assert done.code == 0, done.err
     one = newest()
     assert one["proposer"] == "both"

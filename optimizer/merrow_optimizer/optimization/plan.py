@@ -239,13 +239,15 @@ def check(plan: SearchPlan) -> None:
     check_constants(plan.strategy, plan.bounds.constants)
     plan.make_strategy(moves)
     if plan.bounds.patience is not None and plan.strategy != "guided":
-        raise UsageFailure("--patience goes with the strategy guided.")
+        raise UsageFailure("--patience goes with the strategy guided; add --strategy guided.")
     if plan.bounds.sure is not None and plan.strategy not in ("climb", "evolve", "mcts"):
         raise UsageFailure("--sure goes with the strategies climb, evolve and mcts.")
     if plan.jobs > 1 and plan.strategy == "gepa":
         raise UsageFailure("The strategy gepa makes one draw at a time; use --jobs 1.")
     if plan.proposing is not None and plan.proposing.only and plan.strategy != "guided":
-        raise UsageFailure("--proposer model goes with the strategy guided; choose --proposer both for another one.")
+        raise UsageFailure(
+            "--proposer model goes with the strategy guided; add --strategy guided, or choose --proposer both."
+        )
     nodes = len(start.graph.nodes)
     if nodes >= moves.max_nodes:
         raise UsageFailure(

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -251,10 +251,17 @@ class Store:
         """Whether there are any runs."""
         return bool(self._rows("SELECT 1 FROM runs LIMIT 1", ()))
 
-    def inputs(self) -> dict[str, Any]:
-        """The inputs of each run, by its id. Raises `StoreFailure`."""
-        found = self._rows("SELECT id, json_extract(snapshot, '$.inputs') FROM runs WHERE json_valid(snapshot)", ())
-        return {run: json.loads(inputs) for run, inputs in found if inputs is not None}
+    def inputs(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The id of each run with its inputs, one after another; a damaged record is left out. Raises `StoreFailure`."""
+        query = "SELECT id, json_extract(snapshot, '$.inputs') FROM runs WHERE json_valid(snapshot)"
+        self._writer.flush()
+        try:
+            for run, written in self._database.execute(query):
+                inputs = None if written is None else json.loads(written)
+                if isinstance(inputs, dict):
+                    yield run, inputs
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
 
     def status(self, run: str) -> RunStatus | None:
         """How the run with exactly this id ended, as far as recorded; None if there is none. Raises `StoreFailure`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -11,12 +11,14 @@ from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.sessions import journal_of, state_of
 from merrow_optimizer.evaluation.statistics.agreement import agreement
 from merrow_optimizer.evaluation.summary import COUNTED, Comparison, Summary, compared, summary_of
+from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.dialects import Dialect
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.labels import Label
 from merrow_runtime.store.optimizations import OptimizationRecord
+from merrow_runtime.values import as_text
 from merrow_server.rendering.counts import counted
 
 _GOOD = 0.5
@@ -71,18 +73,17 @@ def origins_of(record: EvaluationRecord | OptimizationRecord | ExtractionRecord)
     return tuple(dict.fromkeys(record.plan.get("origins", [record.plan["origin"]])))
 
 
-def evaluation_report(user: Store, record: EvaluationRecord, *, whole: bool = False) -> dict[str, Any]:
-    """An evaluation with all of its items, failures first, in the order of the data; ``whole`` with their inputs and answers.
-    An item's inputs are None where no journal has its run any more.
+def evaluation_report(
+    user: Store, record: EvaluationRecord, *, whole: bool = False, longest: int | None = None
+) -> dict[str, Any]:
+    """An evaluation with all of its items, failures first, in the order of the data; each has its inputs, cut as by
+    `with_inputs`, and where ``whole`` its answer.
     """
     scores = user.evaluations.scores(record.id, outputs=whole)
     golds = record.plan["golds"]
     places = {item: place for place, item in enumerate(golds)}
     ordered = sorted(scores, key=lambda one: (_ORDER.index(Status(one.status)), places.get(one.item, 0), one.repeat))
-    shown = [item_object(one, golds.get(one.item, "")) for one in ordered]
-    if whole:
-        given = _inputs(user, {one.run for one in ordered})
-        shown = [{**row, "inputs": given.get(row["run"])} for row in shown]
+    shown = with_inputs(user, [item_object(one, golds.get(one.item, "")) for one in ordered], longest)
     if user.labels.edition:
         shown = with_verdicts(user, record, shown)
     people = _agreement(user, record, scores if whole else user.evaluations.scores(record.id, outputs=True))
@@ -130,15 +131,38 @@ def label_object(said: Label | None) -> dict[str, Any]:
     return {"verdict": said.verdict, **({"note": said.note} if said.note else {})}
 
 
-def _inputs(user: Store, runs: Set[str]) -> dict[str, Any]:
-    """What was given to runs of evaluations, by their ids, as far as the journals are there."""
+def with_inputs(user: Store, rows: Sequence[Mapping[str, Any]], longest: int | None = None) -> list[dict[str, Any]]:
+    """Rows with what was asked as their first entry, ``inputs``: values by name, or None where it is not known, as for an item
+    that had no run or one that no journal has any more. Of each value ``longest`` characters are kept, as text where it is cut.
+    """
+    given = _inputs(user, {row["run"] for row in rows}, longest)
+    return [{"inputs": given.get(row["run"]), **row} for row in rows]
+
+
+def inputs_text(inputs: Mapping[str, Any] | None) -> str:
+    """What was asked, as one text: the value where there is only one."""
+    if inputs is None:
+        return "unknown"
+    return as_text(next(iter(inputs.values())) if len(inputs) == 1 else dict(inputs)) if inputs else ""
+
+
+def _inputs(user: Store, runs: Set[str], longest: int | None) -> dict[str, Any]:
+    """What was given to runs of evaluations, by their ids, as far as the journals are there and can be read."""
     given: dict[str, Any] = {}
     for evaluation in {run.partition("/")[0] for run in runs if run}:
         path = journal_of(user, evaluation)
-        if path.exists():
-            with closing(Store.open(path, reading=True)) as own:
-                given |= own.inputs()
+        with suppress(StoreFailure):
+            if path.exists():
+                with closing(Store.open(path, reading=True)) as own:
+                    given |= {run: _cut(inputs, longest) for run, inputs in own.inputs() if run in runs}
     return given
+
+
+def _cut(inputs: Mapping[str, Any], longest: int | None) -> dict[str, Any]:
+    if longest is None:
+        return dict(inputs)
+    texts = {name: as_text(value) for name, value in inputs.items()}
+    return {name: f"{text[:longest]}..." if len(text) > longest else inputs[name] for name, text in texts.items()}
 
 
 def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.statistics.paired import p_text
 from merrow_server.evaluations.masking import masking_text
-from merrow_server.evaluations.report import refused_texts, score_text
+from merrow_server.evaluations.report import inputs_text, refused_texts, score_text
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text
@@ -26,19 +26,24 @@ def bare(text: str, **_: Any) -> str:
 
 
 _COLOUR = {"right": "green", "wrong": "red", "failed": "red", "unanswered": "yellow", "invalid": "yellow"}
-_WIDTHS = {"item": 24, "read": 28, "gold": 28, "reason": 48}
+_WIDTHS = {"inputs": 40, "item": 24, "read": 28, "gold": 28, "reason": 48}
+_LOOKED_AT = 20
+"""Of a text, so many times the width of its column are looked at."""
+CUT = 1_000
+"""Characters of an input that a table needs."""
 MOST_ROWS = 50
 """Rows of failures that are printed after an evaluation; `merrow show` prints all."""
 
 
 def table_lines(rows: Sequence[Mapping[str, Any]], style: Style = bare) -> Iterator[str]:
-    """A line for each answer, below a heading."""
+    """A line for each answer, below a heading: what was asked, then what came of it."""
     repeated = any(row["repeat"] for row in rows)
-    table = [("item", "status", "read", "gold", "reason", "cost", "seconds", "run")]
+    table = [("inputs", "item", "status", "read", "gold", "reason", "cost", "seconds", "run")]
     for row in rows:
         name = f"{row['item']} ({row['repeat'] + 1})" if repeated else row["item"]
         table.append(
             (
+                _cell(inputs_text(row["inputs"]), "inputs"),
                 _cell(name, "item"),
                 row["status"],
                 _cell(row["read"], "read"),
@@ -53,7 +58,7 @@ def table_lines(rows: Sequence[Mapping[str, Any]], style: Style = bare) -> Itera
     for number, line in enumerate(table):
         padded = [value + " " * (width - cells(value)) for value, width in zip(line, widths, strict=True)]
         if number:
-            padded[1] = style(padded[1], fg=_COLOUR.get(line[1]))
+            padded[2] = style(padded[2], fg=_COLOUR.get(line[2]))
         else:
             padded = [style(value, bold=True) for value in padded]
         yield "  ".join(padded).rstrip()
@@ -61,8 +66,10 @@ def table_lines(rows: Sequence[Mapping[str, Any]], style: Style = bare) -> Itera
 
 def _cell(text: str, column: str) -> str:
     """A text on one line, shortened to the width of its column."""
-    line = visible(" ".join(text.split()))
     width = _WIDTHS[column]
+    line = visible(" ".join(text[: _LOOKED_AT * width].split()))
+    if len(text) > _LOOKED_AT * width and cells(line) <= width:
+        line += "..."
     if cells(line) <= width:
         return line
     kept = line[: width - 3]

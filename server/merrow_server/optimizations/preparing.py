@@ -45,7 +45,7 @@ class SearchAsked:
     """
 
     asked: Asked
-    strategy: str = "guided"
+    strategy: str = "climb"
     proposer: str | None = None
     seed: int = 42
     jobs: int = 1

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from merrow_server.evaluations.report import score_text
+from merrow_server.evaluations.report import inputs_text, score_text
+from merrow_server.rendering.csv_text import csv_text
 from merrow_server.rendering.github import annotation
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.reports.run_report import workflow_text
 
 FORMATS = ("json", "csv", "junit", "github", "html", "inspect")
 WHOLE = ("html", "inspect")
-"""Those that show inputs and answers."""
+"""Those that show answers."""
 
-COLUMNS = ("item", "repeat", "status", "value", "read", "gold", "reason", "cost_usd", "calls", "seconds", "run")
+COLUMNS = (
+    "inputs",
+    "item",
+    "repeat",
+    "status",
+    "value",
+    "read",
+    "gold",
+    "reason",
+    "cost_usd",
+    "calls",
+    "seconds",
+    "run",
+)
 
 
 def formatted(report: Mapping[str, Any], form: str, failed: Sequence[str] = ()) -> str:
@@ -49,20 +62,9 @@ def as_json(report: Mapping[str, Any]) -> str:
 
 def as_csv(report: Mapping[str, Any]) -> str:
     """A row for each answer, below the names of the columns."""
-    written = _Rows()
-    # A carriage return in a text ends a row for readers; it is put in quotes only where it is in the writer's own line ends.
-    writer = csv.writer(written, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    for row in report["rows"]:
-        shown = {**row, "cost_usd": row["usage"]["cost_usd"], "calls": row["usage"]["calls"]}
-        writer.writerow(["" if shown[name] is None else shown[name] for name in COLUMNS])
-    return "\n".join(row.removesuffix("\r\n") for row in written)
-
-
-class _Rows(list[str]):
-    """What a writer of CSV writes, row by row."""
-
-    write = list.append
+    rows = ({**row, "inputs": inputs_text(row["inputs"]), "calls": row["usage"]["calls"]} for row in report["rows"])
+    shown = ({**row, "cost_usd": row["usage"]["cost_usd"]} for row in rows)
+    return csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in shown))
 
 
 def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """An evaluation as one HTML file without network and script; whatever data and models say is escaped.
 
-``report`` is that of `evaluations.report`, with the answers.
+``report`` is that of `evaluations.report`, with inputs and answers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from merrow_runtime.values import as_text
-from merrow_server.evaluations.report import refused_texts, score_text
+from merrow_server.evaluations.report import inputs_text, refused_texts, score_text
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
 from merrow_server.rendering.snippet import plain
@@ -102,7 +102,8 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
         if report["answers"].get(name):
             yield f'<input type="radio" name="only" id="only-{name}"><label for="only-{name}">{name}</label>'
     yield "<table><thead><tr>" + "".join(
-        f"<th>{name}</th>" for name in ("item", "status", "read", "gold", "reason", "answer", "cost", "seconds", "run")
+        f"<th>{name}</th>"
+        for name in ("inputs", "item", "status", "read", "gold", "reason", "answer", "cost", "seconds", "run")
     )
     yield "</tr></thead><tbody>"
     share = min(_LONGEST, _TEXTS // max(1, len(rows)))
@@ -110,6 +111,7 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
         item = row["item"] + (f" ({row['repeat'] + 1})" if report["repeats"] > 1 else "")
         answer = as_text(row["output"]) if "output" in row else ""
         cells = (
+            _folded(inputs_text(row["inputs"]), share // 4),
             _folded(item),
             f'<span class="status">{escape(row["status"])}</span>',
             *(_folded(row[name], share // 4) for name in ("read", "gold", "reason")),

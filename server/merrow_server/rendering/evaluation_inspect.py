@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from merrow_runtime.values import as_text
+from merrow_server.evaluations.report import inputs_text
 
 _STATUS = {"running": "started", "finished": "success", "cancelled": "cancelled"}
 """Of Inspect; all others are ``error``."""
@@ -79,7 +80,7 @@ def _log(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _sample(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
-    asked = _text(_plain(row["inputs"]))
+    asked = _text("" if row["inputs"] is None else inputs_text(row["inputs"]))
     answered = None if "output" not in row else _text(as_text(row["output"]))
     model = _text(report["model"]) or "none"
     sample: dict[str, Any] = {
@@ -105,13 +106,6 @@ def _sample(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]
         score = {"value": row["value"], "answer": _text(row["read"]), "explanation": _text(row["reason"])}
         sample["scores"] = {report["metric"]: score}
     return sample
-
-
-def _plain(inputs: Mapping[str, Any] | None) -> str:
-    """The inputs as one text: the value where there is only one."""
-    if inputs is None:
-        return ""
-    return as_text(next(iter(inputs.values())) if len(inputs) == 1 else dict(inputs))
 
 
 def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:

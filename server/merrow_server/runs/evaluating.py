@@ -28,6 +28,7 @@ from merrow_server.evaluations.report import (
     item_object,
     label_object,
     other_metrics,
+    with_inputs,
     with_verdicts,
 )
 from merrow_server.evaluations.so_far import SoFar
@@ -39,6 +40,8 @@ from merrow_server.runs.tickets import Json
 
 _PAUSE = 0.1
 """Seconds between two tellings of how far an evaluation is."""
+_TEXTS, _LONGEST = 1_800_000, 8_000
+"""Characters of what was asked in a report, over all items, and of one value: a page has to be read, kept and drawn."""
 _OLDER = 5
 """Evaluations of a workflow that are looked at for the newest one with a score."""
 
@@ -120,17 +123,16 @@ class Evaluations(Journalled[_Ready, EvaluationRecord]):
         """An evaluation with all of its items, failures first; with ``item`` that one alone, with its answers."""
         record = self._store.evaluations.get(evaluation)
         if item is None:
-            found = evaluation_report(self._store, record)
+            items = int(record.plan.get("items", 0)) * record.repeats
+            found = evaluation_report(self._store, record, longest=min(_LONGEST, _TEXTS // max(1, items)))
             rows = found["rows"] if self._store.labels.edition else with_verdicts(self._store, record, found["rows"])
             return {**found, **self._place(record), "rows": rows}
         golds = record.plan["golds"]
         if item not in golds:
             raise UsageFailure(f"Evaluation {record.id} has no item {item}.")
         scores = [self._store.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
-        return {
-            **self._object(record),
-            "rows": [item_object(one, golds[item]) for one in scores if one is not None],
-        }
+        rows = with_inputs(self._store, [item_object(one, golds[item]) for one in scores if one is not None])
+        return {**self._object(record), "rows": rows}
 
     def rate(
         self, evaluation: str, item: str, repeat: int, verdict: Literal["good", "bad"] | None, note: str | None

@@ -222,9 +222,7 @@ def test_the_published_rule() -> None:
 def test_a_missing_package_is_said_before_any_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "math_verify", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(
-        DataError, match=r"needs the package math-verify; install it with: pip install 'merrow\[evaluate\]'"
-    ):
+    with pytest.raises(DataError, match=r"needs the package math-verify; install them with: .* 'math-verify"):
         asyncio.run(metric("math").prepare())
 
 

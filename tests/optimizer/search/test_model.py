@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -267,6 +268,5 @@ def test_a_missing_package_is_one_sentence_with_its_remedy() -> None:
         "except UsageFailure as problem:\n    print(problem)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == (
-        "The strategy guided needs the package numpy; install it with: pip install 'merrow[optimize]'"
-    )
+    assert "needs the package numpy; install it with: " in done.stdout
+    assert f"{shlex.quote(sys.executable)} -m pip install 'numpy>=" in done.stdout

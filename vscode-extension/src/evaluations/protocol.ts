@@ -58,6 +58,8 @@ export interface Rating {
 
 /** What one answer to an item came to. */
 export interface Row {
+  /** In a report: what was asked, by name; null where that is not known any more. */
+  readonly inputs?: Readonly<Record<string, unknown>> | null;
   readonly item: string;
   readonly repeat: number;
   readonly status: Outcome;

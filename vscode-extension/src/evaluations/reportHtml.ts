@@ -4,9 +4,11 @@ import { escape } from '../run/panel/markdownHtml';
 import type { Outcome, Report, Row, Verdict } from './protocol';
 import { fileName, scoreText, statusText } from './words';
 
-const COLUMNS = ['Item', 'Status', 'Answer', 'Gold', 'Reason', 'People', 'Cost', 'Time'];
+const COLUMNS = ['Inputs', 'Item', 'Status', 'Answer', 'Gold', 'Reason', 'People', 'Cost', 'Time'];
 const VERDICTS: readonly (readonly [Verdict, string])[] = [['good', '✓'], ['bad', '✗']];
 const LONGEST_NOTE = 2000;
+/** Characters of what was asked that are shown before a click. */
+const LINE = 60;
 const OUTCOMES: readonly Outcome[] = ['failed', 'wrong', 'invalid', 'unanswered', 'right'];
 
 export function reportHtml(report: Report): string {
@@ -49,8 +51,25 @@ function line(row: Row, repeats: number): string {
   const cells = [`${row.status}${value}`, ...texts, verdicts(row), escape(row.usage.cost_usd === null ? 'unknown' : costText(row.usage)), secondsText(row.seconds)];
   const classes = [row.status, '', '', '', 'people', 'number', 'number'];
   // In a narrow panel the columns are below each other, each with its name.
-  const columns = cells.map((cell, place) => `<td class="${classes[place] ?? ''}" data-column="${COLUMNS[place + 1] ?? ''}">${cell}</td>`).join('');
-  return `<tr data-status="${row.status}"><th scope="row">${item}</th>${columns}</tr>`;
+  const columns = cells.map((cell, place) => `<td class="${classes[place] ?? ''}" data-column="${COLUMNS[place + 2] ?? ''}">${cell}</td>`).join('');
+  return `<tr data-status="${row.status}"><td class="inputs" data-column="${COLUMNS[0]}">${inputs(row)}</td><th scope="row">${item}</th>${columns}</tr>`;
+}
+
+/** What was asked: a line, and all of it on a click where that is longer. */
+function inputs({ inputs: given, item, repeat }: Row): string {
+  if (given === undefined || given === null) return '<span class="about">unknown</span>';
+  const text = inputsText(given);
+  const first = text.trimStart().split('\n', 1)[0]?.trimEnd() ?? '';
+  if (first === text.trim() && first.length <= LINE) return escape(first);
+  const summary = Array.from(first).slice(0, LINE).join('');
+  return `<details data-item="${escape(item)}" data-repeat="${repeat}"><summary>${escape(summary)}…</summary><div class="text">${escape(text)}</div></details>`;
+}
+
+/** The value alone where there is one input, else a line for each with its name. */
+function inputsText(given: Readonly<Record<string, unknown>>): string {
+  const values = Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value, null, 2)] as const);
+  const [only] = values;
+  return values.length === 1 && only !== undefined ? only[1] : values.map(([name, value]) => `${name}: ${value}`).join('\n');
 }
 
 /** Buttons for what a person says of an answer, and their note beside it; none where there is no answer. */

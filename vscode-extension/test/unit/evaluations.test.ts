@@ -31,11 +31,24 @@ test('the report lists every answer with its run, and says what the score leaves
   assert.match(reportHtml({ ...evaluation, status: 'stopped', error: 'The budget is used up.', rows: [] }), /The budget is used up\.[^]*data-act="resume"/);
 });
 
+test('what was asked comes first: a line of it, all of it on a click, and no answer where it is not known', () => {
+  const long = 'Dear team,\nwhere is my lamp?';
+  const html = reportHtml({ ...evaluation, rows: [
+    row('q1', 'wrong', { inputs: { PROBLEM: 'What is 2 times 3?' } }), row('q2', 'wrong', { inputs: { LETTER: long } }), row('q3', 'right', { inputs: null }),
+    row('q4', 'right', { inputs: { A: 'x'.repeat(61), B: [1] } }), row('q5', 'right', { inputs: { A: '<b>' } }),
+  ] });
+  const cells = [...html.matchAll(/<tr data-status="\w+"><td class="inputs" data-column="Inputs">(.*?)<\/td>/gs)].map(([, cell]) => cell);
+  assert.deepEqual([cells[0], cells[4]], ['What is 2 times 3?', '&lt;b&gt;']);
+  assert.match(cells[1] ?? '', /<details[^>]*><summary>Dear team,…<\/summary><div class="text">Dear team,\nwhere is my lamp\?<\/div>/);
+  assert.match(cells[2] ?? '', /unknown/);
+  assert.match(cells[3] ?? '', /<summary>A: x{57}…<\/summary><div class="text">A: x{61}\nB: \[/);
+});
+
 test('no text of data, models or files is markup in the report', () => {
   const bad = '"><img src=x onerror=alert(1)><script>alert(1)</script>\'';
   const html = reportHtml({
     ...evaluation, workflow: `/w/${bad}`, dataset: bad, metric: bad, model: bad, endpoint: bad, part: bad, error: bad,
-    rows: [row(bad, 'wrong', { read: bad, gold: bad, reason: bad, run: bad })],
+    rows: [row(bad, 'wrong', { read: bad, gold: bad, reason: bad, run: bad, inputs: { [bad]: bad, other: bad } })],
   } satisfies Report);
   assert.doesNotMatch(html, /<img|<script|onerror=alert\(1\)>/);
   for (const [tag] of html.matchAll(/<[^>]*>/g)) assert.doesNotMatch(tag.replaceAll(/"[^"]*"/g, ''), /onerror/);

@@ -15,7 +15,9 @@ addEventListener('message', ({ data }: MessageEvent<{ readonly html: string }>) 
   const scrolled = document.documentElement.scrollTop;
   const focused = focusedVerdict();
   const typed = document.activeElement instanceof HTMLInputElement ? document.activeElement : undefined;
+  const open = [...root.querySelectorAll<HTMLElement>('details[open]')].map(({ dataset }) => detailsOf(dataset));
   root.innerHTML = data.html;
+  for (const one of open) root.querySelector(one)?.setAttribute('open', '');
   filter();
   const found = focused === undefined ? null : root.querySelector<HTMLElement>(focused);
   found?.focus();
@@ -30,6 +32,11 @@ addEventListener('message', ({ data }: MessageEvent<{ readonly html: string }>) 
 function focusedVerdict(): string | undefined {
   const { act, item = '', repeat = '', verdict = '' } = document.activeElement instanceof HTMLElement ? document.activeElement.dataset : {};
   return act === 'rate' || act === 'note' ? `[data-act="${act}"][data-item="${CSS.escape(item)}"][data-repeat="${repeat}"][data-verdict="${verdict}"]` : undefined;
+}
+
+/** What finds the inputs of an answer again. */
+function detailsOf({ item = '', repeat = '' }: DOMStringMap): string {
+  return `details[data-item="${CSS.escape(item)}"][data-repeat="${repeat}"]`;
 }
 
 function filter(): void {

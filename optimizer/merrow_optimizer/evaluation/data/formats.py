@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from merrow_optimizer.evaluation.data.csv_marks import REPORT, unmarked
 from merrow_optimizer.evaluation.data.names import shipped_names
 from merrow_optimizer.evaluation.data.problems import Collector
 
@@ -130,6 +131,7 @@ def _of_csv(text: str, problems: Collector) -> Iterator[Record]:
     try:
         rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         header: list[str] | None = None
+        is_report = False
         begin = 1
         for row in rows:
             line, begin = begin, rows.line_num + 1
@@ -139,12 +141,14 @@ def _of_csv(text: str, problems: Collector) -> Iterator[Record]:
                 header = _header(row, line, problems)
                 if header is None:
                     return
+                is_report = set(REPORT) <= set(header)
             elif len(row) != len(header):
                 problems.add(
                     f"The row has {len(row)} cell{'' if len(row) == 1 else 's'}, the header has {len(header)}.", line
                 )
             else:
-                yield Record(dict(zip(header, row, strict=True)), line, is_csv=True)
+                texts = map(unmarked, row) if is_report else row
+                yield Record(dict(zip(header, texts, strict=True)), line, is_csv=True)
     except csv.Error as error:
         problems.add(f"The row isn't valid CSV: {error}.", begin)
     finally:

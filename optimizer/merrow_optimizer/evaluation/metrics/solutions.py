@@ -14,8 +14,8 @@ from merrow_optimizer.evaluation.metrics.boxes import last_box
 from merrow_optimizer.evaluation.metrics.structure import compare
 from merrow_optimizer.evaluation.metrics.worker import Worker
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
+from merrow_runtime.installing import how_to_install
 
-NEEDS_PACKAGE = "The metric {} needs the package math-verify; install it with: pip install 'merrow[evaluate]'"
 _LONGEST = 2_000
 _MOST_BOXES = 200
 _SENTENCE_END = re.compile(r"(?<![0-9])[.!?]\s+")
@@ -31,7 +31,7 @@ class _Boxed(BaseMetric):
 
     async def prepare(self) -> None:
         if importlib.util.find_spec("math_verify") is None:
-            raise DataError.of(NEEDS_PACKAGE.format(self.name))
+            raise DataError.of(f"The metric {self.name} needs the package math-verify; {how_to_install('evaluate')}")
         await self._worker.start()
 
     async def close(self) -> None:

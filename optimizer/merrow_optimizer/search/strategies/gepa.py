@@ -17,6 +17,7 @@ from merrow_optimizer.search.children import Proposer
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.strategies.rounds import best_mean, ended
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.installing import how_to_install
 
 _PART = "workflow"
 """What the package calls the only part of its candidates."""
@@ -41,9 +42,7 @@ class Gepa:
         try:
             self._package = import_module("gepa")
         except ImportError:
-            raise UsageFailure(
-                "The strategy gepa needs the package of that name; install it with: pip install 'merrow[gepa]'"
-            ) from None
+            raise UsageFailure(f"The strategy gepa needs the package of that name; {how_to_install('gepa')}") from None
         self._proposer, self._seed = proposer, seed
         self._proposed: list[Draft | None] = []
 

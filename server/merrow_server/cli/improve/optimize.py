@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     epilog="""
     merrow optimize flow.mmd --dataset gsm8k_validate.jsonl --budget-usd 2
     merrow optimize flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric --dry-run
-    merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy climb --budget-evaluations 600
+    merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy guided --budget-evaluations 600
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy evolve --set alpha=0.1 --set repeats=2
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --optimizer-model gpt-5 --goal "shorter answers"
     merrow optimize --operators operators.yaml --dataset own.jsonl --gold answer --budget-usd 2
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 @click.option(
     "--strategy",
     type=click.Choice(["guided", "evolve", "climb", "random", "mcts", "gepa"]),
-    default="guided",
+    default="climb",
     show_default=True,
-    help="How candidates are chosen: by a model of what helps, or by a published or simple loop.",
+    help="How candidates are chosen. guided needs about half of the answers of climb, and the package numpy.",
 )
 @click.option(
     "--proposer",

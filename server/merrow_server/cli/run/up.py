@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from merrow_runtime.installing import how_to_install
 from merrow_runtime.program.files import whole_path
 from merrow_server.cli import INTERRUPTED, OK, Command
 from merrow_server.cli.given import words
@@ -85,9 +86,7 @@ def command(
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] not in ("mcp", "mcp_types", "starlette", "uvicorn"):
             raise
-        raise InputError(
-            "merrow up needs packages that are not installed; install them with: pip install 'merrow[up]'"
-        ) from None
+        raise InputError(f"merrow up needs packages that are not installed; {how_to_install('up')}") from None
     from merrow_runtime import RunOptions
     from merrow_runtime.program.loading import load
 

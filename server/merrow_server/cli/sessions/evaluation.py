@@ -20,7 +20,7 @@ from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.evaluations.preparing import Prepared, remarks
 from merrow_server.evaluations.report import comparison, evaluation_report, other_metrics, summary
 from merrow_server.evaluations.so_far import SoFar
-from merrow_server.evaluations.tables import comparison_lines, report_lines
+from merrow_server.evaluations.tables import CUT, comparison_lines, report_lines
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.terminal import console, echo, emit, style
 
@@ -70,7 +70,7 @@ def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: Evalua
     """Print how an evaluation came out, failures first; whether it passes the gates."""
     record = user.evaluations.get(record.id)
     found = None if baseline is None else comparison(user, baseline, record)
-    told = evaluation_report(user, record, whole=output in WHOLE)
+    told = evaluation_report(user, record, whole=output in WHOLE, longest=CUT if output == "text" else None)
     if baseline is not None and (why := other_metrics(baseline, record)):
         notice(why)
     failed = list(gates.failed(summary(record, user.evaluations.scores(record.id)), found))

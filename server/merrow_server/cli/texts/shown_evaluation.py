@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from merrow_analysis.suggest import closest
 from merrow_runtime.values import as_text
 from merrow_server.errors import InputError
-from merrow_server.evaluations.report import evaluation_report, item_object, with_verdicts
-from merrow_server.evaluations.tables import report_lines
+from merrow_server.evaluations.report import evaluation_report, item_object, with_inputs, with_verdicts
+from merrow_server.evaluations.tables import CUT, report_lines
 from merrow_server.files import write_bytes
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.snippet import plain, visible
@@ -27,7 +27,7 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
     """Print an evaluation, or one item of it; the whole one to a ``file`` where it is named. Raises `InputError`."""
     record = user.evaluations.get(evaluation)
     if item is None:
-        report = evaluation_report(user, record, whole=output in WHOLE)
+        report = evaluation_report(user, record, whole=output in WHOLE, longest=CUT if output == "text" else None)
         if file is not None:
             write_bytes(Path(file), formatted(report, output).encode("utf-8", "surrogatepass"))
             return
@@ -51,7 +51,7 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
         hint = f" Did you mean {near}?" if near else ""
         raise InputError(f"Evaluation {record.id} has no item {item}.{hint}")
     found = [user.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
-    objects = [item_object(one, golds[item]) for one in found if one is not None]
+    objects = with_inputs(user, [item_object(one, golds[item]) for one in found if one is not None])
     if user.labels.edition:
         objects = with_verdicts(user, record, objects)
     if output == "json":
@@ -66,11 +66,20 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
             echo(line)
 
 
+def _input_lines(inputs: Mapping[str, Any] | None) -> Iterator[str]:
+    """What was asked, a part for each input."""
+    if inputs is None:
+        yield f"\n{style('inputs', fg='cyan')}\nunknown: its run is not in the journal"
+    for name, value in (inputs or {}).items():
+        yield f"\n{style(f'input {visible(name)}', fg='cyan')}\n{plain(as_text(value))}"
+
+
 def _lines(one: Mapping[str, Any], *, several: bool) -> Iterator[str]:
     which = f", answer {one['repeat'] + 1}" if several else ""
     value = "" if one["value"] is None else f" {one['value']:g}"
     yield f"{style(visible(one['item']), bold=True)}{which}: {one['status']}{value}"
     yield f"{cost_text(one['usage'])}, {duration(one['seconds'])}, run {one['run']}"
+    yield from _input_lines(one["inputs"])
     for heading, text in (("read", one["read"]), ("gold", one["gold"]), ("reason", one["reason"])):
         if text:
             yield f"\n{style(heading, fg='cyan')}\n{plain(text)}"

@@ -146,7 +146,7 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Plac
     search = {_NAMES.get(key, key): value for key, value in checked(asked, _SEARCH).items()}
     bounds = {_NAMES.get(key, key): value for key, value in checked(asked, _BOUNDS).items()}
     for key, value, known in (
-        ("strategy", search.get("strategy", "guided"), _STRATEGIES),
+        ("strategy", search.get("strategy", "climb"), _STRATEGIES),
         ("proposer", search.get("proposer", "moves"), _PROPOSERS),
         ("objective", bounds.get("objective", "score"), _OBJECTIVES),
     ):

@@ -25,7 +25,6 @@ _NO_BROWSER = (
     "It needs Chromium, Chrome or Edge, which was not found; on Debian install it with: apt install chromium, or name its "
     "program in MERROW_BROWSER"
 )
-_NO_HTML5LIB = "It needs the package html5lib; install it with: pip install 'merrow[evaluate]'"
 _LOOK = Path(__file__).with_name("look.js")
 
 
@@ -51,7 +50,11 @@ class Website:
     def missing(self) -> dict[str, str]:
         if not SUPPORTED or browser_program() is None:
             return dict.fromkeys(self.criteria, _NO_BROWSER if SUPPORTED else NOT_HERE)
-        return {} if importlib.util.find_spec("html5lib") else {"works": _NO_HTML5LIB}
+        return (
+            {}
+            if importlib.util.find_spec("html5lib")
+            else {"works": "It needs the package html5lib; install it with: pip install html5lib"}
+        )
 
     async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[Verdict]:
         missing = self.missing()
