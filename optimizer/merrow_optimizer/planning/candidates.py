@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.planning.drawings import read_drawing
@@ -29,7 +29,8 @@ Told = Callable[[str, int, int], None]
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One plan. ``number`` counts those that were asked for, from 1; ``text`` is the workflow file. Without a ``graph`` there are
-    ``problems``: why there is none. ``repairs`` is how often it was asked for again.
+    ``problems``: why there is none. ``repairs`` is how often it was asked for again, ``lost`` how many of its dependencies could
+    not be read.
     """
 
     number: int
@@ -38,6 +39,7 @@ class Candidate:
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     repairs: int = 0
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ async def _ask(
             return Candidate(number, problems=(str(failure),), repairs=attempt)
         found, text = _read(wanted, reply)
         if found.graph is not None:
-            return Candidate(number, found.graph, text, found.notes, repairs=attempt)
+            return Candidate(number, found.graph, text, found.notes, repairs=attempt, lost=found.lost)
         messages = asking.after(reply.text, asked_again(found.problems), cut=reply.finish == "length")
         if messages is None or attempt == REPAIRS:
             return Candidate(number, None, "", found.notes, found.problems, attempt)
@@ -134,11 +136,12 @@ def _in_file(found: Reading, task: str) -> tuple[Reading, str]:
         return found, text
     done = repair(text)
     if done.is_valid:
-        return Reading(found.graph, (*found.notes, *(f"Repaired: {step.title}." for step in done.steps))), done.text
+        notes = (*found.notes, *(f"Repaired: {step.title}." for step in done.steps))
+        return replace(found, notes=notes), done.text
     return Reading(None, found.notes, tuple(error.message for error in errors[:_MOST_TOLD])), ""
 
 
 def written(number: int, found: Reading, task: str) -> Candidate:
     """A plan of a file as a candidate."""
     read, text = _in_file(found, task)
-    return Candidate(number, read.graph, text, read.notes, read.problems)
+    return Candidate(number, read.graph, text, read.notes, read.problems, lost=read.lost)

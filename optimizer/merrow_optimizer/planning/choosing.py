@@ -15,7 +15,8 @@ from merrow_optimizer.planning.task_graph import TaskGraph
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A plan in its place. ``figures`` are what each rule computed; ``missing`` the requirements that it misses, and ``covered``
-    which of its tasks meet each: both empty where nobody judged. ``is_behind`` says that coverage put it back.
+    which of its tasks meet each: both empty where nobody judged. ``is_behind`` says that coverage put it back. A plan of which
+    dependencies could not be read comes after all others: what it lacks would make it look simple.
     """
 
     candidate: Candidate
@@ -45,6 +46,7 @@ def in_order(plans: Sequence[tuple[Candidate, TaskGraph]], rule: RuleName, cover
     order = [number for number, _ in ranked(graphs, RULES[rule])]
     if coverage is not None:
         order.sort(key=coverage.is_behind)
+    order.sort(key=lambda number: plans[number][0].lost > 0)
     return [
         Ranked(
             plans[number][0],

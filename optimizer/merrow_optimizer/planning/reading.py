@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from merrow_analysis.graph.bare.reach import components, shortest_cycle, topological_order
 from merrow_optimizer.planning.forms import RawPlan, RawTask, id_of, raw_plan, raw_plans
@@ -49,12 +49,13 @@ class Bounds:
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What an answer is. ``graph`` is None exactly where there are ``problems``: sentences for who wrote it. ``notes`` say
-    what was taken or left out.
+    what was taken or left out; ``lost`` is how many dependencies could not be read and were left out.
     """
 
     graph: TaskGraph | None
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    lost: int = 0
 
 
 def read_plan(text: str, bounds: Bounds) -> Reading:
@@ -72,9 +73,15 @@ def read_plan(text: str, bounds: Bounds) -> Reading:
         if raw is None:
             continue
         if found is not None:
-            return Reading(found.graph, (*found.notes, "Only the first plan of the answer is read."), found.problems)
+            found = replace(found, notes=(*found.notes, "Only the first plan of the answer is read."))
+            break
         found = _checked(raw, one.repeated, bounds)
     if found is not None:
+        if found.graph is not None and found.lost and not found.graph.edges:
+            # Without its dependencies it would look as if all could be done at once.
+            return Reading(
+                None, found.notes, ("None of its dependencies can be read; name both tasks of each by their ids.",)
+            )
         return found
     return Reading(None, problems=(unread[0] if unread else "It has no JSON object with `tasks`.",))
 
@@ -106,7 +113,7 @@ def _checked(raw: RawPlan, repeated: Sequence[str], bounds: Bounds) -> Reading:
     known = {task.id: number for number, task in enumerate(raw.tasks) if task.id is not None}
     agents = _agents(raw, notes)
     problems += _wrong_agents(raw, agents, bounds, notes)
-    after = _dependencies(raw, known, notes, problems)
+    after, lost = _dependencies(raw, known, notes, problems)
     if len(known) == len(raw.tasks) and not problems:
         problems += _cycles(raw.tasks, after)
     if problems:
@@ -124,7 +131,9 @@ def _checked(raw: RawPlan, repeated: Sequence[str], bounds: Bounds) -> Reading:
         for task, sources in zip(raw.tasks, after, strict=True)
     )
     doing = {task.agent for task in tasks}
-    return Reading(TaskGraph(tasks, tuple(agent for key, agent in agents.items() if key in doing)), tuple(notes))
+    return Reading(
+        TaskGraph(tasks, tuple(agent for key, agent in agents.items() if key in doing)), tuple(notes), lost=lost
+    )
 
 
 def _texts(raw: RawPlan) -> Iterator[str]:
@@ -185,14 +194,19 @@ def _wrong_agents(raw: RawPlan, agents: dict[str, PlannedAgent], bounds: Bounds,
         yield f"It has {len(doing)} agents; use at most {bounds.max_agents}."
 
 
-def _dependencies(raw: RawPlan, known: dict[str, int], notes: list[str], problems: list[str]) -> list[set[int]]:
-    """For each task the numbers of those whose results it needs."""
+def _dependencies(
+    raw: RawPlan, known: dict[str, int], notes: list[str], problems: list[str]
+) -> tuple[list[set[int]], int]:
+    """For each task the numbers of those whose results it needs; and how many dependencies are left out."""
     after: list[set[int]] = [set() for _ in raw.tasks]
+    lost = 0
     behind: set[tuple[int, int]] = set()
 
     def add(source: object, target: object, said: str) -> None:
+        nonlocal lost
         ends = id_of(source), id_of(target)
         if None in ends:
+            lost += 1
             notes.append(f"A dependency without both ends was left out ({said}).")
             return
         unknown = [one for one in ends if one not in known]
@@ -224,7 +238,7 @@ def _dependencies(raw: RawPlan, known: dict[str, int], notes: list[str], problem
             only = "prev" if (source, target) in told else "next"
             ends = f"{_named(raw.tasks[source].id or '')} -> {_named(raw.tasks[target].id or '')}"
             notes.append(f"Only `{only}` says the dependency {ends}; it is taken.")
-    return after
+    return after, lost
 
 
 def _cycles(tasks: Sequence[RawTask], after: Sequence[set[int]]) -> Iterator[str]:

@@ -21,17 +21,20 @@ from merrow_optimizer.suggestions.whole import told
 from merrow_optimizer.suggestions.writing import prompt_text
 from merrow_runtime.errors import UsageFailure
 
+CUSTOM = "Custom"
+"""The operator that does nothing but what its prompt says."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
-    """A candidate that passed: its ``text`` with its analysis, its ``key`` (what it does), and whether it was ``repaired``, which
-    costs no call.
+    """A candidate that passed: its ``text`` with its analysis, its ``key`` (what it does), and by which steps it was
+    ``repaired``, which costs no call.
     """
 
     text: str
     analysis: Analysis
     key: str
-    repaired: bool
+    repaired: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,9 @@ class Gate:
         findings = self.ground.complaints(analysis)
         if findings:
             raise Unusable("check", told(findings))
+        without = list(_without_prompt(self.ground.analysis, analysis))
+        if without:
+            raise Unusable("check", [f"{name} is a Custom without a prompt; say what it is to do." for name in without])
         self._allowed(analysis)
         for new in _new_texts(self.ground.analysis, analysis):
             found = self.leaks.found_in(new)
@@ -75,6 +81,18 @@ class Gate:
             sentences += only_prompt_of(before, analysis, self.node)
         if sentences:
             raise Unusable("allowed", sentences)
+
+
+def _without_prompt(before: Analysis, after: Analysis) -> Iterator[str]:
+    """The ids of nodes that ask a model and have not got a prompt for that, as they had before, if they were there."""
+    known = set(_silent(before))
+    yield from (name for name in _silent(after) if name not in known)
+
+
+def _silent(analysis: Analysis) -> Iterator[str]:
+    for node in () if analysis.typed is None else analysis.typed.nodes:
+        if node.operator == CUSTOM and not (prompt_text(analysis, node) or "").strip():
+            yield node.id
 
 
 def _new_texts(before: Analysis, after: Analysis) -> Iterator[str]:

@@ -12,8 +12,8 @@ from merrow_optimizer.suggestions.whole import rebuilt
 from merrow_optimizer.suggestions.writing import with_prompt, with_value
 
 
-def made(ground: Ground, answer: Answer, menu: Collection[Entry]) -> tuple[str, bool]:
-    """The text of a candidate, and whether what the model wrote had to be repaired for that. Raises `Unusable`."""
+def made(ground: Ground, answer: Answer, menu: Collection[Entry]) -> tuple[str, tuple[str, ...]]:
+    """The text of a candidate, and what of the model's text was repaired for that. Raises `Unusable`."""
     if answer.problem is not None:
         raise Unusable("read", [answer.problem])
     if answer.workflow is not None:
@@ -27,4 +27,4 @@ def made(ground: Ground, answer: Answer, menu: Collection[Entry]) -> tuple[str, 
             text = with_prompt(text, analysis, step.node, step.text)
         else:
             text = with_value(text, analysis, step.node, step.key, step.value)
-    return text, False
+    return text, ()

@@ -12,7 +12,7 @@ from typing import Any
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations.base import Difference, workflow_difference
-from merrow_optimizer.suggestions.answers import SCHEMA, Answer, Form, read_answers
+from merrow_optimizer.suggestions.answers import SCHEMA, Answer, Form, plain, read_answers
 from merrow_optimizer.suggestions.asking import Asks
 from merrow_optimizer.suggestions.describing import change_data, effect_text, graph_data
 from merrow_optimizer.suggestions.gate import Gate, Passed
@@ -31,6 +31,8 @@ from merrow_runtime.running.forecast_figures import Bounds
 
 REPAIRS = 3
 """How many times a refused candidate goes back to the model."""
+_REPAIRED = 200
+"""Characters of a title that say what was repaired."""
 READINGS = 3
 """How many times the first question is asked to get a readable answer."""
 Told = Callable[[str, int, int], None]
@@ -320,7 +322,7 @@ class Session:
         difference = workflow_difference(ground.analysis, passed.analysis)
         return Suggestion(
             hashlib.sha256(f"{ground.text}\0{passed.text}".encode("utf-8", "surrogatepass")).hexdigest()[:12],
-            one.answer.title,
+            _title(one.answer.title, passed.repaired),
             one.answer.reason,
             one.form,
             passed.text,
@@ -329,7 +331,7 @@ class Session:
             effect_text(ground.analysis, passed.analysis, difference),
             passed.key,
             one.attempts,
-            passed.repaired,
+            bool(passed.repaired),
             price_of(ground, passed.text, self._endpoint),
         )
 
@@ -359,6 +361,11 @@ class Session:
             self._outcome.notices.append(f"The suggestions are not judged: {failure}")
             return suggestions
         return [replace(suggestions[number], verdict=verdicts[number]) for number in ranking(verdicts)]
+
+
+def _title(said: str, repaired: Sequence[str]) -> str:
+    """The model's title, with what a repair made different from what the model wrote."""
+    return f"{said} (repaired: {plain('; '.join(repaired), _REPAIRED)})" if repaired else said
 
 
 def price_of(ground: Ground, text: str, endpoint: Endpoint) -> Price | None:

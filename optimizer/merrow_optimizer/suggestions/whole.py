@@ -35,17 +35,18 @@ _MOST_NODES = 400
 _FENCE = "```"
 
 
-def rebuilt(ground: Ground, proposed: str) -> tuple[str, bool]:
-    """The workflow's text after the changes that make it mean what ``proposed`` means, and whether that had to be repaired.
+def rebuilt(ground: Ground, proposed: str) -> tuple[str, tuple[str, ...]]:
+    """The workflow's text after the changes that make it mean what ``proposed`` means, and what was repaired for that.
 
     Raises `Unusable` with what is wrong, as the checker says it.
     """
     composed, said = _in_place(ground, _bare(proposed))
     if composed.count("\n") > _MOST_NODES * 10:
         raise Unusable("size", ["The workflow has too many lines."])
-    after, repaired = ground.read(composed), False
+    after = ground.read(composed)
+    repaired: tuple[str, ...] = ()
     if after.errors:  # what it is warned of is of the model's text, of which only the meaning is used
-        after, repaired = _repaired(ground, composed, after), True
+        after, repaired = _repaired(ground, composed, after)
     if after.typed is None or why_unchangeable(after) is not None:
         raise Unusable("read", [f"The text {why_unchangeable(after) or 'is not a workflow'}."])
     if len(after.typed.nodes) > ground.max_nodes:
@@ -95,12 +96,12 @@ def _roles(analysis: Analysis) -> set[str]:
     return {role[1].casefold() for role in map(role_of, nodes) if role is not None}
 
 
-def _repaired(ground: Ground, text: str, analysis: Analysis) -> Analysis:
-    """The text repaired, which costs no call. Raises `Unusable` with the findings where that is not possible."""
+def _repaired(ground: Ground, text: str, analysis: Analysis) -> tuple[Analysis, tuple[str, ...]]:
+    """The text repaired, which costs no call, and by which steps. Raises `Unusable` with the findings where it can't be."""
     if len(analysis.diagram.blocks) <= _MOST_NODES * 10:
         done = repair(text, REPAIR_SECONDS, ground.opener.open)
         if done.is_valid:
-            return ground.read(done.text)
+            return ground.read(done.text), tuple(step.title for step in done.steps)
     raise Unusable("check", told(analysis.errors))
 
 

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from tests.optimizer.planning.plans import FORMS, answer, dictionary_form, flow_form, merrow_form, plan_of, plans
 from tests.shared import SHARED
 
+from merrow_optimizer.planning.candidates import written
+from merrow_optimizer.planning.choosing import in_order, usable
 from merrow_optimizer.planning.questions import PLAN
+from merrow_optimizer.planning.ranking import RULES
 from merrow_optimizer.planning.reading import Bounds, Reading, read_plan, read_plans
 from merrow_optimizer.planning.task_graph import TaskGraph
 
@@ -291,6 +294,19 @@ def test_dependencies_without_both_ends_are_left_out_and_noted() -> None:
     found = read(tasks(B={"after": [None, "A"]}))
     assert shape(found.graph) == shape(DIAMOND)
     assert found.notes == ("A dependency without both ends was left out (Task `B`).",)
+
+
+def test_a_plan_none_of_whose_dependencies_can_be_read_is_asked_for_again_and_of_a_file_comes_last() -> None:
+    unreadable = {name: {"after": [None, {}]} for name in "BCD"}
+    found = read(tasks(**unreadable))
+    assert found.graph is None
+    assert "None of its dependencies can be read" in found.problems[0]
+    in_file = [
+        read_plans(text, Bounds())[0] for text in (json.dumps(tasks(**unreadable)), answer(merrow_form(DIAMOND)))
+    ]
+    plans = usable([written(number, one, "task") for number, one in enumerate(in_file, 1)])
+    for rule in RULES:
+        assert [one.candidate.number for one in in_order(plans, rule, None)] == [2, 1]
 
 
 def test_the_first_of_two_plans_counts() -> None:

@@ -385,3 +385,24 @@ async def test_an_asker_counts_what_it_used() -> None:
         await asker.ask(ModelRequest("m", (Message("user", "x"), Message("user", "y"))))
         await asker.ask(ModelRequest("m", (Message("user", "x"), Message("user", "y"))))
         assert asker.used.calls == 1
+
+
+BESIDE = FLOW.replace("    A --> VOTE", "    A --> C --> VOTE")
+
+
+async def test_a_custom_without_a_prompt_is_refused_whoever_made_it_one() -> None:
+    for operator in ("Verify", "Custom"):
+        text = BESIDE.replace("    VOTE[", f'    C["{operator}<br/>"]:::{operator}Op\n    VOTE[')
+        async with asking(Model(said(whole(text, title="Verify the result")))) as one:
+            outcome = await one.suggest()
+        assert not outcome.suggestions
+        assert "C is a Custom without a prompt" in outcome.lost[0].why
+
+
+async def test_what_a_free_repair_made_different_is_in_the_title() -> None:
+    new = """    C["Verify<br/>(prompt: 'Check the result.')"]:::VerifyOp\n    VOTE["""
+    async with asking(Model(said(whole(BESIDE.replace("    VOTE[", new), title="Verify")))) as one:
+        outcome = await one.suggest()
+    assert [suggestion.repaired for suggestion in outcome.suggestions] == [True]
+    assert outcome.suggestions[0].title.startswith("Verify (repaired: ")
+    assert "Custom" in outcome.suggestions[0].title
