@@ -23,7 +23,10 @@ from merrow_runtime.sandbox.results import Limits, Outcome, SandboxRefusedError
 # In the order in which the guest takes them: what is imported comes before what imports it.
 _SHARED_MODULES = ("syscalls", "seccomp", "lock", "removal", "channel", "running")
 _MODULES = {"evaluate": ("evaluate",), "solution": ("values", "solution"), "verdict": ("values", "remote", "verdict")}
-_WATCH_INTERVAL_S = 0.1
+_WATCH_INTERVAL_S = 0.025
+_CLOSE_FROM = 8
+"""A program that has written more than this part of what it may is looked at more often: the disk has what it writes until then."""
+_CLOSE_INTERVAL_S = 0.005
 #: Bytes of a report on an error or a verdict, before it is parsed: an honest guest cuts its texts to a fraction of this.
 _MAX_REPORT = 256 * 1024
 
@@ -283,9 +286,11 @@ class Guest:
 
     async def _watch(self) -> None:
         """Limits that the kernel does not know: the folder's size, the number of threads, memory on macOS."""
+        interval = _WATCH_INTERVAL_S
         while True:
-            await asyncio.sleep(_WATCH_INTERVAL_S)
-            self._measure_folder()
+            await asyncio.sleep(interval)
+            is_close = self._measure_folder() * _CLOSE_FROM > self._limits.folder_mb * 1024 * 1024
+            interval = _CLOSE_INTERVAL_S if is_close else _WATCH_INTERVAL_S
             if sys.platform.startswith("linux"):
                 with contextlib.suppress(OSError):
                     if len(list(Path(f"/proc/{self._process.pid}/task").iterdir())) > self._limits.threads:
@@ -293,9 +298,12 @@ class Guest:
             elif await self._resident_kib() > self._limits.memory_mb * 1024:
                 self._end(GuestEndedError("memory"))
 
-    def _measure_folder(self) -> None:
-        if guest_folder.used(self._folder) > self._limits.folder_mb * 1024 * 1024:
+    def _measure_folder(self) -> int:
+        """Bytes of its files; a program with more than it may have is ended."""
+        used = guest_folder.used(self._folder)
+        if used > self._limits.folder_mb * 1024 * 1024:
             self._end(GuestEndedError("output", "the limit on files was reached"))
+        return used
 
     async def _resident_kib(self) -> int:
         asking = await asyncio.create_subprocess_exec(

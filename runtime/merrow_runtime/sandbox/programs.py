@@ -58,7 +58,8 @@ class ProgramLimits:
         wall_s: seconds by the clock.
         cpu_s: seconds of processor time, of each process.
         file_mb: size of one file in MiB.
-        folder_mb: size of all files in its folder in MiB.
+        folder_mb: size of all files in its folder in MiB. It is looked at 20 times a second: until the program is ended, the disk
+            may have more for a moment.
     """
 
     wall_s: float
