@@ -29,6 +29,7 @@ import signal
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 from tests.examples import DAYS, SAME, SEED, TIMES, examples
 from tests.shared import require_shared
+
+from merrow_analysis import faults
 
 # Each value is given: where CI is set, Hypothesis has a profile of its own.
 settings.register_profile(
@@ -55,6 +58,13 @@ settings.load_profile("merrow")
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     require_shared()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def faults_are_raised() -> Iterator[None]:
+    """A fault of Merrow fails its test; users are told of it as a finding."""
+    with faults.raising():
+        yield
 
 
 sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / ".cache" / "bytecode")

@@ -31,7 +31,7 @@ class AskedFixes:
         for one in found:
             if one.fixes is LATER:
                 key = _key(one)
-                given.append(with_fixes(one, Fixes(self._fixes(key, seen[key]))))
+                given.append(with_fixes(one, Fixes(self._fixes(key, seen[key]), guarded=True)))
                 seen[key] += 1
             else:
                 given.append(one)
@@ -52,11 +52,11 @@ def _again(text: TextContext) -> dict[_Key, list[Fixes]]:
     if workflow is not None:
         workflow = replace(workflow, fixing=None, at_nodes=None, _rims=None, _misplaced=None)
         text = replace(text, workflow=workflow)
-    found = check_text(text, reading=True)
+    found = check_text(text, reading=True, guarded=True)
     if text.diagram.is_flowchart:
-        found += check_text(text, reading=False)
+        found += check_text(text, reading=False, guarded=True)
     if workflow is not None:
-        found += [one for scope in GRAPH_SCOPES for one in check_graph(workflow, scope)]
+        found += [one for scope in GRAPH_SCOPES for one in check_graph(workflow, scope, guarded=True)]
     made: dict[_Key, list[Fixes]] = defaultdict(list)
     for one in found:
         if one.fixes is not NO_FIXES:

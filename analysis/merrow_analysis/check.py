@@ -164,7 +164,7 @@ class Analyser:
         analysis = Analysis(diagram, flow)
         notable = [diagram.here(block) for block in self._notable]
         text = TextContext(diagram, flow, notable)
-        found = without_fixes(check_text(text, reading=True))
+        found = without_fixes(check_text(text, reading=True, guarded=True))
         analysis.refusals = [diagnostic for diagnostic in found if is_refused(diagnostic.code)]
         if diagram.is_flowchart:
             found = [*found, *explained_by_syntax(self._meaning(analysis, text), found, diagram, notable)]
@@ -216,13 +216,13 @@ class Analyser:
         analysis.settings, text.settings = settings, own
         if not typed.is_workflow(analysis.flow, settings, self.as_workflow):
             self._typed = None
-            return without_fixes(check_text(text, reading=False))
+            return without_fixes(check_text(text, reading=False, guarded=True))
         workflow, holds = self._type(analysis.flow, settings, self._callees())
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
         text.graph, text.problems = workflow, (*problems, *unusable, *book.problems)
         context = text.workflow = GraphContext(workflow, text.diagram.header, front, own, book, text.diagram)
-        return [*without_fixes(check_text(text, reading=False)), *self._kept.renewed(context, holds)]
+        return [*without_fixes(check_text(text, reading=False, guarded=True)), *self._kept.renewed(context, holds)]
 
     def _callees(self) -> Callees | None:
         """What finds the files that the workflow calls: the same object as long as their meaning stays the same."""
@@ -309,9 +309,9 @@ class _Kept:
         findings = self.findings
         for scope in GRAPH_SCOPES:
             if scope not in holds:
-                findings[scope] = without_fixes(check_graph(context, scope))
+                findings[scope] = without_fixes(check_graph(context, scope, guarded=True))
         if Scope.GRAPH not in holds and context.graph.forget_overflow():
-            findings[Scope.GRAPH] = without_fixes(check_graph(context, Scope.GRAPH))
+            findings[Scope.GRAPH] = without_fixes(check_graph(context, Scope.GRAPH, guarded=True))
         # They go on with the next version; this one stays true of its text.
         context.at_nodes = None
         return [diagnostic for found in findings.values() for diagnostic in found]

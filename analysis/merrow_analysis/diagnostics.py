@@ -54,14 +54,22 @@ class Fix(NamedTuple):
 class Fixes(Sequence[Fix]):
     """The fixes of a finding, best first: each is made when somebody first asks for it, and once.
 
-    ``source`` gives them. A check that hands over a generator has its body run only then, so that no keystroke pays for it.
+    ``source`` gives them. A check that hands over a generator has its body run only then, so that no keystroke pays for it. With
+    ``guarded`` a fault of Merrow in it ends the fixes, and `fault` says so.
     """
 
-    __slots__ = ("_made", "_source")
+    __slots__ = ("_before", "_fault", "_guarded", "_made", "_source")
 
-    def __init__(self, source: Iterable[Fix]) -> None:
+    def __init__(self, source: Iterable[Fix], *, guarded: bool = False, before: Fixes | None = None) -> None:
         self._source = iter(source)
         self._made: list[Fix] = []
+        self._guarded, self._before = guarded, before
+        self._fault: str | None = None
+
+    @property
+    def fault(self) -> str | None:
+        """The sentence about a fault that ended the fixes made so far; None where there was none."""
+        return self._fault if self._before is None else self._before.fault
 
     @property
     def best(self) -> Fix | None:
@@ -69,18 +77,27 @@ class Fixes(Sequence[Fix]):
         return next(iter(self), None)
 
     def _makes_another(self) -> bool:
-        fix = next(self._source, None)
+        try:
+            fix = next(self._source, None)
+        except Exception as problem:
+            from merrow_analysis import faults
+
+            if not self._guarded or faults.are_raised():
+                raise
+            self._fault, fix = faults.sentence("a fix of this finding could not be made", problem), None
+            self._source = iter(())
         if fix is not None:
             self._made.append(fix)
         return fix is not None
 
     def _all(self) -> list[Fix]:
-        self._made.extend(self._source)
+        while self._makes_another():
+            pass
         return self._made
 
     def changed(self, change: Callable[[Fix], Fix]) -> Fixes:
         """These fixes with each one changed, once they are asked for."""
-        return Fixes(change(fix) for fix in self)
+        return Fixes((change(fix) for fix in self), before=self)
 
     @overload
     def __getitem__(self, index: int) -> Fix: ...

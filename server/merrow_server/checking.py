@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from merrow_analysis import faults
 from merrow_analysis.cases import ENDING
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.definitions.provider import ResourceError
@@ -16,6 +17,7 @@ from merrow_analysis.rules.declared.configuration_rules import check_library
 from merrow_analysis.text import split_lines
 from merrow_runtime.program.files import diagrams as diagrams
 from merrow_runtime.program.files import the_diagram as the_diagram
+from merrow_server.errors import RunFailure
 from merrow_server.files import Target
 from merrow_server.reports.report import FileReport, OtherFile
 from merrow_server.settings import Settings
@@ -45,7 +47,12 @@ class Checker:
         )
 
     def diagnose(self, target: Target, text: str) -> list[Diagnostic]:
-        """What is wrong with ``target`` whose file has this ``text``; places and fixes speak of the file."""
+        """What is wrong with ``target`` whose file has this ``text``; places and fixes speak of the file. A fault of Merrow is a
+        finding: of a diagram in Markdown at its place, else of the file.
+        """
+        return _guarded(lambda: self._diagnose(target, text), "this file could not be checked, all others were")
+
+    def _diagnose(self, target: Target, text: str) -> list[Diagnostic]:
         if target.name.lower().endswith(ENDING):
             from merrow_server.cases.checking import findings
 
@@ -60,8 +67,11 @@ class Checker:
         return [
             in_file(diagnostic, fence)
             for fence in diagrams(target, text)
-            for diagnostic in self.analyse(target, fence.text).diagnostics
+            for diagnostic in _guarded(partial(self._of_fence, target, fence), "this diagram could not be checked")
         ]
+
+    def _of_fence(self, target: Target, fence: Fence) -> list[Diagnostic]:
+        return self.analyse(target, fence.text).diagnostics
 
     def report(self, target: Target, text: str, diagnostics: Sequence[Diagnostic]) -> FileReport:
         """``diagnostics`` of ``target`` with the lines that they speak of."""
@@ -74,6 +84,18 @@ class Checker:
 
     def _provider(self, target: Target) -> FileProvider:
         return self._settings.surroundings.provider(target.base)
+
+
+def _guarded(diagnose: Callable[[], list[Diagnostic]], what: str) -> list[Diagnostic]:
+    """What is found; where Merrow fails at it, that, and ``what`` could not be done. Problems of files are no faults."""
+    try:
+        return diagnose()
+    except (RunFailure, OSError):
+        raise
+    except Exception as problem:
+        if faults.are_raised():
+            raise
+        return [faults.finding(what, problem)]
 
 
 def in_file(diagnostic: Diagnostic, fence: Fence) -> Diagnostic:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.server.program import GOOD, ONE_VOICE, UNLABELLED, in_process, markdown, write
 
-from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
+from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Fixes, Related, Severity
 from merrow_analysis.text import Position, Range, TextEdit
 from merrow_server.rendering import sarif
 from merrow_server.reports.report import FileReport, Report
@@ -86,7 +86,7 @@ DIAGNOSTICS = st.builds(
     WORDS,
     RANGES,
     st.lists(st.builds(Related, RANGES, WORDS, st.none() | st.just("prompt.py")), max_size=2).map(tuple),
-    st.lists(FIXES, max_size=2).map(tuple),
+    st.lists(FIXES, max_size=2).map(Fixes),
 )
 
 

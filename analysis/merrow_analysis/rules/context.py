@@ -6,22 +6,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_analysis import faults
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.prompts import PromptBook, ResourceProblem
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
-from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.graph.flow import Flow
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.at_nodes import AtNodes
 from merrow_analysis.rules.boundary import Boundary, find_boundary
 from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
-from merrow_analysis.rules.registry import Flags, Scope, checks_of
+from merrow_analysis.rules.registry import Flags, Scope, checks_of, rules_of
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter, Header, Span
 from merrow_analysis.text import Position, Range
 
 GRAPH_SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE, Scope.PARAMETER)
 """The scopes of rules about a workflow's graph, in the order in which they are checked."""
+_MOST_NAMED = 4
+"""Rules that a message about a fault names."""
 _TOP = Range(Position(0, 0), Position(0, 0))
 
 
@@ -147,19 +150,40 @@ class GraphContext:
         return EMPTY if self.front is None else self.settings.document
 
 
-def check_text(context: TextContext, *, reading: bool) -> list[Diagnostic]:
-    """What the rules about the text find: with ``reading`` those about how Mermaid reads it, else all others."""
+def check_text(context: TextContext, *, reading: bool, guarded: bool = False) -> list[Diagnostic]:
+    """What the rules about the text find: with ``reading`` those about how Mermaid reads it, else all others. ``guarded`` as in
+    `check_graph`.
+    """
     checks = (
         checks_of(Scope.TEXT, with_flags=Flags.READING) if reading else checks_of(Scope.TEXT, without=Flags.READING)
     )
-    return [found for check in checks for found in check(context)]
+    return _found(checks, context, guarded)
 
 
 def check_graph(
-    context: GraphContext, scope: Scope, *, without: Flags = Flags.NONE, hints: bool = True
+    context: GraphContext, scope: Scope, *, without: Flags = Flags.NONE, hints: bool = True, guarded: bool = False
 ) -> list[Diagnostic]:
     """What the rules of a scope find in a workflow, but for rules with one of the flags ``without``.
 
-    Checks that give nothing but hints are only asked with ``hints``.
+    Checks that give nothing but hints are only asked with ``hints``. With ``guarded`` a fault in a check is a finding
+    (`merrow_analysis.faults`), and the others go on; without, as where a change is tried out, it is raised.
     """
-    return [found for check in checks_of(scope, Flags.NONE, without, hints=hints) for found in check(context)]
+    return _found(checks_of(scope, Flags.NONE, without, hints=hints), context, guarded)
+
+
+def _found(checks: Iterable[Callable[[Any], Iterable[Diagnostic]]], context: Any, guarded: bool) -> list[Diagnostic]:
+    if not guarded:
+        return [found for check in checks for found in check(context)]
+    found: list[Diagnostic] = []
+    for check in checks:
+        try:
+            found.extend(one for one in check(context))
+        except Exception as problem:
+            if faults.are_raised():
+                raise
+            rules = rules_of(check)
+            hides = any(rule.severity is Severity.ERROR for rule in rules)
+            names = ", ".join(rule.code for rule in rules[:_MOST_NAMED]) + (", ..." if len(rules) > _MOST_NAMED else "")
+            what = f"{names} could not be checked to the end, all other rules were"
+            found.append(faults.finding(what, problem, context.top, Severity.ERROR if hides else Severity.WARNING))
+    return found

@@ -197,6 +197,11 @@ def checks_of(
     return tuple(dict.fromkeys(check for check in checks if check is not None))
 
 
+def rules_of(check: Callable[[Any], Iterable[Diagnostic]]) -> list[Rule]:
+    """The rules that a check was registered for, by code."""
+    return [rule for rule in all_rules() if rule.check == check]
+
+
 def find_rule(code_or_name: str) -> Rule | None:
     """The rule with this code (in any case) or this name."""
     _discover()

@@ -25,7 +25,7 @@ _SHARED_MODULES = ("syscalls", "seccomp", "lock", "removal", "channel", "running
 _MODULES = {"evaluate": ("evaluate",), "solution": ("values", "solution"), "verdict": ("values", "remote", "verdict")}
 _WATCH_INTERVAL_S = 0.025
 _CLOSE_FROM = 8
-"""A program that has written more than this part of what it may is looked at more often: the disk has what it writes until then."""
+"""A program that has written more than this part of what it may is looked at more often."""
 _CLOSE_INTERVAL_S = 0.005
 #: Bytes of a report on an error or a verdict, before it is parsed: an honest guest cuts its texts to a fraction of this.
 _MAX_REPORT = 256 * 1024

@@ -28,9 +28,9 @@ class Limits:
         memory_mb: address space of each process in MiB; numpy and sympy need 512.
         output_kb: text printed and value returned (as JSON), together, in KiB of UTF-8.
         file_mb: size of one file in MiB.
-        folder_mb: size of all files of one process in MiB; with Landlock, files that it removed included. No result has more. With
-            bubblewrap and in a container the disk has no more either; elsewhere the size is looked at, and a program is ended
-            when it has more, so that for a moment the disk has what it writes between two looks, `file_mb` a file at most.
+        folder_mb: size of all files of one process in MiB; with Landlock, files that it removed included. No result has more.
+            With bubblewrap and in a container neither has the disk; elsewhere the size is looked at, and a program is ended
+            when it has more: for a moment the disk has what it writes between two looks.
         open_files: file descriptors of each process.
         threads: threads of each process.
     """

@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
@@ -195,7 +196,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     guard()
     try:
-        code = _run([*(word for word in options if word != "--debug"), *given[len(options) :]])
+        with _raising() if debug else nullcontext():
+            code = _run([*(word for word in options if word != "--debug"), *given[len(options) :]])
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough; what Python still holds goes nowhere.
@@ -208,6 +210,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return _complain(_failed(problem))
     return code
+
+
+def _raising() -> AbstractContextManager[None]:
+    """Faults of Merrow are shown where they happen, not told as findings."""
+    from merrow_analysis import faults
+
+    return faults.raising()
 
 
 def _failed(problem: Exception) -> str:

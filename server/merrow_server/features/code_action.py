@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from merrow_analysis import faults
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.offers.fix_offers import offers_at, other_offers, repair_offers, searched_offers
 from merrow_server.lsp.offers.offer import FIX_ALL, QUICK_FIX, Offer
@@ -58,20 +59,21 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     only = params.context.only
     wanted = _asked_for(only)
     automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic and only is None
-    offers = list(other_offers(server, document, params.range, params.context.diagnostics)) if wanted(QUICK_FIX) else []
-    offers += offers_at(document, params.range, params.context.diagnostics, wanted, whole=not automatic)
+    place, sent = params.range, params.context.diagnostics
+    offers = _each(lambda: other_offers(server, document, place, sent)) if wanted(QUICK_FIX) else []
+    offers += _each(lambda: offers_at(document, place, sent, wanted, whole=not automatic))
     if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
-        repairs = [*searched_offers(document, params.range, params.context.diagnostics, wanted)]
-        repairs += repair_offers(server, document, params.range, params.context.diagnostics, wanted)
+        repairs = _each(lambda: searched_offers(document, place, sent, wanted))
+        repairs += _each(lambda: repair_offers(server, document, place, sent, wanted))
         # Fixes come before suppressions.
         at = next((number for number, offer in enumerate(offers) if offer.suppresses), len(offers))
         offers[at:at] = repairs
-        offers += _of_steps(document, params.range, wanted)
+        offers += _each(lambda: _of_steps(document, place, wanted))
         # A mutation may be the same as a fix above it.
         titles = {offer.title for offer in offers}
-        offers += [offer for offer in _mutations(document, params.range, wanted) if offer.title not in titles]
-        offers += _more(server, document, params.range, wanted)
-        offers += _suggestions(server, document, params.range, wanted)
+        offers += [offer for offer in _each(lambda: _mutations(document, place, wanted)) if offer.title not in titles]
+        offers += _each(lambda: _more(server, document, place, wanted))
+        offers += _each(lambda: _suggestions(server, document, place, wanted))
     if not server.supports.code_action_literals:
         offers = [offer for offer in offers if offer.change is None]
         if not server.supports.apply_edit:
@@ -81,6 +83,18 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
             for offer in offers
         ]
     return [action for offer in offers if (action := _action(server, document, params.range, offer)) is not None]
+
+
+def _each(made: Callable[[], Iterable[Offer]]) -> list[Offer]:
+    """What is offered for one reason. Where Merrow fails at it, the log says so, and the others are offered."""
+    offers: list[Offer] = []
+    try:
+        offers.extend(offer for offer in made())
+    except Exception:
+        if faults.are_raised():
+            raise
+        log.exception("Some code actions could not be made.")
+    return offers
 
 
 def _asked_for(only: Iterable[str] | None) -> Callable[[str], bool]:

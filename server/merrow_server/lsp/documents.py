@@ -127,7 +127,13 @@ class OpenDiagram:
     def analysis(self) -> Analysis:
         """The analysis of the diagram as it is now, computed at most once for each state of the text."""
         if self._analysis is None:
-            self._analysis = self.analyser.analysis()
+            analyser = self.analyser
+            try:
+                self._analysis = analyser.analysis()
+            except Exception:
+                # What it kept of the version before may be half of this one.
+                self._text, self._analyser = analyser.document.text, None
+                raise
         return self._analysis
 
     @property

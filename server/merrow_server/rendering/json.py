@@ -17,7 +17,16 @@ def render(report: Report) -> str:
 
 
 def diagnostic_object(file: FileReport, diagnostic: Diagnostic) -> dict[str, Any]:
-    """One finding as an object."""
+    """One finding as an object; ``fault`` is there where Merrow failed at a fix of it."""
+    fixes = [
+        {
+            "title": fix.title,
+            "applicability": fix.applicability.label,
+            "edits": [{"range": wire_range(file.lines, edit.range), "newText": edit.new_text} for edit in fix.edits],
+        }
+        for fix in diagnostic.fixes
+    ]
+    fault = diagnostic.fixes.fault
     return {
         "file": file.name,
         "code": diagnostic.code,
@@ -30,14 +39,6 @@ def diagnostic_object(file: FileReport, diagnostic: Diagnostic) -> dict[str, Any
             for related in diagnostic.related
             for other in (file.other(related.file),)
         ],
-        "fixes": [
-            {
-                "title": fix.title,
-                "applicability": fix.applicability.label,
-                "edits": [
-                    {"range": wire_range(file.lines, edit.range), "newText": edit.new_text} for edit in fix.edits
-                ],
-            }
-            for fix in diagnostic.fixes
-        ],
+        "fixes": fixes,
+        **({} if fault is None else {"fault": fault}),
     }

@@ -38,18 +38,20 @@ def log(report: Report) -> dict[str, Any]:
         "version": version("merrow"),
         "rules": [_rule(rule) for rule in rules],
     }
+    results = [_result(file, diagnostic, index) for file in report.files for diagnostic in file.diagnostics]
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
         "invocations": [
             {
-                "executionSuccessful": not report.problems,
+                "executionSuccessful": not (report.problems or report.faults),
                 "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": _printable(problem)}} for problem in report.problems
+                    {"level": "error", "message": {"text": _printable(sentence)}}
+                    for sentence in (*report.problems, *report.faults)
                 ],
             }
         ],
-        "results": [_result(file, diagnostic, index) for file in report.files for diagnostic in file.diagnostics],
+        "results": results,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 

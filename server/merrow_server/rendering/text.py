@@ -40,6 +40,10 @@ def _finding(file: FileReport, diagnostic: Diagnostic) -> Iterator[str]:
         yield " " * gutter + style(f" ... and {counted(more, 'more place')}", fg=_DIM)
     for fix in diagnostic.fixes:
         yield " " * gutter + style(" = ", fg="blue", bold=True) + _help(fix)
+    if diagnostic.fixes.fault is not None:
+        yield (
+            " " * gutter + style(" = ", fg="blue", bold=True) + f"{style('note:', bold=True)} {diagnostic.fixes.fault}"
+        )
 
 
 def _place(file: OtherFile, place: Range) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Severity
+from merrow_analysis.rules.fault_rules import FAULT
 
 
 @dataclass(slots=True)
@@ -39,6 +40,18 @@ class Report:
 
     files: list[FileReport] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[str]:
+        """A sentence for each fault of Merrow: at files and rules, and at the fixes that were asked for so far."""
+        found: list[str] = []
+        for file in self.files:
+            for one in file.diagnostics:
+                if one.code == FAULT.code:
+                    found.append(f"{file.name}: {one.message}")
+                elif one.fixes.fault is not None:
+                    found.append(f"{file.name}, {one.code}: {one.fixes.fault}")
+        return found
 
     def count(self) -> Counter[Severity]:
         """How many findings there are of each severity."""

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from merrow_analysis import faults
 from merrow_analysis.diagnostics import Applicability, Severity
 from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
 from merrow_server.cli.output import complain, print_diff, progress
-from merrow_server.errors import InputError
+from merrow_server.errors import InputError, RunFailure
 from merrow_server.files import CHECKED_ENDINGS, Source, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import render_file, summary
-from merrow_server.reports.report import Report
+from merrow_server.reports.report import FileReport, Report
 
 if TYPE_CHECKING:
     from merrow_server.checking import Checker
@@ -80,7 +81,8 @@ def command(
 ) -> None:
     """Check workflow files, and the mermaid blocks of Markdown files, below PATHS (this folder by default).
 
-    The exit code is 0 when there are no errors, 1 when there are errors, 2 when a file could not be read.
+    The exit code is 0 when there are no errors, 1 when there are errors, 2 when a file could not be read. Where
+    Merrow itself fails at a file or at a rule, that is the finding MW590.
     """
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix to write the repairs or --diff to look at them.", ctx)
@@ -134,6 +136,14 @@ class _Run:
                     barren.discard(target.folder or "")
             except InputError as problem:
                 self.report.problems.append(str(problem))
+                barren.discard(target.folder or "")
+            except RunFailure:
+                raise
+            except Exception as problem:
+                if faults.are_raised() or isinstance(problem, OSError):
+                    raise
+                fault = faults.finding("this file could not be checked, all others were", problem)
+                self.report.files.append(FileReport(target.name, (), [fault]))
                 barren.discard(target.folder or "")
         self.report.problems += map(no_workflows, sorted(barren))
         return self.report

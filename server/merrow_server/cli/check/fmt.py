@@ -12,7 +12,8 @@ from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.options.common import paths_argument, stdin_filename_option
 from merrow_server.cli.output import complain, print_diff, progress
-from merrow_server.errors import InputError
+from merrow_server.errors import InputError, RunFailure
+from merrow_server.faults import at_file
 from merrow_server.files import Source, Target, discover, read, write, write_stdout
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.terminal import echo, style
@@ -73,6 +74,11 @@ def command(
                 write(target.path, Source(text, source.bom))
         except InputError as problem:
             problems.append(str(problem))
+            continue
+        except RunFailure:
+            raise
+        except Exception as problem:  # noqa: BLE001 (told, or raised again)
+            problems.append(at_file(target, problem))
             continue
         if text != source.text:
             changed.append(target.name)

@@ -16,7 +16,8 @@ from merrow_server.checking import Checker
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
 from merrow_server.cli.output import complain, print_diff
-from merrow_server.errors import InputError
+from merrow_server.errors import InputError, RunFailure
+from merrow_server.faults import at_file
 from merrow_server.files import Source, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.positions import wire_range
 from merrow_server.rendering.counts import counted
@@ -110,6 +111,11 @@ class _Run:
                     barren.discard(target.folder or "")
             except InputError as problem:
                 self.problems.append(str(problem))
+                barren.discard(target.folder or "")
+            except RunFailure:
+                raise
+            except Exception as problem:  # noqa: BLE001 (told, or raised again)
+                self.problems.append(at_file(target, problem))
                 barren.discard(target.folder or "")
         self.problems += map(no_workflows, sorted(barren))
 

@@ -6,6 +6,7 @@ times as long.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from merrow_analysis import faults
 from merrow_analysis.diagnostics import Diagnostic, Related, Severity, Tag
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -22,6 +24,8 @@ from merrow_server.lsp.supports import Supports
 
 if TYPE_CHECKING:
     from merrow_server.lsp.settings import EditorSettings
+
+log = logging.getLogger(__name__)
 
 SOURCE = "merrow"
 _SEVERITIES = {
@@ -45,7 +49,7 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
     shown: list[PlainDiagnostic] = []
     hidden: list[tuple[OpenDiagram, Diagnostic]] = []
     for diagram in document.diagrams:
-        found, room = [*diagram.run_findings, *diagram.analysis.diagnostics], most - len(shown)
+        found, room = [*diagram.run_findings, *_found(diagram)], most - len(shown)
         shown += _converted(diagram, found[:room], supports, settings)
         hidden += [(diagram, one) for one in found[room:]]
     if hidden:
@@ -60,6 +64,17 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
             )
         )
     return shown
+
+
+def _found(diagram: OpenDiagram) -> list[Diagnostic]:
+    """The findings about a diagram; where Merrow fails at it, that. The log says where."""
+    try:
+        return diagram.analysis.diagnostics
+    except Exception as problem:
+        if faults.are_raised():
+            raise
+        log.exception("Checking a diagram failed.")
+        return [faults.finding("this diagram could not be checked", problem)]
 
 
 def _too_large() -> PlainDiagnostic:
