@@ -69,6 +69,27 @@ def test_a_rule_that_fails_is_a_finding_and_the_others_are_checked(code: str, mo
     assert {(one.code, one.range) for one in before} <= set(rest)
 
 
+@pytest.mark.parametrize(("options", "code"), [(("--select", "MW102"), 1), (("--ignore", "MW590"), 0)])
+def test_a_fault_counts_whatever_is_selected_unless_it_is_ignored(
+    options: tuple[str, str],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "a.mmd").write_text(GOOD)
+    rule = registry.find_rule("MW102")
+    assert rule is not None
+    monkeypatch.setattr(rule.family, "check", boom)
+    registry.checks_of.cache_clear()
+    try:
+        outcome = in_process(capsys, "check", *options, str(tmp_path / "a.mmd"))
+    finally:
+        monkeypatch.undo()
+        registry.checks_of.cache_clear()
+    assert (outcome.code, "MW590" in outcome.out) == (code, bool(code))
+
+
 def test_what_a_rule_had_found_before_it_failed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = registry.find_rule("MW102")
     assert rule is not None

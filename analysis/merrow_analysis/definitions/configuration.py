@@ -16,6 +16,7 @@ from merrow_analysis.definitions.schema import DRAFT, Fragment
 from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import shown, violations, wanted
 from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.rules.fault_rules import FAULT
 from merrow_analysis.rules.registry import Rule, all_rules, find_rule
 from merrow_analysis.suggest import closest
 
@@ -137,7 +138,9 @@ class Config:
         return None if level == OFF else Severity(level)
 
     def apply(self, diagnostics: Iterable[Diagnostic], path: str | None = None) -> list[Diagnostic]:
-        """The diagnostics that count in a file, with the severities that they have there."""
+        """The diagnostics that count in a file, with the severities that they have there. A fault of Merrow counts whichever
+        rules are selected, as one of them may have failed, unless it is ignored.
+        """
         if self.select == (ALL,) and not self.ignore and not self.severity and not self.per_path:
             return list(diagnostics)
         levels: dict[str, Severity | None] = {}
@@ -145,8 +148,11 @@ class Config:
         for diagnostic in diagnostics:
             if diagnostic.code not in levels:
                 rule = find_rule(diagnostic.code)
-                levels[diagnostic.code] = diagnostic.severity if rule is None else self.severity_of(rule, path)
+                selected = self if diagnostic.code != FAULT.code else replace(self, select=(ALL,))
+                levels[diagnostic.code] = diagnostic.severity if rule is None else selected.severity_of(rule, path)
             level = levels[diagnostic.code]
+            if level is not None and diagnostic.code == FAULT.code and not self.severity:
+                level = diagnostic.severity
             if level is not None:
                 kept.append(diagnostic if level is diagnostic.severity else diagnostic._replace(severity=level))
         return kept
