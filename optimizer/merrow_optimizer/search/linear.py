@@ -10,11 +10,11 @@ import os
 from collections.abc import Sequence
 from random import Random
 
+from merrow_optimizer.search.available import needs_package
 from merrow_optimizer.search.candidates import Draft
 from merrow_optimizer.search.features import SIZE, PromptUse
 from merrow_optimizer.search.history import History
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.installing import how_to_install
 
 # Matrices of some hundred rows: a second thread would only wait, at the cost of as much CPU time again.
 _one_thread = "OPENBLAS_NUM_THREADS" not in os.environ and os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -22,10 +22,7 @@ try:
     import numpy as np
     from numpy.typing import NDArray
 except ImportError:
-    raise UsageFailure(
-        "The strategy guided, which saves about half of the answers that climb asks for, needs the package numpy; "
-        + how_to_install("optimize")
-    ) from None
+    raise UsageFailure(needs_package("guided")) from None
 finally:
     if _one_thread:
         del os.environ["OPENBLAS_NUM_THREADS"]

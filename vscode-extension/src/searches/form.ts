@@ -1,19 +1,18 @@
 import * as vscode from 'vscode';
 import { TOLD, asksModel, proposersFor, proposing } from './proposing';
-import type { Proposing } from './protocol';
+import type { Proposing, Strategy } from './protocol';
+import { say } from '../say';
+import { strategyChoices } from './strategies';
 
-const STRATEGIES: readonly vscode.QuickPickItem[] = [
-  { label: 'guided', description: 'by a model of what helps: the fewest answers (needs merrow[optimize])' },
-  { label: 'climb', description: 'a change of the best so far, dropped as soon as it is surely worse' },
-  { label: 'evolve', description: 'a published loop: parents by score, each child on all items' },
-  { label: 'mcts', description: 'the same, with the kinds of change that have helped before' },
-  { label: 'gepa', description: 'the package of that name: a front over items (needs merrow[gepa])' },
-];
-
-/** How candidates are chosen; undefined where the user leaves. */
-export async function strategyOf(title: string): Promise<string | undefined> {
+/** How candidates are chosen, of those that can be used here; undefined where the user leaves. */
+export async function strategyOf(title: string, strategies: readonly Strategy[]): Promise<string | undefined> {
   const options = { title, placeHolder: 'How are candidates chosen?', ignoreFocusOut: true };
-  return (await vscode.window.showQuickPick(STRATEGIES, options))?.label;
+  const chosen = await vscode.window.showQuickPick(strategyChoices(strategies), options);
+  if (chosen === undefined) return undefined;
+  if (chosen.missing === null) return chosen.label;
+  // Said before anything else is asked for.
+  void say.error(chosen.missing);
+  return undefined;
 }
 
 /** Who makes candidates, and what that one is told; undefined where the user leaves. */

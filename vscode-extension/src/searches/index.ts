@@ -82,9 +82,9 @@ class Searching {
 
   private async question(target: Target): Promise<SearchQuestion | undefined> {
     const title = `Optimize ${nameOf(target)}`;
-    const found = await this.start.data(target, title);
+    const strategy = await strategyOf(title, await this.server.strategies());
+    const found = strategy === undefined ? undefined : await this.start.data(target, title);
     if (found === undefined) return undefined;
-    const strategy = await strategyOf(title);
     const proposing = strategy === undefined ? undefined : await proposingOf(title, strategy);
     if (strategy === undefined || proposing === undefined) return undefined;
     const evaluations = await this.start.count(title, 'At most how many answers may the search use?', [500, 1000, 2000, 5000].map((size) => ({ label: `${size} answers`, value: size })));

@@ -17,6 +17,12 @@ export interface SearchQuestion extends Omit<Question, 'part' | 'limit' | 'items
   readonly evaluations: number;
 }
 
+/** How candidates can be chosen; `missing` says why that can't be used here. */
+export interface Strategy {
+  readonly strategy: string;
+  readonly missing: string | null;
+}
+
 /** What the items say that no choice was made with. */
 export interface HeldOut {
   readonly items: number;

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import type { Target } from '../run/protocol';
 import { chosenModel } from '../run/server';
-import type { BetterVersion, Search, SearchForecast, SearchNews, SearchQuestion, SearchReport } from './protocol';
+import type { BetterVersion, Search, SearchForecast, SearchNews, SearchQuestion, SearchReport, Strategy } from './protocol';
 
 let tokens = 0;
 
@@ -41,6 +41,10 @@ export class SearchServer implements vscode.Disposable {
 
   async cancel(search: string): Promise<void> {
     await this.execute('merrow.cancel', { run: search });
+  }
+
+  strategies(): Promise<Strategy[]> {
+    return this.execute('merrow.strategies', {});
   }
 
   list(limit: number): Promise<Search[]> {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { searchTree } from '../../src/run/views/treeModel';
 import type { HeldOut, Search } from '../../src/searches/protocol';
 import { asksModel, proposersFor, proposing } from '../../src/searches/proposing';
+import { strategyChoices } from '../../src/searches/strategies';
 import { foundText, searchItem } from '../../src/searches/words';
 
 const held: HeldOut = { items: 20, start: 0.5, crown: 0.56, difference: 0.06, p: 0.01 };
@@ -29,6 +30,14 @@ test('searches have a group of their own, and say what can be done with them', (
   assert.deepEqual([item.label, item.description, item.context], ['flow.mmd: +0.060 (held-out, p = 0.010)', 'own.jsonl · 1 min ago · $0.0100', 'search']);
   assert.equal(searchItem({ ...search, status: 'running' }, 160).context, 'search.live');
   assert.equal(searchItem({ ...search, status: 'cancelled' }, 160).context, 'search.resumable');
+});
+
+test('strategies that can be used come first, and the others say that they are not installed', () => {
+  const missing = 'The strategy guided needs the package numpy; install it';
+  const choices = strategyChoices([{ strategy: 'climb', missing: null }, { strategy: 'guided', missing }, { strategy: 'random', missing: null }, { strategy: 'mcts', missing: null }]);
+  assert.deepEqual(choices.map(({ label }) => label), ['climb', 'mcts', 'guided']);
+  assert.deepEqual(choices.map((choice) => choice.missing), [null, null, missing]);
+  assert.match(choices[2]?.description ?? '', /\(not installed\)$/);
 });
 
 test('who proposes is asked for, and only what was answered is said', () => {

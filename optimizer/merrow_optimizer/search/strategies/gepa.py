@@ -12,12 +12,12 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
+from merrow_optimizer.search.available import needs_package
 from merrow_optimizer.search.candidates import START, Draft, Place
 from merrow_optimizer.search.children import Proposer
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.strategies.rounds import best_mean, ended
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.installing import how_to_install
 
 _PART = "workflow"
 """What the package calls the only part of its candidates."""
@@ -42,7 +42,7 @@ class Gepa:
         try:
             self._package = import_module("gepa")
         except ImportError:
-            raise UsageFailure(f"The strategy gepa needs the package of that name; {how_to_install('gepa')}") from None
+            raise UsageFailure(needs_package("gepa")) from None
         self._proposer, self._seed = proposer, seed
         self._proposed: list[Draft | None] = []
 

@@ -1,5 +1,5 @@
 """Commands about searches: ``merrow.optimize``, ``merrow.optimizations``, ``merrow.optimizationReport``, ``merrow.showBetter``,
-``merrow.deleteOptimization``.
+``merrow.strategies``, ``merrow.deleteOptimization``.
 
 ``merrow.optimize`` takes one object, of which all but ``uri`` and ``dataset`` may be left out:
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 OPTIMIZE, OPTIMIZATIONS = "merrow.optimize", "merrow.optimizations"
 REPORT, SHOW_BETTER = "merrow.optimizationReport", "merrow.showBetter"
-DELETE = "merrow.deleteOptimization"
+STRATEGIES, DELETE = "merrow.strategies", "merrow.deleteOptimization"
 _AGREE = "Search"
 _STRATEGIES = ("guided", "evolve", "climb", "random", "mcts", "gepa")
 _PROPOSERS = ("moves", "model", "both")
@@ -74,6 +74,7 @@ def register(server: MerrowServer) -> None:
     server.command(OPTIMIZATIONS)(optimizations)
     server.command(REPORT)(report)
     server.command(SHOW_BETTER)(show_better)
+    server.command(STRATEGIES)(strategies)
     server.command(DELETE)(delete)
 
 
@@ -128,6 +129,14 @@ async def show_better(server: MerrowServer, arguments: list[Any]) -> dict[str, A
     if not server.supports.shows_runs:
         tell(server, found["text"], types.MessageType.Info)
     return found
+
+
+async def strategies(_: MerrowServer, __: list[Any]) -> list[dict[str, Any]]:
+    """How candidates can be chosen, the default first; ``missing`` says why one can't be used here, and what to install."""
+    from merrow_optimizer.search.available import STRATEGIES as KNOWN
+    from merrow_optimizer.search.available import why_not
+
+    return [{"strategy": name, "missing": why_not(name)} for name in KNOWN]
 
 
 async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:

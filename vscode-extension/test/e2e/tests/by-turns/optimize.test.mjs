@@ -39,11 +39,11 @@ describe(
       await w.lens('Run');
       await w.command('Merrow: Optimize This Workflow...');
       for (const [question, choice] of [
+        ['How are candidates chosen?', 'climb'],
         ['The data:', 'own.jsonl'],
         ['The field with the right answer', 'answer'],
         ['The field that PROBLEM gets', 'question'],
         ['An answer is right when', 'numeric'],
-        ['How are candidates chosen?', 'climb'],
         ['Who makes candidates?', 'Safe changes'],
         ['At most how many answers', '500 answers'],
       ]) await step(w, question, choice);
