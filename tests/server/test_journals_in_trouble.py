@@ -93,6 +93,7 @@ def damaged(data: bytes, random: Random) -> bytes:
     return bytes(after)
 
 
+@pytest.mark.thinned(1, "flipped bytes")
 @pytest.mark.parametrize("words", COMMANDS)
 def test_flipped_bytes_are_told_in_one_sentence(journal: Journal, words: str) -> None:
     good = journal.folder.with_name("good")
