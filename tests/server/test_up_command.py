@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -429,6 +430,58 @@ async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> No
             wrong = await client.call_tool("flow", {"PROBLEM": "x", "TONE": "loud"})
             assert wrong.is_error
             assert "The input TONE must be of type Tone" in wrong.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("has_handshake", [False, True])
+async def test_a_call_of_the_tool_that_is_cancelled_stops_its_run(model: OpenAIServer, *, has_handshake: bool) -> None:
+    from mcp import ClientSession
+    from mcp.client.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    @contextlib.asynccontextmanager
+    async def client(http: httpx2.AsyncClient, url: str) -> AsyncIterator[Any]:
+        transport = streamable_http_client(f"{url}/mcp", http_client=http)
+        if not has_handshake:
+            async with Client(transport) as found:
+                yield found
+            return
+        async with transport as streams, ClientSession(streams[0], streams[1]) as session:
+            await session.initialize()
+            yield session
+
+    model.answer = lambda _: Hang()
+    with up("--base-url", model.base_url) as service:
+        async with (
+            httpx2.AsyncClient(headers=service.headers, timeout=PATIENCE) as http,
+            client(http, service.url) as caller,
+        ):
+            call = asyncio.create_task(caller.call_tool("flow", {"PROBLEM": "nine"}))
+            await until(lambda: len(model.requests) == 1)
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+            await until(model.abandoned.is_set)
+            await until(lambda: json.loads(merrow("runs", "--format", "json").out)[0]["status"] == "cancelled")
+            assert len((await caller.list_tools()).tools) == 1, "the next request is answered"
+        assert len(model.requests) == 1
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait until this is true of what another process does."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+def test_requests_whose_head_never_comes_keep_nobody_out(model: OpenAIServer) -> None:
+    with up("--base-url", model.base_url) as service, contextlib.ExitStack() as opened:
+        address = ("127.0.0.1", int(service.url.rpartition(":")[2]))
+        for number in range(600):
+            half = opened.enter_context(socket.create_connection(address))
+            half.sendall(b"POST /runs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Number: %d\r\n" % number)
+        assert service.post({"PROBLEM": "nine"}).status_code == 200
+        with httpx2.Client(base_url=service.url, timeout=PATIENCE) as stranger:
+            told = stranger.get("/openapi.json")
+            assert (told.status_code, told.headers["connection"]) == (401, "close")
 
 
 @pytest.mark.thinned(1, "slow")

@@ -20,6 +20,7 @@ from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
 from merrow_runtime.running.api import finish, resume, start
 from merrow_runtime.running.run import RunResult
+from merrow_runtime.spending.meter import MonthSpent
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord, output_of, output_text
@@ -40,6 +41,12 @@ def run_name(beginning: str, item: str, repeat: int) -> str:
     if _OWN_NAME.fullmatch(item) is None or _DIGEST.fullmatch(item):
         name = "x" + hashlib.sha256(item.encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return f"{beginning}/{name}" + (f"/{repeat}" if repeat else "")
+
+
+def ignore_failure(written: asyncio.Future[None]) -> None:
+    """For a write at the end that nobody waits for: that it failed is told by the next one."""
+    if not written.cancelled():
+        written.exception()
 
 
 class Answering:
@@ -70,37 +77,73 @@ class Answering:
         scored = score_key(work, item, plan.metric)
         if not plan.options.fresh:
             for known in self._user.evaluations.known(work):
-                record = await self._known(item, repeat, known, scored)
-                if record is not None:
-                    return record, None
+                found = await self._known(item, repeat, known, scored)
+                if found is not None:
+                    return found
         name = run_name(self._beginning, item.id, repeat)
-        result = await self._run(name, item, repeat, again=again)
+        paid = self._cleared(name, again=again)
+        try:
+            result = await self._run(name, item, repeat)
+        except MonthSpent as failure:  # before it began
+            outcome = Outcome(Status.UNANSWERED, None, "", failure.sentence)
+            return ScoreRecord(item.id, repeat, *outcome, paid, 0.0, "", work, scored), Fatal.BUDGET
         ending = ending_of(result, self._outputs)
-        outcome, used = ending.scored, NOTHING
+        outcome, used, fatal = ending.scored, NOTHING, ending.fatal
         if ending.status is None:
-            outcome, used = await self._scored(item, repeat, ending.output)
+            outcome, used, fatal = await self._scored(item, repeat, ending.output)
         output = output_text(ending.output) if ending.status is None else None
-        record = ScoreRecord(item.id, repeat, *outcome, result.usage + used, result.seconds, name, work, scored, output)
-        return record, ending.fatal
+        usage = paid + result.usage + used
+        return ScoreRecord(item.id, repeat, *outcome, usage, result.seconds, name, work, scored, output), fatal
 
-    async def _known(self, item: Item, repeat: int, known: ScoreRecord, scored: bytes) -> ScoreRecord | None:
-        """A score made of an earlier one for the same work, which costs nothing now; None where nothing of it can be used."""
+    def unfinished(self, item: Item, repeat: int) -> ScoreRecord | None:
+        """After `answer` was cancelled, what it has paid so far, as an item without an answer; None where it paid nothing.
+
+        To be called by the task that called `answer`. Raises `StoreFailure`.
+        """
+        name = run_name(self._beginning, item.id, repeat)
+        scoring = SCORING.get(None)
+        usage = sum(scoring.used, NOTHING) if scoring is not None and scoring.run == name else NOTHING
+        run = self._own.run(name) if self._own.status(name) is not None else None
+        if run is not None:
+            usage += run.usage
+        if not usage.calls:
+            return None
+        work = self.plan.work_key(item.id, repeat)
+        outcome = Outcome(Status.UNANSWERED, None, "", "It was stopped before there was an answer.")
+        seconds = 0.0 if run is None else run.seconds or 0.0
+        return ScoreRecord(
+            item.id, repeat, *outcome, usage, seconds, name, work, score_key(work, item, self.plan.metric)
+        )
+
+    async def _known(
+        self, item: Item, repeat: int, known: ScoreRecord, scored: bytes
+    ) -> tuple[ScoreRecord, Fatal | None] | None:
+        """A score made of an earlier one for the same work, whose answer costs nothing now, and whether no other can be had; None
+        where nothing of it can be used.
+        """
         same = known.scored == scored and known.status in (Status.RIGHT, Status.WRONG)
         outcome, used = Outcome(Status(known.status), known.value, known.read, known.reason), NOTHING
+        fatal: Fatal | None = None
         if not same and known.status != Status.FAILED:
             if known.output is None:
                 return None
-            outcome, used = await self._scored(item, repeat, output_of(known.output))
-        return ScoreRecord(item.id, repeat, *outcome, used, known.seconds, known.run, known.work, scored, known.output)
+            outcome, used, fatal = await self._scored(item, repeat, output_of(known.output))
+        seconds, run, output = known.seconds, known.run, known.output
+        return ScoreRecord(item.id, repeat, *outcome, used, seconds, run, known.work, scored, output), fatal
 
-    async def _run(self, name: str, item: Item, repeat: int, *, again: bool) -> RunResult:
-        """The run that answers a task, begun or gone on with, at its end."""
+    def _cleared(self, name: str, *, again: bool) -> Usage:
+        """Take an earlier run of this name out that finished without an answer that counts; what it had paid."""
+        if not self._is_resumed or self._own.status(name) != "finished" or not (again or self._went_without(name)):
+            return NOTHING
+        # It went on without an answer that an endpoint owed it, or another endpoint answered; what this one answered is in the
+        # cache.
+        paid = self._own.run(name).usage
+        self._own.delete(name)
+        return paid
+
+    async def _run(self, name: str, item: Item, repeat: int) -> RunResult:
+        """The run that answers a task, begun or gone on with, at its end. Raises `MonthSpent` where none may begin."""
         status = self._own.status(name) if self._is_resumed else None
-        if status == "finished" and (again or self._went_without(name)):
-            # It went on without an answer that an endpoint owed it, or another endpoint answered; what this one answered is in
-            # the cache.
-            self._own.delete(name)
-            status = None
         if status is None:
             options = self._by_repeat.get(repeat)
             if options is None:
@@ -134,22 +177,33 @@ class Answering:
         nodes = (one for one in self._own.told(run) if isinstance(one, NodeRecord))
         return any(one.failed is not None and one.failed.code == EndpointFailure.code for one in nodes)
 
-    async def _scored(self, item: Item, repeat: int, output: Any) -> tuple[Outcome, Usage]:
-        """What the metric says of an answer, and what it used for that."""
+    async def _scored(self, item: Item, repeat: int, output: Any) -> tuple[Outcome, Usage, Fatal | None]:
+        """What the metric says of an answer, what it used for that, and whether no other answer can be had now."""
         scoring = Scoring(run_name(self._beginning, item.id, repeat), [])
         SCORING.set(scoring)
-        return await self._judged(item, output), sum(scoring.used, NOTHING)
+        fatal: Fatal | None = None
+        try:
+            outcome = await self._judged(item, output)
+        except (EndpointFailure, BudgetFailure) as failure:  # of a metric that asks a model
+            outcome = Outcome(Status.UNANSWERED, None, "", failure.sentence)
+            if isinstance(failure, BudgetFailure):
+                fatal = Fatal.BUDGET
+            elif failure.fatal:
+                fatal = Fatal.ENDPOINT
+        return outcome, sum(scoring.used, NOTHING), fatal
 
     async def _judged(self, item: Item, output: Any) -> Outcome:
-        """What the metric says of an answer. Whatever goes wrong in there makes the item invalid, with the reason."""
+        """What the metric says of an answer. Whatever goes wrong in there makes the item invalid, with the reason; only that a
+        model gave no answer is raised (`EndpointFailure`, `BudgetFailure`).
+        """
         metric = self.plan.metric
         try:
             async with asyncio.timeout(METRIC_SECONDS):
                 score = await metric.score(item, output)
         except InvalidItemError as problem:
             return Outcome(Status.INVALID, None, "", str(problem))
-        except (EndpointFailure, BudgetFailure) as failure:  # of a metric that asks a model
-            return Outcome(Status.UNANSWERED, None, "", failure.sentence)
+        except (EndpointFailure, BudgetFailure):
+            raise
         except TimeoutError:
             return Outcome(Status.INVALID, None, "", f"The metric {metric.name} took more than {METRIC_SECONDS:g} s.")
         except Exception as problem:  # noqa: BLE001 (a metric may be a user's own)

@@ -18,6 +18,7 @@ from merrow_runtime.errors import (
 )
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.running.run_failures import InternalFailure
+from merrow_runtime.spending.meter import MonthSpent
 
 RETURN = "RETURN"
 
@@ -79,7 +80,7 @@ def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:
 def _failed(failure: RunFailure) -> Ending:
     if isinstance(failure, EndpointFailure):
         return Ending(Status.UNANSWERED, reason=failure.sentence, fatal=Fatal.ENDPOINT if failure.fatal else None)
-    if isinstance(failure, OverallBudget):
+    if isinstance(failure, OverallBudget | MonthSpent):
         return Ending(Status.UNANSWERED, reason=str(failure), fatal=Fatal.BUDGET)
     if isinstance(failure, ReplayMiss | InternalFailure):
         return Ending(Status.UNANSWERED, reason=failure.sentence)

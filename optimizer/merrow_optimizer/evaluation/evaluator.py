@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from merrow_optimizer.evaluation.answering import Answering
+from merrow_optimizer.evaluation.answering import Answering, ignore_failure
 from merrow_optimizer.evaluation.endings import Fatal
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.spending import within
 from merrow_optimizer.evaluation.stopping import Stopping
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING, Usage
@@ -29,25 +33,26 @@ class Task(NamedTuple):
 
 
 class Evaluator:
-    """One evaluation at work. ``user`` is the user's store, with answers and scores; ``own`` the journal of its runs.
+    """One evaluation at work. ``user`` is the user's store, with answers and scores; ``own`` the journal of its runs;
+    ``elapsed`` seconds were worked on it before.
 
     ``scores`` has the last score of each item and repeat, those from before a resume too. ``stopped_by`` says why it stopped
     before its end.
     """
 
-    def __init__(self, evaluation: str, plan: Plan, user: Store, own: Store) -> None:
+    def __init__(self, evaluation: str, plan: Plan, user: Store, own: Store, elapsed: float = 0.0) -> None:
         self.id = evaluation
         self.plan = plan
         self.scores: dict[tuple[str, int], ScoreRecord] = {
             (one.item, one.repeat): one for one in user.evaluations.scores(evaluation)
         }
         self.stopped_by: str | None = None
-        self._user, self._own = user, own
+        self._user, self._own, self._elapsed = user, own, elapsed
         self._stopping = Stopping()
         self._stop = asyncio.Event()
         endpoint = within(plan.chosen.endpoint, plan.limits, self.spent)
         if plan.asking is not None:
-            plan.asking.begin(endpoint, plan.concurrency, user.cache)
+            plan.asking.begin(replace(plan.chosen, endpoint=endpoint), whole_path(plan.workflow.name), user.cache)
         is_resumed = bool(self.scores) or own.has_runs
         self._answering = Answering(evaluation, plan, endpoint, user, own, is_resumed=is_resumed)
 
@@ -76,7 +81,12 @@ class Evaluator:
         """
         tasks, seconds = iter(self.left()), self.plan.limits.seconds
         loop = asyncio.get_running_loop()
-        late = None if seconds is None else loop.call_later(seconds, self._time_is_over, seconds)
+        late: asyncio.TimerHandle | None = None
+        if seconds is not None:
+            if seconds <= self._elapsed:
+                self._time_is_over(seconds)
+                return
+            late = loop.call_later(seconds - self._elapsed, self._time_is_over, seconds)
         # While one item is asked, kept and scored, another waits at the gate, ready to be asked: answers that come at the same
         # moment are worked on one after the other, and the endpoint would be idle meanwhile. One at a time stays one at a time.
         count = 2 * self.plan.concurrency - 1
@@ -95,11 +105,17 @@ class Evaluator:
             for one in pending:
                 one.cancel()
             await asyncio.gather(stop, *workers, return_exceptions=True)  # where one fails, others may have, too
+            if self.plan.asking is not None:
+                self.plan.asking.close()
 
     async def _work(self, tasks: Iterator[Task], told: OnScore) -> None:
         for task in tasks:
             again = (task.item.id, task.repeat) in self.scores
-            record, fatal = await self._answering.answer(task.item, task.repeat, again=again)
+            try:
+                record, fatal = await self._answering.answer(task.item, task.repeat, again=again)
+            except asyncio.CancelledError:
+                self._note_unfinished(task)
+                raise
             await self._user.evaluations.keep(self.id, record)
             self.scores[record.item, record.repeat] = record
             told(record)
@@ -111,6 +127,14 @@ class Evaluator:
                 self._end(why or record.reason)
             if self.stopped_by is not None:
                 return
+
+    def _note_unfinished(self, task: Task) -> None:
+        """Keep what an answer has paid that was cut off, so that it is counted; a resume goes on with it."""
+        with suppress(StoreFailure):
+            record = self._answering.unfinished(task.item, task.repeat)
+            if record is not None:
+                self.scores[record.item, record.repeat] = record
+                self._user.evaluations.keep(self.id, record).add_done_callback(ignore_failure)
 
     def _end(self, why: str) -> None:
         self.stopped_by = self.stopped_by or why

@@ -71,7 +71,7 @@ async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda 
     """
 
     def make(own: Store) -> Evaluator:
-        return Evaluator(evaluation, plan, user, own)
+        return Evaluator(evaluation, plan, user, own, user.evaluations.get(evaluation).seconds)
 
     return await carry_out(user, user.evaluations, evaluation, make, lambda evaluator: evaluator.run(told))
 
@@ -158,6 +158,15 @@ def is_open(user: Store, identity: str) -> bool:
         return False
     with closing(Store.open(path, reading=True)) as own:
         return own.is_open_elsewhere
+
+
+def last_seen(user: Store, record: EvaluationRecord | OptimizationRecord | ExtractionRecord) -> float:
+    """When an evaluation, a search or an extraction was last known to be worked on, in seconds since 1970."""
+    path = journal_of(user, record.id)
+    if record.ended is not None or not path.exists():
+        return record.ended or record.started
+    with closing(Store.open(path, spare=False)) as own:
+        return max(record.started, own.last_seen() or 0.0)
 
 
 def state_of(user: Store, record: EvaluationRecord | OptimizationRecord | ExtractionRecord) -> State:

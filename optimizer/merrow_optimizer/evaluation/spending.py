@@ -9,7 +9,7 @@ from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.prices import Price, price_at
-from merrow_runtime.models.tokens import estimate_call
+from merrow_runtime.models.tokens import estimate_call, sent_of
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 
@@ -54,7 +54,9 @@ class BudgetedEndpoint:
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer, within the budget. Raises `OverallBudget`, `EndpointFailure`."""
-        reservation = self._budget.reserve(estimate_call(request, self.price(request.model)))
+        price = self.price(request.model)
+        estimate = estimate_call(request, price)
+        reservation = self._budget.reserve(estimate, sent_of(estimate, price))
         self.may_use = self.may_use.or_of(reservation.estimate)
         try:
             await reservation.__aenter__()

@@ -27,12 +27,13 @@ from merrow_optimizer.extraction.steps import Steps, kinds_of
 from merrow_optimizer.extraction.trials import Stopped, Trial, Trials
 from merrow_optimizer.extraction.wording import word
 from merrow_optimizer.extraction.writing import Typed, case_text
-from merrow_optimizer.suggestions.asking import Asker, meter_of
+from merrow_optimizer.suggestions.asking import Asker
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.usage import Usage
@@ -117,11 +118,10 @@ class Extractor:
         if limits.usd is not None or limits.tokens is not None:
             endpoint = BudgetedEndpoint(endpoint, budget)
         is_replay = endpoint.origin == REPLAY_ORIGIN
-        meter = None if is_replay else meter_of(chosen, self._cases_file)
-        asked = replace(chosen, endpoint=SentBackIfEmpty(chosen.endpoint))
-        asker = Asker(asked, self._user.cache, budget, meter, fresh=is_replay)
+        purse = Purse(replace(chosen, endpoint=SentBackIfEmpty(chosen.endpoint)), self._cases_file, budget)
+        asker = Asker(purse, self._user.cache, fresh=is_replay)
         self.generator = Generator(self.id, plan.generator, asker, self._user.extractions, self._known)
-        self.trials = Trials(self.id, plan, self._user, self._own, endpoint, self._known)
+        self.trials = Trials(self.id, plan, self._user, self._own, endpoint, self._cases_file, self._known)
         left = None if limits.seconds is None else max(0.0, limits.seconds - self._seconds)
         try:
             async with asyncio.timeout(left):
@@ -132,6 +132,8 @@ class Extractor:
             self.stopped_by = str(why)
         finally:
             asker.close()
+            if plan.base.asking is not None:
+                plan.base.asking.close()
 
     async def _stages(self) -> None:
         outcome, without = self.outcome, self.plan.settings.without

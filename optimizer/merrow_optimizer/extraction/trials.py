@@ -7,19 +7,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from merrow_optimizer.evaluation.answering import Answering, run_name
+from merrow_optimizer.evaluation.answering import Answering, ignore_failure, run_name
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.extraction.cases import Case
 from merrow_optimizer.extraction.operators import Operator
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.extraction.rewriting import swapped
 from merrow_optimizer.extraction.writing import Typed, analysed
-from merrow_runtime.errors import UsageFailure
+from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.workflow import Workflow, check_workflow
 
@@ -43,7 +45,8 @@ class Trial:
 
 
 class Trials:
-    """Makes the runs of one extraction. ``own`` is its journal of runs, ``known`` what it has come by; ``used`` is what all
+    """Makes the runs of one extraction. ``own`` is its journal of runs, ``booked`` what its judges' calls
+    are booked under, ``known`` what it has come by; ``used`` is what all
     runs used.
     """
 
@@ -54,6 +57,7 @@ class Trials:
         user: Store,
         own: Store,
         endpoint: Endpoint,
+        booked: str,
         known: Mapping[str, Any],
     ) -> None:
         self.count = 0
@@ -62,7 +66,8 @@ class Trials:
         self._endpoint, self._known = endpoint, known
         base = plan.base
         if base.asking is not None:
-            base.asking.begin(endpoint, base.concurrency, user.cache)
+            chosen = replace(base.chosen, endpoint=endpoint)
+            base.asking.begin(chosen, booked, user.cache)
         self._gate = asyncio.Semaphore(base.concurrency + base.concurrency // 4)
         # So that a file is still known from being checked when it is run.
         self._swapping = asyncio.Semaphore(2 * base.concurrency)
@@ -87,13 +92,17 @@ class Trials:
     async def _kept(self, key: str, case: Case, text: str, name: str) -> Mapping[str, Any]:
         """What is known of a run by its key, else the run, which is kept."""
         known: Mapping[str, Any] | None = self._known.get(key)
-        if known is not None:
+        if known is not None and known["status"] != Status.UNANSWERED:
             return known
         async with self._gate:
             workflow = check_workflow(text, name=f"case {case.id}", analysis=analysed(text))
-            found = await self._run(case, workflow, name)
-        if found["status"] != Status.UNANSWERED:
+            found, why = await self._run(key, case, workflow, name, again=known is not None)
+        if (
+            found["status"] != Status.UNANSWERED or found["usage"]["calls"]
+        ):  # what is paid is counted whatever came of it
             await self._user.extractions.keep(self._id, key, found)
+        if why is not None:
+            raise Stopped(why)
         return found
 
     async def swap(self, case: Case, typed: Typed, mapped: Mapping[str, Operator], own: Trial, *, is_run: bool) -> bool:
@@ -106,7 +115,10 @@ class Trials:
                 return text is not None
             return (await self.score(case, text, "swap")).value >= own.value
 
-    async def _run(self, case: Case, workflow: Workflow, name: str) -> dict[str, Any]:
+    async def _run(
+        self, key: str, case: Case, workflow: Workflow, name: str, *, again: bool
+    ) -> tuple[dict[str, Any], str | None]:
+        """What a run came to, and why there can be no other."""
         base = self._plan.base
         given = base.inputs[case.id]
         inputs = {node.id: given[node.id] for node in workflow.graph.inputs}
@@ -114,12 +126,23 @@ class Trials:
         beginning = f"{self._id}/{name}"
         answering = Answering(beginning, plan, self._endpoint, self._user, self._own, is_resumed=self._is_resumed)
         try:
-            record, fatal = await answering.answer(case.item, 0, again=False)
+            record, fatal = await answering.answer(case.item, 0, again=again)
         except UsageFailure as problem:
-            return _said(Status.FAILED, 0.0, plan.semantic, run_name(beginning, case.id, 0), NOTHING, str(problem))
-        if fatal is not None:
-            raise Stopped(record.reason)
-        return _said(record.status, record.value or 0.0, plan.semantic, record.run, record.usage, record.reason)
+            return _said(
+                Status.FAILED, 0.0, plan.semantic, run_name(beginning, case.id, 0), NOTHING, str(problem)
+            ), None
+        except asyncio.CancelledError:
+            with suppress(StoreFailure):
+                cut = answering.unfinished(case.item, 0)
+                if cut is not None:
+                    written = self._user.extractions.keep(self._id, key, _said_of(cut, plan.semantic))
+                    written.add_done_callback(ignore_failure)
+            raise
+        return _said_of(record, plan.semantic), None if fatal is None else record.reason
+
+
+def _said_of(record: ScoreRecord, semantic: str) -> dict[str, Any]:
+    return _said(record.status, record.value or 0.0, semantic, record.run, record.usage, record.reason)
 
 
 def _said(status: str, value: float, semantic: str, run: str, usage: Usage, reason: str) -> dict[str, Any]:

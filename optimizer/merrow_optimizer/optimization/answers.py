@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from merrow_optimizer.evaluation.answering import Answering
+from merrow_optimizer.evaluation.answering import Answering, ignore_failure
 from merrow_optimizer.evaluation.endings import Fatal
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
@@ -15,9 +17,10 @@ from merrow_optimizer.evaluation.spending import BudgetedEndpoint, Most
 from merrow_optimizer.evaluation.stopping import Stopping
 from merrow_optimizer.evaluation.summary import COUNTED
 from merrow_optimizer.optimization.plan import SearchPlan
-from merrow_runtime.errors import UsageFailure
+from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import TrialRecord
@@ -70,7 +73,8 @@ class Answers:
                 if one.score.usage.calls:
                     self._bounded.dearest = self._bounded.dearest.or_of(one.score.usage, one.score.usage.calls)
         if base.asking is not None:
-            base.asking.begin(self._endpoint, base.concurrency, user.cache)
+            chosen = replace(base.chosen, endpoint=self._endpoint)
+            base.asking.begin(chosen, whole_path(base.workflow.name), user.cache)
         self._of_candidate: dict[int, Answering] = {}
         self._placing: set[asyncio.Future[Any]] = set()
         self._gate = asyncio.Semaphore(base.concurrency)
@@ -110,6 +114,11 @@ class Answers:
         for one in self._placing:
             one.cancel()
 
+    def close(self) -> None:
+        """No other answer is had; what was paid is written down."""
+        if self._plan.base.asking is not None:
+            self._plan.base.asking.close()
+
     def halt(self, why: str) -> None:
         """Have no other answer, for this reason."""
         self.stopped_by = self.stopped_by or why
@@ -140,10 +149,13 @@ class Answers:
                 return None
             place = self._started
             self._started += 1
-            record, fatal = await self._answered(wanted, again=known is not None)
+            try:
+                record, fatal = await self._answered(wanted, again=known is not None)
+            except asyncio.CancelledError:
+                self._note_unfinished(wanted)
+                raise
             await self._user.optimizations.keep(self._search, TrialRecord(wanted.candidate, wanted.draw, record))
-        self._known[key] = record
-        self.spent += record.usage
+        self._count(key, record)
         self.asked += 1
         why = self._stopping.ended(place, Status(record.status), record.reason)
         if fatal is Fatal.BUDGET:
@@ -153,6 +165,22 @@ class Answers:
             self.halt(why or record.reason)
         self.told(wanted, record)
         return record
+
+    def _note_unfinished(self, wanted: Wanted) -> None:
+        """Keep what an answer has paid that was cut off, so that it is counted; a resume goes on with it."""
+        with suppress(StoreFailure):
+            record = self._answering(wanted.candidate).unfinished(wanted.item, wanted.repeat)
+            if record is not None:
+                self._count((wanted.candidate, record.item, record.repeat), record)
+                trial = TrialRecord(wanted.candidate, wanted.draw, record)
+                self._user.optimizations.keep(self._search, trial).add_done_callback(ignore_failure)
+
+    def _count(self, key: tuple[int, str, int], record: ScoreRecord) -> None:
+        """An answer has come, in place of what is known by its key: that is part of what it has used."""
+        before, self._known[key] = self._known.get(key), record
+        self.spent += record.usage
+        if before is not None and before.usage.calls:
+            self.spent = sum((one.usage for one in self._known.values()), NOTHING)
 
     async def _answered(self, wanted: Wanted, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
         """An answer with its score; that a candidate can't be run at all is its own fault."""

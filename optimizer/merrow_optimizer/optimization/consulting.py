@@ -14,7 +14,7 @@ from merrow_optimizer.optimization.plan import SearchPlan
 from merrow_optimizer.search.candidates import START, Draft
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.engine import Search
-from merrow_optimizer.suggestions.asking import Asker, meter_of
+from merrow_optimizer.suggestions.asking import Asker
 from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Failure, Try
@@ -23,6 +23,7 @@ from merrow_optimizer.suggestions.session import Tally
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
 from merrow_runtime.models.budget import NotEnoughLeft
 from merrow_runtime.program.files import whole_path
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN
 from merrow_runtime.usage import NOTHING, Usage
@@ -134,8 +135,8 @@ class Consulting:
     def _asker(self, *, is_fresh: bool) -> Asker:
         """Asks within the budget of the search. An answer that brought nothing is not taken again."""
         plan = self._plan
-        meter = meter_of(plan.base.chosen, whole_path(plan.start.name))
-        return Asker(plan.base.chosen, self._user.cache, self._answers.budget, meter, fresh=is_fresh)
+        purse = Purse(plan.base.chosen, whole_path(plan.start.name), self._answers.budget)
+        return Asker(purse, self._user.cache, fresh=is_fresh)
 
     def _proposer(self, asker: Asker, number: int) -> ModelProposer:
         plan = self._plan

@@ -68,11 +68,14 @@ class Searcher:
         can't continue as it began.
         """
         self._told = told
-        waiting = self._replay()
-        await self._drive(waiting)
-        if self._answers.stopped_by is None:
-            self._believe()
-            await self._read()
+        try:
+            waiting = self._replay()
+            await self._drive(waiting)
+            if self._answers.stopped_by is None:
+                self._believe()
+                await self._read()
+        finally:
+            self._answers.close()
         self.stopped_by = self._answers.stopped_by
 
     # What was drawn before

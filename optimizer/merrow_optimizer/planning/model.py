@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from merrow_optimizer.suggestions.asking import UnknownAnswerError
-from merrow_runtime.calls.calling import Calling
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.store.cache import Cache, kept
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical
@@ -29,10 +29,10 @@ class Model:
     """Asks the endpoint at ``origin`` within the user's limits. ``used`` is what this process has paid for, ``known`` how many
     answers were there already.
 
-    With ``fresh`` no answer is taken that was kept before. Without ``calling`` nobody is asked: only what is kept is answered.
+    With ``fresh`` no answer is taken that was kept before. Without ``purse`` nobody is asked: only what is kept is answered.
     """
 
-    calling: Calling | None
+    purse: Purse | None
     origin: str
     cache: Cache
     fresh: bool = False
@@ -53,9 +53,9 @@ class Model:
         if found is not None:
             self.known += 1
             return ModelReply.from_json(found)
-        if self.calling is None:
+        if self.purse is None:
             raise UnknownAnswerError
-        reply = await self.calling.call(request, None, self._listener)
+        reply = await self.purse.ask(request, self._listener)
         self.used += reply.usage
         await self.cache.writer.write(kept(key, replace(reply, usage=NOTHING).json_text(), time.time()))
         return reply

@@ -7,33 +7,14 @@ import json
 import time
 from typing import Protocol
 
-from merrow_runtime.calls.calling import Calling
-from merrow_runtime.calls.gate import gate_of
-from merrow_runtime.errors import EndpointFailure, StoreFailure
-from merrow_runtime.models.budget import Budget
+from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.running.resources import Chosen
-from merrow_runtime.spending.ledger import ledger
-from merrow_runtime.spending.meter import Meter
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.store.cache import Cache, kept
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical
 
 _KEY_BYTES = 16
-
-
-def meter_of(chosen: Chosen, workflow: str) -> Meter | None:
-    """What counts the calls of a workflow, by its whole path, for the user; None where nothing can be counted and nothing has to
-    be. Raises `StoreFailure`, and `BudgetFailure` where the user's own limits are reached.
-    """
-    try:
-        meter = Meter(ledger(), chosen.limits, workflow, chosen.endpoint.origin)
-    except StoreFailure:
-        if chosen.limits.month_usd is not None or chosen.limits.endpoints:
-            raise
-        return None
-    meter.check()
-    return meter
 
 
 class UnknownAnswerError(Exception):
@@ -71,28 +52,19 @@ def _key(origin: str, request: ModelRequest) -> bytes:
 
 
 class Asker:
-    """Asks ``chosen``'s endpoint. Answers are kept in ``known``, so that the same question is not paid again; with ``fresh`` all
-    are asked for again. ``meter`` counts for the user over all commands. Make it where an event loop runs.
+    """Asks the endpoint that ``purse`` pays. Answers are kept in ``known``, so that the same question is not paid again; with
+    ``fresh`` all are asked for again.
     """
 
-    def __init__(
-        self,
-        chosen: Chosen,
-        known: Cache,
-        budget: Budget | None = None,
-        meter: Meter | None = None,
-        *,
-        fresh: bool = False,
-    ) -> None:
-        semaphore = gate_of(chosen.endpoint).semaphore(chosen.concurrency)
-        self._calling = Calling(chosen.endpoint, semaphore, budget, meter=meter)
+    def __init__(self, purse: Purse, known: Cache, *, fresh: bool = False) -> None:
+        self._purse = purse
         self._known, self._fresh = known, fresh
         self.used: Usage = NOTHING
         """What the calls have used; answers that were known used nothing."""
 
     async def known(self, request: ModelRequest) -> ModelReply | None:
         """The answer, where it is known and costs nothing now. Raises `StoreFailure`."""
-        found = None if self._fresh else await self._known.get(_key(self._calling.origin, request))
+        found = None if self._fresh else await self._known.get(_key(self._purse.origin, request))
         return None if found is None else ModelReply.from_json(found)
 
     async def ask(self, request: ModelRequest) -> ModelReply:
@@ -100,15 +72,15 @@ class Asker:
         known = await self.known(request)
         if known is not None:
             return known
-        key = _key(self._calling.origin, request)
-        reply = await self._calling.call(request, None, self)
+        key = _key(self._purse.origin, request)
+        reply = await self._purse.ask(request, self)
         self.used += reply.usage
         await self._known.writer.write(kept(key, json.dumps(reply.to_json()), time.time()))
         return reply
 
     def close(self) -> None:
         """No more is asked."""
-        self._calling.close()
+        self._purse.close()
 
     def retrying(self, failure: EndpointFailure, wait: float) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""

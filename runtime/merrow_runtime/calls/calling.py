@@ -14,7 +14,7 @@ from merrow_runtime.models.budget import Budget, Reservation
 from merrow_runtime.models.endpoint import Endpoint, refused_at
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.retry import RetryPolicy
-from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_tokens
+from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_tokens, sent_of
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.usage import NOTHING, Usage
@@ -135,7 +135,9 @@ class Calling:
 
     async def _within(self, budget: Budget, request: ModelRequest, listener: Listener, stream: bool) -> ModelReply:
         self._stops.check(request.model)
-        async with budget.reserve(estimate_call(request, self.price(request.model))) as reservation:
+        price = self.price(request.model)
+        estimate = estimate_call(request, price)
+        async with budget.reserve(estimate, sent_of(estimate, price)) as reservation:
             reply = await self._try(request, listener, stream, reservation)
             reservation.settle(reply.usage)
             return reply

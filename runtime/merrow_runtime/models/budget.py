@@ -13,15 +13,15 @@ from merrow_runtime.usage import NOTHING, Usage
 
 
 class NotEnoughLeft(BudgetFailure):
-    """What is left of a strict budget is less than the next call may use."""
+    """What is left of a budget is less than the next call needs: of a strict one, than it may use."""
 
 
 class Budget:
     """Limits of money (US dollars), tokens and time (seconds since it was made); None is without a limit.
 
     A reservation that fits beside what is settled and what others hold starts at once. One that doesn't waits until
-    others have settled; alone, it starts while the settled sum is below every limit, since an estimate is no more than
-    that: a run goes over its budget by what its last call used at most. A ``strict`` budget refuses it, so that it is kept where
+    others have settled; alone, it starts where what it sends fits into what is left, since how long the answer will be is no
+    more than a guess: a run goes over its budget by one answer at most. A ``strict`` budget refuses it, so that it is kept where
     no call uses more than it reserves. Nothing starts once the settled sum has reached a limit or the time is over. Reservations
     start in the order in which they came. ``spent`` and ``elapsed`` are what an earlier part of the run used. For the tasks of
     one event loop.
@@ -60,18 +60,19 @@ class Budget:
         """The time that is left, 0 when it is over; None without a limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
-    def reserve(self, estimate: Usage) -> Reservation:
-        """Reserve for one call: ``async with budget.reserve(estimate) as reservation``.
+    def reserve(self, estimate: Usage, sent: Usage = NOTHING) -> Reservation:
+        """Reserve for one call: ``async with budget.reserve(estimate) as reservation``. ``sent`` is the part of the estimate that
+        it uses in any case, for what is sent.
 
         Entering waits for its turn and raises `BudgetFailure` where the call must not start.
         """
-        return Reservation(self, estimate)
+        return Reservation(self, estimate, sent)
 
     async def _enter(self, reservation: Reservation) -> None:
-        refusal = self._refusal(reservation.estimate)
+        refusal = self._refusal(reservation)
         if refusal is not None:
             raise refusal
-        if not self._waiting and self._fits(reservation.estimate):
+        if not self._waiting and self._fits(reservation):
             self._held[reservation] = reservation.estimate
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -80,7 +81,7 @@ class Budget:
             async with asyncio.timeout(self.remaining_seconds):
                 await turn
             # Another call may have settled more than it reserved since this one's turn came.
-            refusal = self._refusal(reservation.estimate)
+            refusal = self._refusal(reservation)
             if refusal is not None:
                 raise refusal
         except BaseException as left:
@@ -102,19 +103,18 @@ class Budget:
         while self._waiting:
             waiting, turn = next(iter(self._waiting.items()))
             if not turn.done():
-                refusal = self._refusal(waiting.estimate)
+                refusal = self._refusal(waiting)
                 if refusal is not None:
                     turn.set_exception(refusal)
-                elif self._fits(waiting.estimate):
+                elif self._fits(waiting):
                     self._held[waiting] = waiting.estimate
                     turn.set_result(None)
                 else:
                     return
             del self._waiting[waiting]
 
-    def _fits(self, estimate: Usage) -> bool:
-        if not self._held and not self._strict:
-            return True
+    def _fits(self, reservation: Reservation) -> bool:
+        estimate = reservation.estimate if self._held or self._strict else reservation.sent
         if self._tokens is not None:
             held = sum(usage.tokens for usage in self._held.values())
             if self._settled.tokens + held + estimate.tokens > self._tokens:
@@ -124,7 +124,8 @@ class Budget:
             return (self._settled.cost_usd or 0.0) + held_usd + (estimate.cost_usd or 0.0) <= self._usd
         return True
 
-    def _refusal(self, estimate: Usage) -> BudgetFailure | None:
+    def _refusal(self, reservation: Reservation) -> BudgetFailure | None:
+        estimate = reservation.estimate
         if self._usd is not None and estimate.cost_usd is None:
             return unpriced_failure()
         if self._usd is not None and (self._settled.cost_usd is None or self._settled.cost_usd >= self._usd):
@@ -137,12 +138,13 @@ class Budget:
                 f"The budget of {_tokens(self._tokens)} is used up ({self._settled.tokens} used): raise it with"
                 " --budget-tokens."
             )
-        if not self._held and not self._fits(estimate):
+        if not self._held and not self._fits(reservation):
             limits = [] if self._usd is None else [f"{self._usd:g} US dollars"]
             limits += [] if self._tokens is None else [_tokens(self._tokens)]
+            needs = "another call may use" if self._strict else "the prompt of the next call"
+            option = "--budget-tokens" if self._usd is None else "--budget-usd"
             return NotEnoughLeft(
-                f"The budget of {' and '.join(limits)} is used up but for less than another call may use: raise it with"
-                f" {'--budget-tokens' if self._usd is None else '--budget-usd'}."
+                f"The budget of {' and '.join(limits)} is used up but for less than {needs}: raise it with {option}."
             )
         return self._too_late() if self.remaining_seconds == 0 else None
 
@@ -157,8 +159,8 @@ def _tokens(number: int) -> str:
 class Reservation:
     """A call's share of a budget, from its start until it is settled or over."""
 
-    def __init__(self, budget: Budget, estimate: Usage) -> None:
-        self.estimate = estimate
+    def __init__(self, budget: Budget, estimate: Usage, sent: Usage) -> None:
+        self.estimate, self.sent = estimate, sent
         self._budget = budget
         self._is_settled = False
 

@@ -41,3 +41,9 @@ def estimate_call(request: ModelRequest, price: Price | None) -> Usage:
     completion = EXPECTED_COMPLETION if request.max_tokens is None else request.max_tokens
     usage = Usage(prompt_tokens(request), completion, 1, None, estimated=True)
     return usage if price is None else replace(usage, cost_usd=price.cost(usage))
+
+
+def sent_of(estimate: Usage, price: Price | None) -> Usage:
+    """The part of `estimate_call` that is used in any case: what is sent, without the answer."""
+    sent = replace(estimate, completion_tokens=0)
+    return sent if price is None else replace(sent, cost_usd=price.cost(sent))

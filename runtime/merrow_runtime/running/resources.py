@@ -17,10 +17,9 @@ from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
-from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
+from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.spending.ledger import ledger
-from merrow_runtime.spending.meter import Meter
+from merrow_runtime.spending.meter import Meter, meter_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recordings.recording import KeepsCalls
@@ -124,23 +123,12 @@ class Resources:
     def meter(self, workflow: str) -> Meter | None:
         """What counts the calls of a run of ``workflow``, and keeps them within the user's limits; None where nothing is paid.
 
-        `chosen` has been asked before. Raises `BudgetFailure` where this month's money is spent; `StoreFailure` where there are
-        limits, and what was spent can't be read.
+        `chosen` has been asked before. Raises what `meter_of` does.
         """
-        chosen = self._chosen
-        if chosen is None or chosen.endpoint.origin in (OFFLINE_ORIGIN, REPLAY_ORIGIN):
+        if self._chosen is None:
             return None
-        limited = chosen.limits != SpendingLimits()
-        if self._options.no_store and not limited:
-            return None  # nothing is to be written
-        try:
-            meter = Meter(ledger(), chosen.limits, "" if self._options.no_store else workflow, chosen.endpoint.origin)
-        except StoreFailure:
-            if limited:
-                raise
-            return None
-        meter.check()
-        return meter
+        origin, limits = self._chosen.endpoint.origin, self._chosen.limits
+        return meter_of(origin, limits, workflow, keeps=not self._options.no_store)
 
     def tidy(self) -> None:
         """Delete from the user's own journal what it is not to keep any longer. Raises `UsageFailure`."""

@@ -9,13 +9,18 @@ from datetime import UTC, datetime
 
 from merrow_runtime.errors import BudgetFailure, StoreFailure
 from merrow_runtime.models.spending_limits import MinuteLimits, SpendingLimits
-from merrow_runtime.spending.ledger import Ledger
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
+from merrow_runtime.spending.ledger import Ledger, ledger
 from merrow_runtime.usage import Usage
 
 _LONGEST_SLEEP = 5.0
 """Seconds: a place may come free sooner than was seen, since calls settle with fewer tokens than they reserved."""
 
 _QUEUES: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Lock]] = weakref.WeakKeyDictionary()
+
+
+class MonthSpent(BudgetFailure):
+    """This month's calls have cost all that the user's settings allow: nothing that pays goes on, whatever asks."""
 
 
 class Meter:
@@ -30,13 +35,13 @@ class Meter:
         self._is_open = False
 
     def check(self) -> None:
-        """Raise `BudgetFailure` where this month's calls have cost all that they may."""
+        """Raise `MonthSpent` where this month's calls have cost all that they may."""
         if self._month_usd is None:
             return
         spent = self._ledger.of_month()
         if spent >= self._month_usd:
             month = f"{datetime.now(UTC):%B}"
-            raise BudgetFailure(
+            raise MonthSpent(
                 f"Your settings allow {self._month_usd:g} US dollars a month, and {spent:.4f} are spent in {month}: raise"
                 " `month_usd` under `[limits]` in your own settings to go on now. `merrow costs` shows what was spent."
             )
@@ -44,7 +49,7 @@ class Meter:
     async def admit(self, tokens: int) -> int:
         """Wait until a call of some ``tokens`` may be made; the number to settle it by, 0 without limits a minute.
 
-        Raises `BudgetFailure`, `StoreFailure`.
+        Raises `MonthSpent`, `StoreFailure`.
         """
         self.check()
         if not self._is_open:
@@ -79,3 +84,25 @@ class Meter:
             self._is_open = False
             with contextlib.suppress(StoreFailure):
                 self._ledger.leave()
+
+
+def meter_of(origin: str, limits: SpendingLimits, workflow: str, *, keeps: bool = True) -> Meter | None:
+    """What counts calls to an endpoint over all commands, booked under ``workflow`` (a whole path), and keeps them within the
+    user's ``limits``; None where nothing is paid, and where nothing can be counted, or kept, and nothing is limited.
+
+    Raises `MonthSpent` where this month's money is spent; `StoreFailure` where there are limits, and what was spent can't be
+    read.
+    """
+    if origin in (OFFLINE_ORIGIN, REPLAY_ORIGIN):
+        return None
+    limited = limits != SpendingLimits()
+    if not keeps and not limited:
+        return None  # nothing is to be written
+    try:
+        meter = Meter(ledger(), limits, workflow if keeps else "", origin)
+    except StoreFailure:
+        if limited:
+            raise
+        return None
+    meter.check()
+    return meter

@@ -282,6 +282,18 @@ class Store:
                 report(damaged_run(row[0]))
         return shown
 
+    def last_seen(self, run: str | None = None) -> float | None:
+        """When a run (None: any run of this journal) was last known to be worked on, in seconds since 1970: its end, or the last
+        heartbeat of the process that worked on it, or its beginning. None where there is none. Raises `StoreFailure`.
+        """
+        sql = (
+            "SELECT max(coalesce(runs.ended, holders.beat, runs.started))"
+            " FROM runs LEFT JOIN holders ON holders.run = runs.id"
+        )
+        found = self._rows(sql, ()) if run is None else self._rows(f"{sql} WHERE runs.id = ?", (run,))
+        seen: float | None = found[0][0]
+        return seen
+
     def nodes(self, run: str, report: Report = ignored) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
         # A node that was resumed, or failed and continued, occurs more than once: the last record counts.

@@ -65,7 +65,7 @@ class MerrowServer(Host):
         self.reports: Reports = Reports(self)
         self.runs = Runs(self)
         self.suggestions = Suggestions(self, self.runs)
-        self.plans: Asking[PlanOrder, dict[str, Any]] = Asking(self, self.runs, lambda session: session.plans)
+        self.plans: Asking[PlanOrder, dict[str, Any]] = Asking(self, self.runs, "plan", lambda session: session.plans)
         self.evaluations: Ordered[EvaluationOrder] = Ordered(
             self, self.runs, "evaluation", lambda session: session.evaluations
         )

@@ -12,9 +12,7 @@ from merrow_optimizer.planning.coverage import Coverage, judge
 from merrow_optimizer.planning.model import Model
 from merrow_optimizer.planning.ranking import RuleName
 from merrow_optimizer.planning.reading import Bounds, read_plans
-from merrow_optimizer.suggestions.asking import UnknownAnswerError, meter_of
-from merrow_runtime.calls.calling import Calling
-from merrow_runtime.calls.gate import gate_of
+from merrow_optimizer.suggestions.asking import UnknownAnswerError
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.prices import price_at
@@ -23,6 +21,7 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_settings
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
@@ -124,16 +123,11 @@ class Prepared:
 
     async def run(self, told: Told = lambda _, __, ___: None) -> Outcome:
         """Ask the models; what came of it. ``told`` hears how far it is. Raises `RunFailure`."""
-        chosen = self.chosen
-        calling = Calling(
-            chosen.endpoint,
-            gate_of(chosen.endpoint).semaphore(chosen.concurrency),
-            meter=None if chosen.endpoint.origin == OFFLINE_ORIGIN else meter_of(chosen, _METER),
-        )
+        purse = Purse(self.chosen, _METER)
         try:
-            return await self._made(Model(calling, calling.origin, self._user.cache, self.asked.fresh), told)
+            return await self._made(Model(purse, purse.origin, self._user.cache, self.asked.fresh), told)
         finally:
-            calling.close()
+            purse.close()
 
     async def _made(self, model: Model, told: Told = lambda _, __, ___: None) -> Outcome:
         asked, wanted = self.asked, self.wanted

@@ -36,6 +36,7 @@ from merrow_server.evaluations.tables import comparison_lines
 from merrow_server.runs.journalled import Check, Journalled
 from merrow_server.runs.orders import ASKED, EvaluationOrder, WorkflowText
 from merrow_server.runs.places import place_of
+from merrow_server.runs.ticket import Ticket
 from merrow_server.runs.tickets import Json
 
 _PAUSE = 0.1
@@ -101,7 +102,7 @@ class Evaluations(Journalled[_Ready, EvaluationRecord]):
         }
         return _Ready(prepared, record), found
 
-    async def carry_out(self, ticket: int, told: Callable[[Json], None]) -> Json:
+    async def carry_out(self, ticket: Ticket, told: Callable[[Json], None]) -> Json:
         """Work on an evaluation that is ready to its end, whatever that is; how it ended. ``told`` is called with how far it is
         and the items that were scored since, as `_Telling` has it. Raises `StoreFailure`.
         """

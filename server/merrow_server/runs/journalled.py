@@ -15,6 +15,7 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.evaluations.preparing import Choosing
 from merrow_server.runs.orders import WorkflowText
+from merrow_server.runs.ticket import Ticket
 from merrow_server.runs.tickets import Closes, Tickets
 
 Check = Callable[[WorkflowText], Workflow]
@@ -43,7 +44,9 @@ class Journalled(Tickets[_Ready], Generic[_Ready, _Record]):
         if identity in self.running:
             raise UsageFailure(f"{self.what} {identity} is going on here already.")
 
-    async def _work(self, ticket: int, identity: str, work: Coroutine[Any, Any, Any], tell: Callable[[], None]) -> None:
+    async def _work(
+        self, ticket: Ticket, identity: str, work: Coroutine[Any, Any, Any], tell: Callable[[], None]
+    ) -> None:
         """Work on what has this id to the end, whatever that is. ``tell`` is called before and after."""
         tell()
         self.running.add(identity)

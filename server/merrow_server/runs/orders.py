@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from merrow_analysis.definitions.provider import Provider
     from merrow_analysis.markdown import Fence
     from merrow_runtime.provenance import Reuse
+    from merrow_server.runs.ticket import Ticket
 
 _PATIENCE = 30.0
 """Seconds that reading a file through the editor's side may take."""
@@ -46,7 +47,7 @@ class Order:
     `RunOptions`.
     """
 
-    ticket: int
+    ticket: Ticket
     workflow: WorkflowText | None = None
     resume: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -98,7 +99,7 @@ ASKED = {
 class EvaluationOrder:
     """An evaluation to make ready, or with ``resume`` one to go on with; ``asked`` are fields of `Asked` by name."""
 
-    ticket: int
+    ticket: Ticket
     workflow: WorkflowText | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class SuggestionOrder:
     mutations of the workspace.
     """
 
-    ticket: int
+    ticket: Ticket
     workflow: WorkflowText
     asked: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
@@ -122,7 +123,7 @@ class SuggestionOrder:
 class PlanOrder:
     """Plans to ask for; ``asked`` are fields of `merrow_server.plans.preparing.Asked` by name."""
 
-    ticket: int
+    ticket: Ticket
     asked: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -132,7 +133,7 @@ class SearchOrder:
     `SearchAsked` by name (``bounds`` those of `Bounded`); ``out`` is the folder for its candidates.
     """
 
-    ticket: int
+    ticket: Ticket
     workflow: WorkflowText | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
@@ -145,7 +146,7 @@ class SearchOrder:
 class CasesOrder:
     """Cases to carry out: those of ``ids`` (None: all) of the cases file at ``path``, whose text is ``text``."""
 
-    ticket: int
+    ticket: Ticket
     path: Path
     text: str
     workflow: WorkflowText

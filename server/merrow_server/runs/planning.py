@@ -11,6 +11,7 @@ from merrow_server.plans.preparing import Asked, Choosing, Outcome, Prepared, pr
 from merrow_server.plans.report import report
 from merrow_server.plans.words import cost_sentence
 from merrow_server.runs.orders import PlanOrder
+from merrow_server.runs.ticket import Ticket
 from merrow_server.runs.tickets import Json, Tickets
 
 Told = Callable[[str, int, int], None]
@@ -54,7 +55,7 @@ class Plans(Tickets[_Ready]):
             "notices": list(prepared.notices),
         }
 
-    async def carry_out(self, ticket: int) -> Json:
+    async def carry_out(self, ticket: Ticket) -> Json:
         """Ask the models: the report. Raises `RunFailure`, also where it was cancelled."""
         async with self._taken(ticket) as ready:
             done = await self._finish(ticket, self._done(ready))

@@ -34,6 +34,7 @@ from merrow_server.rendering.counts import counted
 from merrow_server.runs.journalled import Check, Journalled
 from merrow_server.runs.orders import SearchOrder, WorkflowText
 from merrow_server.runs.places import place_of
+from merrow_server.runs.ticket import Ticket
 from merrow_server.runs.tickets import Json
 
 _PAUSE = 0.1
@@ -110,7 +111,7 @@ class Searches(Journalled[_Ready, OptimizationRecord]):
         }
         return _Ready(prepared, record, order.out), forecast
 
-    async def carry_out(self, ticket: int, told: Callable[[Json], None]) -> Json:
+    async def carry_out(self, ticket: Ticket, told: Callable[[Json], None]) -> Json:
         """Work on a search that is ready to its end, whatever that is; how it ended. ``told`` is called with how far it is, as
         `_Telling` has it. Raises `StoreFailure`, `UsageFailure` where it can't go on as it began.
         """

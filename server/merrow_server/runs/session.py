@@ -20,6 +20,7 @@ from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.workflow import Workflow, check_workflow, restore
+from merrow_server.kept_work import request_cancel
 from merrow_server.runs.channel import Channel, Json
 from merrow_server.runs.endpoints import Access, Endpoints
 from merrow_server.runs.keys import Keys
@@ -40,9 +41,8 @@ class Session:
     def __init__(self, keys: Keys) -> None:
         self._endpoints = Endpoints(keys)
         self._store: Store | None = None
-        self._runs: dict[int, Run] = {}
-        self._tests: dict[int, asyncio.Future[Json]] = {}
-        self._cancelled: set[int] = set()
+        self._runs: set[Run] = set()
+        self._tests: set[asyncio.Future[Json]] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._evaluations: Evaluations | None = None
         self._suggestions: Suggestions | None = None
@@ -101,11 +101,11 @@ class Session:
     @property
     def running(self) -> set[str]:
         """The ids of the runs in progress here."""
-        return {run.id for run in self._runs.values()}
+        return {run.id for run in self._runs}
 
     def nodes(self, run: str) -> list[NodeRecord]:
         """How the nodes of the run with exactly this id have ended so far. Raises `StoreFailure`."""
-        here = next((one for one in self._runs.values() if one.id == run), None)
+        here = next((one for one in self._runs if one.id == run), None)
         return self.store.nodes(run) if here is None else list(here.nodes.values())
 
     async def carry_out(self, order: Order, begun: Callable[[str, str], None], channel: Channel) -> Json:
@@ -117,30 +117,21 @@ class Session:
         assert task is not None  # noqa: S101 (this is a coroutine of a task)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        if order.ticket in self._cancelled:
-            self._cancelled.discard(order.ticket)
+        if order.ticket.is_cancelled:
             raise UsageFailure("The run was cancelled before it began.")
         workflow, base_url = self._workflow(order)
         access = self._endpoints.take(base_url, workflow.machine, self.store.dialects)
         try:
             run = self._begin(order, workflow, access)
-            self._runs[order.ticket] = run
+            self._runs.add(run)
             begun(run.id, workflow.name)
             try:
-                return _ended(await _followed(run, channel, access.notices))
+                with order.ticket.stopped_by(run.cancel):
+                    return _ended(await _followed(run, channel, access.notices))
             finally:
-                del self._runs[order.ticket]
+                self._runs.discard(run)
         finally:
             await self._endpoints.release(access)
-
-    def cancel(self, ticket: int) -> None:
-        """Cancel the order with this number, started or not."""
-        if ticket in self._runs:
-            self._runs[ticket].cancel()
-        elif ticket in self._tests:
-            self._tests[ticket].cancel()
-        elif not any(room.cancel(ticket) for room in self._rooms()):
-            self._cancelled.add(ticket)
 
     async def test(self, order: CasesOrder, told: Callable[[Json], None]) -> Json:
         """Run cases to their end, or until they are cancelled; see `merrow_server.runs.testing`. Raises `RunFailure`."""
@@ -150,13 +141,13 @@ class Session:
         assert task is not None  # noqa: S101 (this is a coroutine of a task)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if order.ticket.is_cancelled:
+            return {"whole": False}
         work = asyncio.ensure_future(carry_out(order, check(order.workflow), self.store, self._endpoints, told))
-        self._tests[order.ticket] = work
-        if order.ticket in self._cancelled:
-            self._cancelled.discard(order.ticket)
-            work.cancel()
+        self._tests.add(work)
         try:
-            return await work
+            with order.ticket.stopped_by(work.cancel):
+                return await work
         except asyncio.CancelledError:
             if not work.cancelled():
                 work.cancel()
@@ -164,26 +155,28 @@ class Session:
                 raise
             return {"whole": False}
         finally:
-            del self._tests[order.ticket]
+            self._tests.discard(work)
 
     def decide(self, run: str, number: int, *, apply: bool) -> str:
         """Apply or refuse a waiting revision of a run in progress here; returns the run's id. Raises `UsageFailure`."""
-        here = [one for one in self._runs.values() if one.id.startswith(run)]
+        here = [one for one in self._runs if one.id.startswith(run)]
         if len(here) != 1:
             raise UsageFailure(f"Run {run} does not go on here, so none of its revisions waits for you here.")
         here[0].decide(number, apply=apply)
         return here[0].id
 
-    def cancel_run(self, run: str) -> bool:
-        """Cancel a run by its id or the beginning of it, whichever process works on it; whether one does.
+    def cancel(self, said: str) -> str | None:
+        """Cancel a run, an evaluation, a search or an extraction by its id or the beginning of it, whichever process works on it;
+        its id, None where no process does.
 
         Raises `UsageFailure` where there is none of this id, `StoreFailure`.
         """
-        here = [one for one in self._runs.values() if one.id.startswith(run)]
+        here = [one for one in self._runs if one.id.startswith(said)]
         if len(here) == 1:
             here[0].cancel()
-            return True
-        return self.store.request_cancel(run)
+            return here[0].id
+        asked = request_cancel(self.store, said)
+        return asked.id if asked.is_heard else None
 
     def plan(self, order: Order) -> Json:
         """What a run would do. Raises `UsageFailure`."""
@@ -211,11 +204,11 @@ class Session:
 
     async def close(self) -> None:
         """Cancel work in progress, wait until the journal says so, and close it."""
-        for run in self._runs.values():
+        for run in self._runs:
             run.cancel()
         for room in self._rooms():
             await room.close()
-        for test in self._tests.values():
+        for test in self._tests:
             test.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._store is not None:

@@ -13,6 +13,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.workflow import Workflow
 from merrow_server.runs.orders import SuggestionOrder, WorkflowText
+from merrow_server.runs.ticket import Ticket
 from merrow_server.runs.tickets import Json, Tickets
 from merrow_server.suggestions.preparing import Asked, Choosing, Prepared, prepare
 from merrow_server.suggestions.report import report
@@ -65,7 +66,7 @@ class Suggestions(Tickets[_Ready]):
         said = {"endpoint": endpoint, "text": sentence, "mayCost": may_cost, "notices": [*prepared.notices]}
         return _Ready(prepared, known), forecast | said
 
-    async def carry_out(self, ticket: int) -> tuple[Json, list[Difference]]:
+    async def carry_out(self, ticket: Ticket) -> tuple[Json, list[Difference]]:
         """Ask the models: the report, whose suggestions have the diagram's text and edits of it, and how each graph differs.
 
         Raises `RunFailure`, also where it was cancelled.

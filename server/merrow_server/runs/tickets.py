@@ -1,4 +1,4 @@
-"""What was ordered of models under a ticket: made ready, carried out or dropped, cancelled."""
+"""What was ordered of models under a ticket: made ready, carried out or dropped; cancelled by the ticket."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from merrow_runtime.errors import UsageFailure
+from merrow_server.runs.ticket import Ticket
 
 Json = dict[str, Any]
 
@@ -29,66 +30,52 @@ class Tickets(Generic[_Ready]):
     """The sentence where it was cancelled before it began."""
 
     def __init__(self) -> None:
-        self._ready: dict[int, _Ready] = {}
-        self._tasks: dict[int, asyncio.Task[Any]] = {}
-        self._open: set[int] = set()
-        self._cancelled: set[int] = set()
+        self._ready: dict[Ticket, _Ready] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def _make_ready(self, ticket: int, making: Coroutine[Any, Any, tuple[_Ready, Json]]) -> Json:
-        """Keep what ``making`` gives until it is carried out or dropped; what it says of that."""
-        self._open.add(ticket)
-        try:
-            self._ready[ticket], said = await making
-        except BaseException:
-            self._forget(ticket)
-            raise
+    async def _make_ready(self, ticket: Ticket, making: Coroutine[Any, Any, tuple[_Ready, Json]]) -> Json:
+        """Keep what ``making`` gives until it is carried out or dropped; what it says of that. Raises `UsageFailure` where it was
+        cancelled before.
+        """
+        if ticket.is_cancelled:
+            making.close()
+            raise UsageFailure(self.cancelled)
+        self._ready[ticket], said = await making
         return said
 
-    async def drop(self, ticket: int) -> None:
+    async def drop(self, ticket: Ticket) -> None:
         """Nobody wants it."""
-        self._forget(ticket)
         found = self._ready.pop(ticket, None)
         if found is not None:
             await found.close()
 
     @asynccontextmanager
-    async def _taken(self, ticket: int) -> AsyncIterator[_Ready]:
+    async def _taken(self, ticket: Ticket) -> AsyncIterator[_Ready]:
         """What is ready, to be carried out; it is closed in the end. Raises `UsageFailure` where it was cancelled."""
         ready = self._ready.pop(ticket)
         try:
-            if ticket in self._cancelled:
+            if ticket.is_cancelled:
                 raise UsageFailure(self.cancelled)
             yield ready
         finally:
-            self._forget(ticket)
             await ready.close()
 
-    async def _finish(self, ticket: int, work: Coroutine[Any, Any, _Done]) -> _Done | None:
+    async def _finish(self, ticket: Ticket, work: Coroutine[Any, Any, _Done]) -> _Done | None:
         """What came of the work; None where it was cancelled."""
-        self._tasks[ticket] = task = asyncio.create_task(work)
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
         try:
-            await asyncio.wait([task])
+            with ticket.stopped_by(task.cancel):
+                await asyncio.wait([task])
         finally:
-            del self._tasks[ticket]
+            self._tasks.discard(task)
         return None if task.cancelled() else task.result()
-
-    def cancel(self, ticket: int) -> bool:
-        """Cancel what has this number, begun or not; whether there is anything."""
-        if ticket in self._tasks:
-            self._tasks[ticket].cancel()
-        elif ticket in self._open:
-            self._cancelled.add(ticket)
-        return ticket in self._open
 
     async def close(self) -> None:
         """Cancel what goes on, and wait for its end."""
-        tasks = list(self._tasks.values())
+        tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for ticket in list(self._ready):
             await self.drop(ticket)
-
-    def _forget(self, ticket: int) -> None:
-        self._open.discard(ticket)
-        self._cancelled.discard(ticket)

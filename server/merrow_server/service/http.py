@@ -29,6 +29,9 @@ LARGEST_BODY = 10_000_000
 """Bytes of a request."""
 _QUIET = 10.0
 """Seconds after which a stream of events says that it is still there."""
+_IDLE_SESSION = 600.0
+"""Seconds after which a session of the Model Context Protocol ends that no request came in; its client begins another one."""
+_MOST_SESSIONS = 1_000
 _MOST_DIGITS = 18
 """Digits of the number of an event; Python reads no number of thousands of them."""
 _STATUS = {"finished": 200, "failed": 500, "cancelled": 503}
@@ -50,13 +53,17 @@ def application(runs: ServedRuns, token: str, address: str) -> ASGIApp:
         "merrow", instructions=title_of(runs.workflow), on_list_tools=tool.list, on_call_tool=tool.call
     )
     app = server.streamable_http_app(
-        stateless_http=True, max_request_body_size=LARGEST_BODY, custom_starlette_routes=routes
+        # With sessions: a message that cancels a call must reach it.
+        session_idle_timeout=_IDLE_SESSION,
+        max_sessions=_MOST_SESSIONS,
+        max_request_body_size=LARGEST_BODY,
+        custom_starlette_routes=routes,
     )
     app.add_exception_handler(RefusedError, _refused)
     app.add_exception_handler(404, _nothing_there)
     app.add_exception_handler(405, _nothing_there)
     app.add_exception_handler(Exception, _fault)
-    return TrustedHostMiddleware(_Guard(app, token), allowed_hosts=list(_SERVES), www_redirect=False)
+    return _Guard(TrustedHostMiddleware(app, allowed_hosts=list(_SERVES), www_redirect=False), token)
 
 
 class _Guard:
@@ -74,7 +81,8 @@ class _Guard:
                 app = _json(
                     {"error": "Send the token that merrow up printed: Authorization: Bearer TOKEN"},
                     401,
-                    {"WWW-Authenticate": "Bearer"},
+                    # Whoever has no token keeps no connection: there are only so many.
+                    {"WWW-Authenticate": "Bearer", "Connection": "close"},
                 )
         await app(scope, receive, send)
 

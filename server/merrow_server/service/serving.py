@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import secrets
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -29,6 +30,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
 from merrow_server.cli.texts.forecast import bounds_text, cost_text
 from merrow_server.errors import InputError
+from merrow_server.service.connections import connections
 from merrow_server.service.http import application
 from merrow_server.service.interface import name_of
 from merrow_server.service.runs import ServedRuns
@@ -122,16 +124,20 @@ class _Server(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 ws="none",
+                http=connections(),
                 limit_concurrency=_MOST_CONNECTIONS,
                 timeout_graceful_shutdown=int(grace) + _LAST_WORDS,
             )
         )
         self._runs, self._grace, self._say = runs, grace, say
-        self.ended_by = 0
+        self.ended_by = self._signals = 0
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A signal arrived."""
         del frame
+        self._signals += 1
+        if self._signals > 1:  # the runs are stopped now: one more ends the process, whatever it computes
+            signal.signal(sig, signal.SIG_DFL)
         asyncio.get_running_loop().call_soon_threadsafe(self._end, sig)
 
     def _end(self, number: int) -> None:

@@ -13,7 +13,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits, figures
 from merrow_optimizer.mutations.base import workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
-from merrow_optimizer.suggestions.asking import Asker, Known, UnknownAnswerError, meter_of
+from merrow_optimizer.suggestions.asking import Asker, Known, UnknownAnswerError
 from merrow_optimizer.suggestions.describing import effect_text
 from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.forecasts import Forecast, first_question, forecast
@@ -31,6 +31,7 @@ from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_setting
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
@@ -98,8 +99,8 @@ class Prepared:
         self._check_budget(limits)
         bounds = (limits.usd, limits.tokens, limits.seconds)
         budget = None if bounds == (None, None, None) else Budget(*bounds, strict=True)
-        meter = meter_of(chosen, whole_path(self.session.ground.workflow.name))
-        asker = Asker(chosen, self._user.cache, budget, meter, fresh=self._asked.fresh)
+        purse = Purse(chosen, whole_path(self.session.ground.workflow.name), budget)
+        asker = Asker(purse, self._user.cache, fresh=self._asked.fresh)
         try:
             return await self.session.run(asker, told=self._told)
         finally:

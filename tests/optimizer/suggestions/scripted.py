@@ -18,6 +18,7 @@ from merrow_optimizer.suggestions.prompt import Wish
 from merrow_optimizer.suggestions.session import Models, Outcome, Session
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.options import RunOptions
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import check_workflow
@@ -153,7 +154,7 @@ class Asked:
     ) -> Outcome:
         models = Models("optimizer-model", judge)
         one = Session(ground(text, max_nodes), wish or Wish(), models, leaks, endpoint=self.chosen.endpoint, seed=seed)
-        return await one.run(Asker(self.chosen, self.store.cache, budget))
+        return await one.run(Asker(Purse(self.chosen, "flow.mmd", budget), self.store.cache))
 
 
 @asynccontextmanager

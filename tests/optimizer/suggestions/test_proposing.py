@@ -14,6 +14,7 @@ from merrow_optimizer.suggestions.prompt import Failure, Try
 from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal
 from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.options import RunOptions
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.workflow import check_workflow
 
 CHILD = FLOW.replace("step by step", "in small steps")
@@ -29,7 +30,7 @@ def proposer(one: Asked, start: str = FLOW) -> ModelProposer:
         check_workflow(start, name="flow.mmd", path="flow.mmd"),
         RunOptions(),
         Models("m", "j"),
-        Asker(one.chosen, one.store.cache),
+        Asker(Purse(one.chosen, "flow.mmd"), one.store.cache),
         endpoint=one.chosen.endpoint,
         leaks=Leaks([Item("1", {"problem": "x"}, "4711")]),
     )

@@ -36,6 +36,7 @@ from merrow_optimizer.suggestions.judge import verdicts as judged
 from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, StoreFailure
 from merrow_runtime.models.budget import Budget
+from merrow_runtime.running.purse import Purse
 
 GOOD = candidate(prompt("Check each step."), title="Good")
 BAD = candidate({"apply": "nonsense"}, title="Bad")
@@ -381,7 +382,7 @@ async def test_an_asker_counts_what_it_used() -> None:
     async with asking(Model(said(GOOD))) as one:
         from merrow_runtime.requests import Message, ModelRequest
 
-        asker = Asker(one.chosen, one.store.cache)
+        asker = Asker(Purse(one.chosen, "flow.mmd"), one.store.cache)
         await asker.ask(ModelRequest("m", (Message("user", "x"), Message("user", "y"))))
         await asker.ask(ModelRequest("m", (Message("user", "x"), Message("user", "y"))))
         assert asker.used.calls == 1

@@ -211,7 +211,7 @@ async def test_nothing_starts_once_a_budget_is_used_up() -> None:
         assert result.status == "failed"
         assert "is used up" in (result.error or "")
         assert "raise it with --budget-" in (result.error or "")
-        assert len(endpoint.seen) == 3
+        assert len(endpoint.seen) == 2, "the prompt of the third one does not fit into what is left"
         resumed = merrow_runtime.resume(
             result.run, endpoint=endpoint, store=store, options=RunOptions(budget_tokens=500, budget_usd=500)
         )

@@ -168,6 +168,16 @@ async def test_one_call_alone_may_go_over_and_is_the_last() -> None:
         await budget.reserve(tokens(1)).__aenter__()
 
 
+async def test_a_call_alone_whose_prompt_exceeds_what_is_left_is_refused() -> None:
+    budget = Budget(tokens=20, usd=1.0, spent=tokens(12, 0.25))
+    for sent in (tokens(9, 0.0), tokens(1, 0.76)):
+        with pytest.raises(budgets.NotEnoughLeft):
+            await budget.reserve(tokens(500, 5.0), sent).__aenter__()
+    async with budget.reserve(tokens(500, 5.0), tokens(8, 0.75)) as reservation:
+        reservation.settle(tokens(17, 0.5))
+    assert budget.settled.tokens == 29
+
+
 async def test_who_waits_is_refused_when_the_budget_is_used_up() -> None:
     budget = Budget(tokens=100)
     async with budget.reserve(tokens(90)) as reservation:

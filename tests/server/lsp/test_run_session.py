@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ from merrow_server.runs.channel import Channel
 from merrow_server.runs.keys import Keys
 from merrow_server.runs.orders import EvaluationOrder, Order, RevisionOrder, SearchOrder, SuggestionOrder, WorkflowText
 from merrow_server.runs.session import Session
+from merrow_server.runs.ticket import Ticket
 from merrow_server.runs.worker import Worker
 
 Json = dict[str, Any]
@@ -39,6 +41,13 @@ flowchart TD
 QUESTION = {"PROBLEM": "How many legs has a spider?"}
 
 
+@cache
+def ticket(number: int) -> Ticket:
+    """The ticket with this number, of one test."""
+    del number
+    return Ticket()
+
+
 class Bench:
     """A session with an endpoint and a folder; ``events`` are those of all runs."""
 
@@ -47,7 +56,6 @@ class Bench:
         self.session = Session(Keys())
         self.begun: list[tuple[str, str]] = []
         self.events: list[Json] = []
-        self._tickets = 100
 
     def text(self, text: str, name: str = "flow.mmd") -> WorkflowText:
         file = self.folder / name
@@ -59,8 +67,7 @@ class Bench:
         return asyncio.create_task(running)
 
     async def run(self, text: WorkflowText | None, **more: Any) -> Json:
-        self._tickets += 1
-        return await self.begin(Order(self._tickets, text, **({"inputs": QUESTION} | more)))
+        return await self.begin(Order(Ticket(), text, **({"inputs": QUESTION} | more)))
 
     async def refused(self, work: Coroutine[Any, Any, Any] | Callable[[], Any]) -> str:
         """The sentence with which something is refused."""
@@ -71,6 +78,7 @@ class Bench:
 
 @pytest.fixture
 async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    ticket.cache_clear()
     for name in ("OPENAI_API_KEY", "MERROW_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
@@ -150,12 +158,12 @@ async def test_a_run_is_bounded_as_its_order_says(bench: Bench) -> None:
 
 
 async def test_what_is_cancelled_before_it_began_is_not_begun(bench: Bench) -> None:
-    session, text = bench.session, bench.text(CHAIN)
-    session.cancel(7)
-    order = Order(7, text, inputs=QUESTION)
+    text = bench.text(CHAIN)
+    ticket(7).cancel()
+    order = Order(ticket(7), text, inputs=QUESTION)
     assert await bench.refused(_awaited(bench.begin(order))) == "The run was cancelled before it began."
     assert bench.server.requests == []
-    assert (await bench.begin(order))["status"] == "finished", "the next one of the number is another"
+    assert (await bench.run(text))["status"] == "finished", "another order is not cancelled by that"
 
 
 async def _awaited(task: asyncio.Task[_T]) -> _T:
@@ -165,7 +173,7 @@ async def _awaited(task: asyncio.Task[_T]) -> _T:
 async def test_what_goes_on_is_found_by_its_id_cancelled_and_resumed(bench: Bench) -> None:
     session, text = bench.session, bench.text(CHAIN)
     bench.server.script(Reply("eight legs"), Hang())
-    running = bench.begin(Order(1, text, inputs=QUESTION))
+    running = bench.begin(Order(ticket(1), text, inputs=QUESTION))
     await bench.server.arrived(2)
     [(run, _)] = bench.begun
     assert session.running == {run}
@@ -179,19 +187,19 @@ async def test_what_goes_on_is_found_by_its_id_cancelled_and_resumed(bench: Benc
     assert "Revision 3 of this run is not waiting" in await bench.refused(
         lambda: session.decide(run[:5], 3, apply=True)
     )
-    assert await bench.refused(lambda: session.cancel_run("other")) != ""
-    assert session.cancel_run(run[:5]) is True
+    assert await bench.refused(lambda: session.cancel("other")) != ""
+    assert session.cancel(run[:5]) == run
     assert (await running)["status"] == "cancelled"
     assert session.running == set()
-    assert session.cancel_run(run) is False
+    assert session.cancel(run) is None
     bench.server.script(Reply("eight"))
     resumed = await bench.run(None, resume=run)
     assert (resumed["run"], resumed["status"], resumed["outputs"]) == (run, "finished", {"RETURN": "eight"})
     assert len(bench.server.requests) == 3
-    again = bench.begin(Order(2, text, inputs={"PROBLEM": "Another?"}))
+    again = bench.begin(Order(ticket(2), text, inputs={"PROBLEM": "Another?"}))
     bench.server.script(Hang())
     await bench.server.arrived(4)
-    session.cancel(2)
+    ticket(2).cancel()
     assert (await again)["status"] == "cancelled"
 
 
@@ -280,13 +288,13 @@ async def test_revisions_are_compared_and_shown(bench: Bench) -> None:
     assert len(revising.compare_texts(text, broken, None)["refused"]) == 1
     assert await bench.refused(lambda: revising.compare_texts(text, other, ["A", "X"])) == f"{text.name} has no node X."
     bench.server.script(Reply("eight legs"), Hang())
-    running = bench.begin(Order(1, text, inputs=QUESTION))
+    running = bench.begin(Order(ticket(1), text, inputs=QUESTION))
     await bench.server.arrived(2)
     [(run, _)] = bench.begun
     found = revising.compare(session, RevisionOrder(run[:6], other))
     assert (found["kept"], found["changed"], found["refused"]) == (["A"], ["B"], [])
     assert revising.compare(session, RevisionOrder(run, number=0))["changed"] == []
-    session.cancel(1)
+    ticket(1).cancel()
     await running
     begun = await revising.revision(session, run, 0)
     assert begun == {
@@ -345,9 +353,9 @@ def data(folder: Path, count: int = 6, name: str = "own.jsonl") -> Json:
 
 
 async def evaluated(bench: Bench, text: WorkflowText, asked: Json, news: list[Json] | None = None) -> Json:
-    order = EvaluationOrder(1, text, asked)
+    order = EvaluationOrder(ticket(1), text, asked)
     await bench.session.evaluations.prepare(order)
-    return await bench.session.evaluations.carry_out(1, (news if news is not None else []).append)
+    return await bench.session.evaluations.carry_out(ticket(1), (news if news is not None else []).append)
 
 
 async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> None:
@@ -355,11 +363,11 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
     asked, text = data(bench.folder), bench.text(FLOW)
     evaluations = bench.session.evaluations
     assert (evaluations.last(text), evaluations.list(None, 9)) == (None, [])
-    forecast = await evaluations.prepare(EvaluationOrder(1, text, asked))
+    forecast = await evaluations.prepare(EvaluationOrder(ticket(1), text, asked))
     assert forecast.items() >= {"items": 6, "endpoint": bench.server.origin, "model": "m-1", "notices": []}.items()
     assert bench.server.requests == []
     news: list[Json] = []
-    ended = await evaluations.carry_out(1, news.append)
+    ended = await evaluations.carry_out(ticket(1), news.append)
     assert (ended["status"], ended["score"], ended["here"]) == ("finished", pytest.approx(5 / 6), False)
     assert ended["asked"] == {
         **asked,
@@ -423,16 +431,15 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
 async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench) -> None:
     evaluations, text, asked = bench.session.evaluations, bench.text(FLOW), data(bench.folder)
     bench.server.answer = lambda request: Hang() if "5 plus" in str(request.body) else numbers(request)
-    await evaluations.prepare(EvaluationOrder(1, text, asked))
-    await evaluations.drop(1)
-    await evaluations.drop(1)
-    assert evaluations.cancel(1) is False
-    await evaluations.prepare(EvaluationOrder(2, text, asked))
-    assert evaluations.cancel(2) is True
-    refused = await bench.refused(evaluations.carry_out(2, lambda _: None))
+    await evaluations.prepare(EvaluationOrder(ticket(1), text, asked))
+    await evaluations.drop(ticket(1))
+    await evaluations.drop(ticket(1))
+    await evaluations.prepare(EvaluationOrder(ticket(2), text, asked))
+    ticket(2).cancel()
+    refused = await bench.refused(evaluations.carry_out(ticket(2), lambda _: None))
     assert refused == "The evaluation was cancelled before it began."
-    assert (evaluations.cancel(2), bench.server.requests, evaluations.list(None, 9)) == (False, [], [])
-    await evaluations.prepare(EvaluationOrder(3, text, asked))
+    assert (bench.server.requests, evaluations.list(None, 9)) == ([], [])
+    await evaluations.prepare(EvaluationOrder(ticket(3), text, asked))
     five = asyncio.Event()
     news: list[Json] = []
 
@@ -441,22 +448,22 @@ async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench)
         if one["done"] == 5:
             five.set()
 
-    running = asyncio.create_task(evaluations.carry_out(3, told))
+    running = asyncio.create_task(evaluations.carry_out(ticket(3), told))
     await five.wait()
     (here,) = evaluations.list(None, 9)
     name = here["evaluation"]
     assert (here["here"], here["status"], evaluations.running) == (True, "running", {name})
-    again = EvaluationOrder(4, resume=name)
+    again = EvaluationOrder(ticket(4), resume=name)
     assert await bench.refused(evaluations.prepare(again)) == f"Evaluation {name} is going on here already."
-    assert evaluations.cancel(3) is True
+    ticket(3).cancel()
     ended = await running
-    assert (ended["status"], ended["missing"], ended["here"], evaluations.running) == ("cancelled", 1, False, set())
+    assert (ended["status"], ended["missing"], ended["here"], evaluations.running) == ("cancelled", 0, False, set())
     assert [row["item"] for one in news for row in one["rows"]].count("q5") == 0
     bench.server.answer = numbers
     asked_before = len(bench.server.requests)
     await evaluations.prepare(again)
     news.clear()
-    done = await evaluations.carry_out(4, told)
+    done = await evaluations.carry_out(ticket(4), told)
     assert (done["evaluation"], done["status"], done["missing"]) == (name, "finished", 0)
     assert len(bench.server.requests) == asked_before + 1
     assert (news[0]["done"], news[-1]["done"]) == (5, 6)
@@ -480,13 +487,13 @@ async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench)
     out = bench.folder / "found"
     asked = data(bench.folder, 90)
     wanted = {"strategy": "climb", "bounds": {"evaluations": 500}}
-    forecast = await searches.prepare(SearchOrder(1, text, asked, search=wanted, out=str(out)))
+    forecast = await searches.prepare(SearchOrder(ticket(1), text, asked, search=wanted, out=str(out)))
     said = {"items": 60, "held_out_items": 30, "free": False, "endpoint": bench.server.origin, "model": "m-1"}
     assert forecast.items() >= said.items()
     assert forecast["text"].count("\n") >= 1
     assert (bench.server.requests, searches.list(None, 9), searches.last(text)) == ([], [], None)
     news: list[Json] = []
-    ended = await searches.carry_out(1, news.append)
+    ended = await searches.carry_out(ticket(1), news.append)
     name = ended["search"]
     assert (ended["status"], ended["here"], ended["uri"]) == ("finished", False, (bench.folder / "flow.mmd").as_uri())
     total = news[0]["total"]
@@ -540,30 +547,30 @@ async def test_a_search_that_found_nothing_has_nothing_better_and_one_that_goes_
     searches, text = bench.session.searches, bench.text(FLOW)
     bench.server.answer = lambda _: Hang()
     wanted = {"strategy": "climb", "bounds": {"evaluations": 150}}
-    order = SearchOrder(1, text, data(bench.folder, 24), search=wanted, out=str(bench.folder / "found"))
+    order = SearchOrder(ticket(1), text, data(bench.folder, 24), search=wanted, out=str(bench.folder / "found"))
     await searches.prepare(order)
     news: list[Json] = []
-    running = asyncio.create_task(searches.carry_out(1, news.append))
+    running = asyncio.create_task(searches.carry_out(ticket(1), news.append))
     await bench.server.arrived(1)
     (here,) = searches.list(None, 9)
     name = here["search"]
     assert (here["here"], here["status"], searches.running) == (True, "running", {name})
     nothing = f"Search {name} has found no better workflow."
     assert await bench.refused(lambda: searches.better(name)) == nothing, "before anything was scored"
-    again = SearchOrder(2, resume=name)
+    again = SearchOrder(ticket(2), resume=name)
     assert await bench.refused(searches.prepare(again)) == f"Search {name} is going on here already."
-    assert searches.cancel(1) is True
+    ticket(1).cancel()
     assert (await running)["status"] == "cancelled"
     bench.server.answer = lambda _: Reply("7.5")
     await searches.prepare(again)
-    ended = await searches.carry_out(2, news.append)
+    ended = await searches.carry_out(ticket(2), news.append)
     assert (ended["search"], ended["status"], ended["crown"]) == (name, "finished", 0)
     assert news[-1]["text"].startswith("best so far: the start, estimated 0.000; ")
     assert await bench.refused(lambda: searches.better(name)) == nothing
     assert searches.last(text) is None
     await searches.prepare(replace(order, ticket=3))
-    assert searches.cancel(3) is True
-    refused = await bench.refused(searches.carry_out(3, news.append))
+    ticket(3).cancel()
+    refused = await bench.refused(searches.carry_out(ticket(3), news.append))
     assert refused == "The search was cancelled before it began."
 
 
@@ -593,7 +600,7 @@ async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: 
         DRAFT, [said(candidate({"apply": "nonsense"}))], score=lambda one: 9 if "thrice" in str(one) else 4
     )
     bench.server.answer = answers
-    order = SuggestionOrder(1, text, {"n": 3, "judge_model": "fair"}, operators=OPERATORS)
+    order = SuggestionOrder(ticket(1), text, {"n": 3, "judge_model": "fair"}, operators=OPERATORS)
     forecast = await suggestions.prepare(order, unheard)
     origin = bench.server.origin
     said_first = {"endpoint": origin, "mayCost": True, "notices": [], "calls": {"least": 3, "most": 16}}
@@ -604,7 +611,7 @@ async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: 
         " not known."
     )
     assert bench.server.requests == []
-    report, differences = await suggestions.carry_out(1)
+    report, differences = await suggestions.carry_out(ticket(1))
     assert [one["title"] for one in report["suggestions"]] == ["Ask thrice", "Check the steps"]
     assert len(differences) == 2
     assert all(one["diagramText"] != VOICES and one["edits"] for one in report["suggestions"])
@@ -639,24 +646,24 @@ async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: 
     count = len(bench.server.requests)
     forecast = await suggestions.prepare(replace(order, ticket=2), unheard)
     assert (forecast["text"], forecast["mayCost"]) == ("All answers are known already; no call is made.", False)
-    again, _ = await suggestions.carry_out(2)
+    again, _ = await suggestions.carry_out(ticket(2))
     assert again["suggestions"] == report["suggestions"]
     assert (again["usage"]["calls"], again["usage"]["cost_usd"], len(bench.server.requests)) == (0, 0, count)
     fresh = replace(order, ticket=3, asked={**order.asked, "fresh": True})
     assert (await suggestions.prepare(fresh, unheard))["mayCost"] is True
-    await suggestions.drop(3)
+    await suggestions.drop(ticket(3))
     other = replace(order, ticket=4, asked={**order.asked, "seed": 7})
     assert (await suggestions.prepare(other, unheard))["mayCost"] is True
-    assert suggestions.cancel(4) is True
+    ticket(4).cancel()
     cancelled = "The suggestions were cancelled; answers that came are kept and not paid again."
-    assert await bench.refused(suggestions.carry_out(4)) == cancelled
+    assert await bench.refused(suggestions.carry_out(ticket(4))) == cancelled
     bench.server.answer = lambda request: Hang() if is_judging(request) else answers(request)
     await suggestions.prepare(replace(fresh, ticket=5), unheard)
     bench.server.requests.clear()
-    running = asyncio.create_task(suggestions.carry_out(5))
+    running = asyncio.create_task(suggestions.carry_out(ticket(5)))
     while not any(map(is_judging, bench.server.requests)):
         await bench.server.arrived(len(bench.server.requests) + 1)
-    assert suggestions.cancel(5) is True
+    ticket(5).cancel()
     refused = await bench.refused(_awaited(running))
     assert re.fullmatch(rf"{re.escape(cancelled)} \d calls, cost unknown\.", refused), refused
 
@@ -672,8 +679,8 @@ async def test_what_may_be_spent_unasked_and_what_a_budget_must_hold(bench: Benc
         (config / "config.toml").write_text(more + prices, "utf-8")
 
     async def asks(budget: Json | None = None, **asked: Any) -> tuple[bool, float]:
-        found = await suggestions.prepare(SuggestionOrder(1, text, asked, budget or {}, OPERATORS), unheard)
-        await suggestions.drop(1)
+        found = await suggestions.prepare(SuggestionOrder(ticket(1), text, asked, budget or {}, OPERATORS), unheard)
+        await suggestions.drop(ticket(1))
         return found["mayCost"], found["cost_usd"]["most"]
 
     settings(1)
@@ -688,14 +695,14 @@ async def test_what_may_be_spent_unasked_and_what_a_budget_must_hold(bench: Benc
     settings(1, f"suggest_ask_above_usd = {most * 2:f}\n")
     assert (await asks())[0] is False
     for unit, bound, says, option in (("usd", 0.0000012, "0.000002", "usd"), ("tokens", 7, "7", "tokens")):
-        order = SuggestionOrder(2, text, {}, {unit: bound}, OPERATORS)
+        order = SuggestionOrder(ticket(2), text, {}, {unit: bound}, OPERATORS)
         await suggestions.prepare(order, unheard)
-        refused = await bench.refused(suggestions.carry_out(2))
+        refused = await bench.refused(suggestions.carry_out(ticket(2)))
         words = {"usd": "US dollars", "tokens": "tokens"}[unit]
         pattern = rf"A budget of [\d.]+ {words} is too small: the first question alone may use [\d.,]+ \(--budget-{option}\)\."
         assert re.fullmatch(pattern, refused), (refused, says)
     (config / "config.toml").unlink()
-    unpriced = SuggestionOrder(3, text, {}, {"usd": 1}, OPERATORS)
+    unpriced = SuggestionOrder(ticket(3), text, {}, {"usd": 1}, OPERATORS)
     assert "The price of `test-model`" in await bench.refused(suggestions.prepare(unpriced, unheard))
     assert bench.server.requests == []
 
@@ -707,8 +714,8 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
     bench.server.answer = answers
     path = asked["dataset"]
 
-    def order(ticket: int, flow: WorkflowText, **more: Any) -> SuggestionOrder:
-        return SuggestionOrder(ticket, flow, {"n": 2, "datasets": (path,), **more}, operators=OPERATORS)
+    def order(number: int, flow: WorkflowText, **more: Any) -> SuggestionOrder:
+        return SuggestionOrder(ticket(number), flow, {"n": 2, "datasets": (path,), **more}, operators=OPERATORS)
 
     def refusal(what: str) -> str:
         finds = f"merrow evaluate {text.name} --dataset {path} finds out what it gets wrong."
@@ -727,21 +734,21 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
         if number < 6:
             text = bench.text(VOICES.replace("one sentence", f"{number + 2} sentences"))
     assert (await suggestions.prepare(order(2, text), unheard))["notices"] == []
-    await suggestions.carry_out(2)
+    await suggestions.carry_out(ticket(2))
     question = answers.asked[0].body["messages"][1]["content"]
     tried = re.findall(r'\{"change": "([^"]*)", "score before": ([\d.]+), "score after": ([\d.]+)\}', question)
     assert tried == [("New prompt of B", "0.0", "0.0")] * 5
     shown = set(re.findall(r"What is (\d+) plus", question))
     evaluations = bench.session.evaluations
-    await evaluations.prepare(EvaluationOrder(9, text, asked | {"part": "validate"}))
-    await evaluations.carry_out(9, lambda _: None)
+    await evaluations.prepare(EvaluationOrder(ticket(9), text, asked | {"part": "validate"}))
+    await evaluations.carry_out(ticket(9), lambda _: None)
     report = evaluations.report(evaluations.list(None, 1)[0]["evaluation"], None)
     assert 0 < len(shown) <= 5
     assert shown <= {row["item"].removeprefix("q") for row in report["rows"]}
     # One that was changed since has the failures of the last version, and no notice about it where there are any.
     changed = replace(first, text=VOICES.replace("step by step", "slowly"))
     assert (await suggestions.prepare(order(3, changed), unheard))["notices"] == []
-    await suggestions.drop(3)
+    await suggestions.drop(ticket(3))
     right = data(bench.folder, 16, "right.jsonl")
     bench.server.answer = lambda request: Reply(str(2 * int(re.findall(r"What is (\d+)", str(request.body))[-1])))
     single = bench.text(FLOW, "single.mmd")
@@ -750,9 +757,9 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
         order(4, replace(single, text=FLOW.replace("first", "other")), datasets=(right["dataset"],)), unheard
     )
     assert prepared["notices"] == [f"The last evaluation on {right['dataset']} was before this change of the workflow."]
-    await suggestions.drop(4)
+    await suggestions.drop(ticket(4))
     assert (await suggestions.prepare(order(4, single, datasets=(right["dataset"],)), unheard))["notices"] == []
-    await suggestions.drop(4)
+    await suggestions.drop(ticket(4))
     Path(right["dataset"]).unlink()
     assert right["dataset"] in await bench.refused(
         suggestions.prepare(order(5, single, datasets=(right["dataset"],)), unheard)
@@ -762,10 +769,10 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
 async def test_a_session_that_is_closed_ends_what_goes_on_and_says_so_in_the_journal(bench: Bench) -> None:
     session, text, asked = bench.session, bench.text(FLOW), data(bench.folder)
     bench.server.answer = lambda _: Hang()
-    run = bench.begin(Order(1, text, inputs=QUESTION))
-    await session.evaluations.prepare(EvaluationOrder(2, text, asked))
-    await session.evaluations.prepare(EvaluationOrder(3, bench.text(CHAIN, "chain.mmd"), asked))
-    evaluation = asyncio.create_task(session.evaluations.carry_out(2, lambda _: None))
+    run = bench.begin(Order(ticket(1), text, inputs=QUESTION))
+    await session.evaluations.prepare(EvaluationOrder(ticket(2), text, asked))
+    await session.evaluations.prepare(EvaluationOrder(ticket(3), bench.text(CHAIN, "chain.mmd"), asked))
+    evaluation = asyncio.create_task(session.evaluations.carry_out(ticket(2), lambda _: None))
     await bench.server.arrived(3)
     await session.close()
     assert (await run)["status"] == "cancelled"

@@ -8,14 +8,10 @@ import hashlib
 import time
 
 from merrow_optimizer.evaluation.metrics.judge import Ask
-from merrow_runtime.calls.calling import Calling
-from merrow_runtime.calls.gate import gate_of
-from merrow_runtime.errors import EndpointFailure, ReplayMiss, StoreFailure
-from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.errors import EndpointFailure, ReplayMiss
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
+from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen
-from merrow_runtime.spending.ledger import ledger
-from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.cache import Cache, kept
 from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.store.recordings.case_recording import CallList
@@ -80,11 +76,11 @@ class JudgeCalls:
             await self._keep(self._call(key, request, reply, "cache", time.time()))
             return reply.text
         started = time.time()
-        calling = self._calling(self._chosen)
+        purse = Purse(self._chosen, self._workflow)
         try:
-            reply = await calling.call(request, None, self)
+            reply = await purse.ask(request, self)
         finally:
-            calling.close()
+            purse.close()
         self.usage += reply.usage
         await self._answers.writer.write(kept(place, reply.json_text(), time.time()))
         await self._keep(self._call(key, request, reply, "endpoint", started))
@@ -106,18 +102,6 @@ class JudgeCalls:
             self._chosen.endpoint.origin,
             reply.model or request.model,
         )
-
-    def _calling(self, chosen: Chosen) -> Calling:
-        meter = None
-        if chosen.endpoint.origin != OFFLINE_ORIGIN:
-            try:
-                meter = Meter(ledger(), chosen.limits, self._workflow, chosen.endpoint.origin)
-            except StoreFailure:
-                if chosen.limits.month_usd is not None:
-                    raise
-            else:
-                meter.check()
-        return Calling(chosen.endpoint, gate_of(chosen.endpoint).semaphore(chosen.concurrency), None, None, meter)
 
     async def _keep(self, call: CallRecord) -> None:
         if self._kept is not None:

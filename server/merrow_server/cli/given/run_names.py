@@ -5,14 +5,14 @@ said.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.program.files import whole_path
+from merrow_server.kept_work import meant
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
-    from merrow_runtime.store.listed import Listed
 
 
 def run_meant(store: Store, said: str | None) -> str:
@@ -46,26 +46,14 @@ def evaluation_meant(user: Store, said: str | None) -> str | None:
     """The id of the evaluation that ``said`` names: an id, or the beginning of one that is not that of a run; else None.
     Raises `UsageFailure` where it is the beginning of several.
     """
-    return _meant(user, user.evaluations, said)
+    return meant(user, user.evaluations, said)
 
 
 def search_meant(user: Store, said: str | None) -> str | None:
     """The same for searches."""
-    return _meant(user, user.optimizations, said)
+    return meant(user, user.optimizations, said)
 
 
 def extraction_meant(user: Store, said: str | None) -> str | None:
     """The same for extractions."""
-    return _meant(user, user.extractions, said)
-
-
-def _meant(user: Store, kept: Listed[Any], said: str | None) -> str | None:
-    if said is None:
-        return None
-    try:
-        found = kept.identity(said)
-    except UsageFailure:
-        if user.has_run_like(said):
-            return None
-        raise
-    return found if found == said or not user.has_run_like(said) else None
+    return meant(user, user.extractions, said)

@@ -155,6 +155,7 @@ def _print_forecast(prepared: Prepared, output: str) -> None:
 async def _outcome(prepared: Prepared, given: dict[str, Any]) -> tuple[Outcome, Usage]:
     """What came of the session: from what is known, or asked for, after the user agreed where that is needed."""
     from merrow_runtime.usage import NOTHING
+    from merrow_server.cli.sessions.signals import cancelled_by_signals
     from merrow_server.suggestions.words import usage_sentence
 
     known = await prepared.known()
@@ -173,7 +174,8 @@ async def _outcome(prepared: Prepared, given: dict[str, Any]) -> tuple[Outcome, 
         used = usage
 
     try:
-        return await prepared.run(told), used
+        with cancelled_by_signals():
+            return await prepared.run(told), used
     except BaseException:  # What was paid is said whatever ended it.
         if used.calls:
             echo(usage_sentence(used.to_json()), err=True)

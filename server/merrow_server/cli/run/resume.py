@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "resume",
     cls=Command,
     epilog="""
-    merrow resume                             the latest run
+    merrow resume                             what was left unfinished last, of whatever kind
     merrow resume flow.mmd                    the latest run of a workflow
     merrow resume 4f2a                        a run by the beginning of its id
     merrow resume 4f2a --budget-usd 0.50      with more money, where it had run out
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     """Continue the run RUN where it ended: an id, the beginning of one, or a workflow file for its latest run.
-    Without RUN, the latest of all runs.
+    Without RUN, what was left before its end last: a run, an evaluation, a search or an extraction.
 
     It runs what is in the journal (text, prompts, settings, inputs), even if the files have changed since. No
     finished call is made again, and what was spent counts towards the budget. A finished run is only shown
@@ -59,10 +59,15 @@ def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     from merrow_optimizer.revising.late import LateReviser
     from merrow_runtime import RunOptions, Store, resume
     from merrow_server.cli.sessions.run import watch
+    from merrow_server.kept_work import left_last
 
     options = RunOptions(stream=given["verbose"] or given["as_json"], **process_options(given))
 
     with closing(Store.open()) as store:
+        if run is None and (left := left_last(store)) is not None:
+            kept, run = left
+            if not given["as_json"]:
+                echo(f"{'Run' if kept is None else kept.word.capitalize()} {run}:", err=True)
         evaluation = evaluation_meant(store, run)
         if evaluation is not None:
             ctx.exit(_resume_evaluation(store, evaluation, given))

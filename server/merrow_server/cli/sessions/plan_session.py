@@ -16,6 +16,7 @@ from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.store.database import Store
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.output import complain
+from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.cli.status_line import status_line
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, create, created, read, write_stdout
@@ -75,7 +76,7 @@ async def _plan(
                 echo(f"{style('Note:', fg='yellow')} {visible(notice)}", err=True)
             if prepared.forecast.calls[1]:
                 echo(cost_sentence(prepared), err=True)
-            with _shown() as told:
+            with cancelled_by_signals(), _shown() as told:
                 outcome = await prepared.run(told)
     except EndpointFailure as failure:
         complain(str(failure))

@@ -21,7 +21,7 @@ from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.agreeing import decide
 from merrow_server.cli.sessions.run_display import display_for
-from merrow_server.cli.sessions.signals import ending_signals
+from merrow_server.cli.sessions.signals import ended_by_signals, ending_signals
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
@@ -90,10 +90,9 @@ async def _watch(
         run.cancel()
 
     loop = asyncio.get_running_loop()
-    for number in ending_signals():
-        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
-            loop.add_signal_handler(number, stop, number)
-    over = loop.create_task(_leave_to_signals(run))
+    signals = contextlib.ExitStack()
+    signals.enter_context(ended_by_signals(stop))
+    over = loop.create_task(_leave_to_signals(run, signals))
     questions: list[asyncio.Task[None]] = []
     try:
         with display_for(run, as_json=as_json, verbose=verbose) as display:
@@ -123,20 +122,15 @@ async def _watch(
     return _code(result, stopped)
 
 
-async def _leave_to_signals(run: Run) -> None:
+async def _leave_to_signals(run: Run, handled: contextlib.ExitStack) -> None:
     """Once the run is over nothing is left to keep: whatever is being written then, a signal ends the process at once."""
     with contextlib.suppress(Exception):  # Whoever shows the run is told.
         await run.result()
-    handled = []
-    for number in ending_signals():
-        with contextlib.suppress(NotImplementedError, ValueError):
-            asyncio.get_running_loop().remove_signal_handler(number)
-            handled.append((number, signal.signal(number, signal.SIG_DFL)))
-    try:
+    with handled:
+        for number in ending_signals():
+            with contextlib.suppress(ValueError):  # only the main thread may
+                signal.signal(number, signal.SIG_DFL)
         await asyncio.Event().wait()
-    finally:
-        for number, before in handled:
-            signal.signal(number, before)
 
 
 def _code(result: RunResult, stopped: list[int]) -> int:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+_BUSY_S = 1.5
+"""Seconds of processor time after which a process that was asked to end, and only computes, is ended."""
 
 
 def ending_signals() -> list[signal.Signals]:
@@ -17,16 +21,49 @@ def ending_signals() -> list[signal.Signals]:
 
 
 @contextlib.contextmanager
-def cancelled_by_signals() -> Iterator[None]:
-    """Within this, such a signal cancels the task that is at work."""
-    loop, own = asyncio.get_running_loop(), asyncio.current_task()
-    assert own is not None  # noqa: S101 (this is a coroutine of a task)
+def ended_by_signals(end: Callable[[int], object]) -> Iterator[None]:
+    """Within this, the first such signal has ``end`` called with its number, in the event loop that runs here. From then on the
+    system ends the process at the next one, and without one where the loop doesn't get to ``end`` since something computes
+    without end: nothing of Python has to run for either.
+    """
+    loop = asyncio.get_running_loop()
+    before: dict[signal.Signals, signal.Handlers | Callable[[int, FrameType | None], object] | int | None] = {}
+
+    def first(number: int, frame: FrameType | None) -> None:
+        del frame
+        for one in before:
+            signal.signal(one, signal.SIG_DFL)
+        _end_in(_BUSY_S)
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(heard, number)
+
+    def heard(number: int) -> None:
+        _end_in(0.0)
+        end(number)
+
     for number in ending_signals():
-        with contextlib.suppress(NotImplementedError, ValueError):  # Windows has no handlers in event loops.
-            loop.add_signal_handler(number, own.cancel)
+        with contextlib.suppress(ValueError):  # only the main thread may
+            before[number] = signal.signal(number, first)
     try:
         yield
     finally:
-        for number in ending_signals():
-            with contextlib.suppress(NotImplementedError, ValueError):
-                loop.remove_signal_handler(number)
+        _end_in(0.0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_in(seconds: float) -> None:
+    """Have the system end this process after so many seconds of processor time; 0 takes that back. A machine that stalls doesn't
+    count. Windows has no such clock.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+@contextlib.contextmanager
+def cancelled_by_signals() -> Iterator[None]:
+    """Within this, such a signal cancels the task that is at work; see `ended_by_signals`."""
+    own = asyncio.current_task()
+    assert own is not None  # noqa: S101 (this is a coroutine of a task)
+    with ended_by_signals(lambda _: own.cancel()):
+        yield

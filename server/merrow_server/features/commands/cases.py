@@ -16,8 +16,9 @@ from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.findings.cases import Located, located
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import refused
+from merrow_server.lsp.work.runs import LiveRun, Place, refused
 from merrow_server.lsp.work.workflow_texts import text_of
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_runtime.store.contract import RunRecord
@@ -83,7 +84,7 @@ async def test(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     files = EditorFiles(provider, asyncio.get_running_loop())
     ids = None if asked.get("ids") is None else tuple(asked["ids"])
     order = CasesOrder(
-        0,
+        Ticket(),
         found.path,
         found.document.text,
         workflow,
@@ -104,7 +105,9 @@ async def test(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         server.protocol.send_plain(TEST_EVENT, {"uri": found.document.uri, "id": event["id"], "result": result})
 
     count = len(found.file.cases) if ids is None else len(set(ids))
-    ended = await server.runs.test(order, told, f"Testing {found.workflow.name}", count)
+    place = Place(found.document.uri, 1)
+    live = LiveRun(order.ticket, place, what="cases", beside=_uri(server, found.workflow.as_uri()))
+    ended = await server.runs.test(order, live, told, f"Testing {found.workflow.name}", count)
     # What the thread told last is on its way to this loop.
     await asyncio.sleep(0)
     order_of = {case.id: number for number, case in enumerate(found.file.cases)}

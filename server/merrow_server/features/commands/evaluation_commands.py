@@ -32,6 +32,7 @@ from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.runs import Place, refused
 from merrow_server.lsp.work.workflow_texts import text_of
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import EvaluationOrder, WorkflowText
@@ -165,7 +166,7 @@ def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> t
     from merrow_server.runs.orders import EvaluationOrder
 
     text, place, name = with_data(server, asked, said)
-    return EvaluationOrder(0, text, said, asked.get("budget", {})), place, f"Evaluating {name}"
+    return EvaluationOrder(Ticket(), text, said, asked.get("budget", {})), place, f"Evaluating {name}"
 
 
 def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[WorkflowText, Place, str]:
@@ -203,7 +204,7 @@ def _resumed(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) 
 
     check_trust(server)
     evaluation = text_in(asked, "resume", EVALUATE)
-    order = EvaluationOrder(0, None, said, asked.get("budget", {}), evaluation)
+    order = EvaluationOrder(Ticket(), None, said, asked.get("budget", {}), evaluation)
     return order, Place(None, 1), f"Evaluation {evaluation}"
 
 

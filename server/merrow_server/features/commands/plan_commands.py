@@ -25,6 +25,7 @@ from merrow_server.features.commands.run_commands import asked_of, check_trust, 
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.runs import Place
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import PlanOrder
@@ -87,7 +88,7 @@ async def plan(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             sentence = f"Plan a workflow: {forecast['text']}"
             await ask_to_agree(server, sentence, _AGREE, "to plan", "No model was asked.")
 
-    return await server.plans.carry_out(order, Place(None, 1), "Planning a workflow", agree)
+    return await server.plans.carry_out(order, Place(asked.get("uri"), 1), "Planning a workflow", agree)
 
 
 def _order(server: MerrowServer, given: dict[str, Any]) -> PlanOrder:
@@ -114,4 +115,4 @@ def _order(server: MerrowServer, given: dict[str, Any]) -> PlanOrder:
     said["roles"] = tuple(filter(None, (role.strip() for role in roles)))
     said["as_mermaid"] = given.get("form") == "mermaid"
     said["ask_above_usd"] = float(server.surroundings.settings(document).values["suggest-ask-above-usd"])
-    return PlanOrder(0, said)
+    return PlanOrder(Ticket(), said)

@@ -65,6 +65,6 @@ def trust(server: MerrowServer, params: Any) -> None:
     server.runs.trusted = trusted
     if not trusted:
         for live in list(server.runs.live.values()):
-            server.runs.cancel(live.ticket)
+            live.ticket.cancel()
     if server.supports.refresh_code_lenses and server.documents:
         server.protocol.send_request(types.WORKSPACE_CODE_LENS_REFRESH)

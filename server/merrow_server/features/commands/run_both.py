@@ -24,6 +24,7 @@ from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.runs import Place
 from merrow_server.lsp.work.workflow_texts import text_of
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_optimizer.mutations.base import Move
@@ -50,7 +51,10 @@ async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     move = await move_found(diagram, asked["id"])
     texts = (text_of(diagram, number), _mutant(diagram, number, move))
     inputs = await server.runs.inputs.complete(diagram, number, asked.get("inputs", {}))
-    orders = [Order(0, text, inputs=inputs, model=asked.get("model"), budget=asked.get("budget", {})) for text in texts]
+    ticket = Ticket()  # of both: whoever cancels the first run wants no second one
+    orders = [
+        Order(ticket, text, inputs=inputs, model=asked.get("model"), budget=asked.get("budget", {})) for text in texts
+    ]
     if not asked.get("agreed", False):
         plans = await server.runs.ask(lambda session: [session.plan(order) for order in orders])
         cost = cost_of_both(plans)

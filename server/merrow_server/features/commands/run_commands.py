@@ -32,9 +32,10 @@ from merrow_server.features.commands.execute_command import numbered, the_docume
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import RESUME, RUN_FROM, Place, refused
+from merrow_server.lsp.work.runs import RESUME, RUN_FROM, LiveRun, Place, refused
 from merrow_server.lsp.work.workflow_texts import text_of
 from merrow_server.rendering.counts import counted
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import Order
@@ -99,7 +100,7 @@ async def dry_run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     asked = asked_of(arguments)
     diagram = runnable(server, asked)
     inputs = server.runs.inputs.known(diagram, asked["diagram"], asked.get("inputs", {}))
-    order = Order(0, text_of(diagram, asked["diagram"]), inputs=inputs, model=asked.get("model"))
+    order = Order(Ticket(), text_of(diagram, asked["diagram"]), inputs=inputs, model=asked.get("model"))
     plan = await server.runs.ask(lambda session: session.plan(order))
     if not server.supports.shows_runs:
         tell(server, _plan_text(plan), types.MessageType.Info)
@@ -114,7 +115,7 @@ async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     check_trust(server)
     if asked.get("run") is None:
         raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
-    order = Order(0, resume=asked["run"], budget=asked.get("budget", {}), reuse=asked.get("reuse"))
+    order = Order(Ticket(), resume=asked["run"], budget=asked.get("budget", {}), reuse=asked.get("reuse"))
     return await _carry_out(server, order, Place(None, 1), f"Resuming run {asked['run']}")
 
 
@@ -127,14 +128,15 @@ async def cancel(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         raise InvalidParameters("`uri` must be the URI of a document.")
     ended: list[str] = []
     for live in list(server.runs.live.values()):
-        is_meant = live.run is not None and live.run.startswith(wanted) if wanted else _is_at(live.place, uri)
+        is_meant = live.run is not None and live.run.startswith(wanted) if wanted else _is_at(live, uri)
         if is_meant:
-            server.runs.cancel(live.ticket)
+            live.ticket.cancel()
             ended += [] if live.run is None else [live.run]
     if wanted and not ended:
-        if not await server.runs.ask(lambda session: session.cancel_run(wanted)):
+        asked_to_end = await server.runs.ask(lambda session: session.cancel(wanted))
+        if asked_to_end is None:
             raise refused(f"Nobody works on run {wanted}.")
-        ended.append(wanted)
+        ended.append(asked_to_end)
     return {"cancelled": ended}
 
 
@@ -143,8 +145,8 @@ async def shutdown(server: MerrowServer, _: Any) -> None:
     await server.runs.stop()
 
 
-def _is_at(place: Place, uri: str | None) -> bool:
-    return uri is None or (place.uri is not None and unquote(place.uri) == unquote(uri))
+def _is_at(live: LiveRun, uri: str | None) -> bool:
+    return uri is None or unquote(uri) in {unquote(one) for one in (live.place.uri, live.beside) if one is not None}
 
 
 async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str, Any]) -> dict[str, Any]:
@@ -158,7 +160,7 @@ async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str
     if not taken_over:
         inputs = await server.runs.inputs.complete(diagram, number, given, ask=asked.get("ask", False))
     order = Order(
-        0,
+        Ticket(),
         text_of(diagram, number),
         inputs=inputs,
         model=asked.get("model"),

@@ -30,6 +30,7 @@ from merrow_server.features.commands.run_journal import text_in, what_to_list
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.runs import Place, refused
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import SearchOrder
@@ -170,7 +171,7 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Plac
     out = checked(asked, {"out": TEXT}).get("out")
     assert text.file is not None  # noqa: S101 (`with_data` refuses others)
     folder = None if out is None else str(text.file.parent / Path(out))
-    order = SearchOrder(0, text, said, asked.get("budget", {}), search={**search, "bounds": bounds}, out=folder)
+    order = SearchOrder(Ticket(), text, said, asked.get("budget", {}), search={**search, "bounds": bounds}, out=folder)
     return order, place, f"Searching for a better {name}"
 
 
@@ -179,4 +180,8 @@ def _resumed(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, 
 
     check_trust(server)
     search = text_in(asked, "resume", OPTIMIZE)
-    return SearchOrder(0, None, said_of(asked), asked.get("budget", {}), search), Place(None, 1), f"Search {search}"
+    return (
+        SearchOrder(Ticket(), None, said_of(asked), asked.get("budget", {}), search),
+        Place(None, 1),
+        f"Search {search}",
+    )

@@ -36,6 +36,7 @@ from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.runs import Place, refused
 from merrow_server.lsp.work.suggestions import Kept, Last
 from merrow_server.lsp.work.workflow_texts import text_of
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import SuggestionOrder
@@ -153,7 +154,7 @@ def _order(server: MerrowServer, asked: dict[str, Any], diagram: OpenDiagram) ->
     said["about"] = () if asked.get("range") is None or "node" in asked else _selected(server, diagram, asked["range"])
     said["ask_above_usd"] = float(server.surroundings.settings(diagram.document).values["suggest-ask-above-usd"])
     text = text_of(diagram, asked["diagram"])
-    return SuggestionOrder(0, text, said, asked.get("budget", {}), operators_for(diagram))
+    return SuggestionOrder(Ticket(), text, said, asked.get("budget", {}), operators_for(diagram))
 
 
 def _selected(server: MerrowServer, diagram: OpenDiagram, given: Any) -> tuple[str, ...]:

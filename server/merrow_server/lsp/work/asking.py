@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.work.run_progress import ShownProgress
 from merrow_server.lsp.work.runs import LiveRun, Place, Runs
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import PlanOrder, SuggestionOrder
@@ -32,22 +31,27 @@ class Room(Protocol[_Asked, _Gives]):
 
     async def prepare(self, order: _Asked, told: Told, /) -> Json: ...
 
-    async def drop(self, ticket: int, /) -> None: ...
+    async def drop(self, ticket: Ticket, /) -> None: ...
 
-    async def carry_out(self, ticket: int, /) -> _Gives: ...
+    async def carry_out(self, ticket: Ticket, /) -> _Gives: ...
 
 
 class Asking(Generic[_Order, _Answer]):
-    """Orders of one kind of one server; ``room`` is where they are worked on."""
+    """Orders of one kind of one server: ``what`` they are, and ``room``, where they are worked on."""
 
-    def __init__(self, server: Host, runs: Runs, room: Callable[[Session], Room[_Order, _Answer]]) -> None:
-        self._server, self._runs = server, runs
+    def __init__(
+        self,
+        server: Host,
+        runs: Runs,
+        what: Literal["plan", "suggestion"],
+        room: Callable[[Session], Room[_Order, _Answer]],
+    ) -> None:
+        self._server, self._runs, self._what = server, runs, what
         self._room: Callable[[Session], Room[_Order, _Answer]] = room
 
     async def forecast(self, order: _Order) -> Json:
         """What it may cost; no model is asked. Raises `FeatureError`."""
-        ticket = self._runs.ticket()
-        order = replace(order, ticket=ticket)
+        ticket = order.ticket
         try:
             return await self._runs.have(lambda session: self._room(session).prepare(order, _silent))
         finally:
@@ -59,18 +63,14 @@ class Asking(Generic[_Order, _Answer]):
         It is cancelled with the request that it answers. Raises `FeatureError` with a sentence.
         """
         runs, room, loop = self._runs, self._room, asyncio.get_running_loop()
-        order = replace(order, ticket=runs.ticket())
         ticket = order.ticket
-        runs.live[ticket] = LiveRun(ticket, place)
-        progress = ShownProgress(self._server, title, lambda: runs.cancel(ticket))
+        progress = ShownProgress(self._server, title, ticket.cancel)
 
         def told(what: str, done: int, most: int) -> None:
             with contextlib.suppress(RuntimeError):  # the editor's loop is closed
                 loop.call_soon_threadsafe(progress.report, what, done, most)
 
-        try:
-            await progress.begin()
-            EXECUTION.get().on_cancel(lambda: runs.cancel(ticket))
+        async with runs.under_way(LiveRun(ticket, place, what=self._what), progress):
             forecast = await runs.have(lambda session: room(session).prepare(order, told))
             try:
                 await agree(forecast)
@@ -78,9 +78,6 @@ class Asking(Generic[_Order, _Answer]):
                 await runs.have(lambda session: room(session).drop(ticket))
                 raise
             return await runs.have(lambda session: room(session).carry_out(ticket))
-        finally:
-            runs.live.pop(ticket, None)
-            progress.end()
 
 
 def _silent(what: str, done: int, most: int) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.work.run_progress import ShownProgress
 from merrow_server.lsp.work.runs import LiveRun, Place, Runs
+from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_server.runs.orders import EvaluationOrder, SearchOrder
@@ -30,9 +29,9 @@ class Room(Protocol[_Asked]):
 
     async def prepare(self, order: _Asked, /) -> Json: ...
 
-    async def drop(self, ticket: int, /) -> None: ...
+    async def drop(self, ticket: Ticket, /) -> None: ...
 
-    async def carry_out(self, ticket: int, told: Callable[[Json], None], /) -> Json: ...
+    async def carry_out(self, ticket: Ticket, told: Callable[[Json], None], /) -> Json: ...
 
 
 class Ordered(Generic[_Order]):
@@ -51,9 +50,9 @@ class Ordered(Generic[_Order]):
 
     async def forecast(self, order: _Order) -> Json:
         """What it may cost; nothing is called. Raises `FeatureError`."""
-        ticket = self._runs.ticket()
+        ticket = order.ticket
         try:
-            return await self._runs.have(lambda session: self._room(session).prepare(replace(order, ticket=ticket)))
+            return await self._runs.have(lambda session: self._room(session).prepare(order))
         finally:
             await self._runs.have(lambda session: self._room(session).drop(ticket))
 
@@ -63,18 +62,15 @@ class Ordered(Generic[_Order]):
         It is cancelled with the request that it answers. Raises `FeatureError` with a sentence where it can't be begun.
         """
         runs, room, loop = self._runs, self._room, asyncio.get_running_loop()
-        order = replace(order, ticket=runs.ticket())
         ticket = order.ticket
-        live = runs.live[ticket] = LiveRun(ticket, place, what=self._what)
-        progress = ShownProgress(self._server, title, lambda: runs.cancel(ticket))
+        live = LiveRun(ticket, place, what=self._what)
+        progress = ShownProgress(self._server, title, ticket.cancel)
 
         def told(news: Json) -> None:
             with contextlib.suppress(RuntimeError):  # the editor's loop is closed
                 loop.call_soon_threadsafe(self._tell, live, progress, news)
 
-        try:
-            await progress.begin()
-            EXECUTION.get().on_cancel(lambda: runs.cancel(ticket))
+        async with runs.under_way(live, progress):
             forecast = await runs.have(lambda session: room(session).prepare(order))
             try:
                 await agree(forecast)
@@ -82,9 +78,6 @@ class Ordered(Generic[_Order]):
                 await runs.have(lambda session: room(session).drop(ticket))
                 raise
             return await runs.have(lambda session: room(session).carry_out(ticket, told))
-        finally:
-            runs.live.pop(ticket, None)
-            progress.end()
 
     def _tell(self, live: LiveRun, progress: ShownProgress, news: Json) -> None:
         live.run = news[self._what]

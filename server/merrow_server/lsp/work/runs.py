@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import ref
@@ -21,10 +21,11 @@ from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.work.run_inputs import Inputs
-from merrow_server.lsp.work.run_progress import CaseProgress, RunProgress
+from merrow_server.lsp.work.run_progress import CaseProgress, RunProgress, ShownProgress
 from merrow_server.lsp.work.run_questions import ask_about_reuse, ask_about_revision
 from merrow_server.lsp.work.run_results import Results
 from merrow_server.runs.keys import Keys
+from merrow_server.runs.ticket import Ticket
 from merrow_server.runs.worker import Worker
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ clients wait less and kill it.
 """
 
 
+What = Literal["run", "evaluation", "search", "cases", "plan", "suggestion"]
+
+
 @dataclass(slots=True)
 class Place:
     """Where a run is shown: a document, the number of the diagram, and the diagram itself while it is open."""
@@ -59,12 +63,15 @@ class Place:
 
 @dataclass(slots=True)
 class LiveRun:
-    """A run, an evaluation or a search (``what``) in progress. ``run`` is its id once it has started."""
+    """A run or other work (``what``) that was ordered and has not ended. ``run`` is its id once it has started, ``beside`` the
+    URI of another document that it is of.
+    """
 
-    ticket: int
+    ticket: Ticket
     place: Place
     run: str | None = None
-    what: Literal["run", "evaluation", "search"] = "run"
+    what: What = "run"
+    beside: str | None = None
 
 
 class Runs:
@@ -74,11 +81,10 @@ class Runs:
         self._server = server
         self._worker = Worker("merrow-runs")
         self._session: Session | None = None
-        self._tickets = itertools.count(1)
         self._ending = False
         self._warned: set[str] = set()
         self._questions: set[asyncio.Task[None]] = set()
-        self.live: dict[int, LiveRun] = {}
+        self.live: dict[Ticket, LiveRun] = {}
         self.keys = Keys()
         self.inputs = Inputs(server)
         self.results = Results(server)
@@ -103,14 +109,10 @@ class Runs:
 
     async def _carry_out(self, order: Order, place: Place, title: str) -> Json:
         """The same without asking. Also raises `ForeignResults`."""
-        order = replace(order, ticket=self.ticket())
         loop = asyncio.get_running_loop()
-        progress = RunProgress(self._server, title, lambda: self.cancel(order.ticket))
-        live = self.live[order.ticket] = LiveRun(order.ticket, place)
-        try:
-            await progress.begin()
-            # pygls answers a cancelled request at once and lets its command continue.
-            EXECUTION.get().on_cancel(lambda: self.cancel(order.ticket))
+        progress = RunProgress(self._server, title, order.ticket.cancel)
+        live = LiveRun(order.ticket, place)
+        async with self.under_way(live, progress):
 
             def begun(run: str, name: str) -> None:
                 with contextlib.suppress(RuntimeError):  # the editor's loop is closed
@@ -125,8 +127,20 @@ class Runs:
                 return await self._here().carry_out(order, begun, Channel(loop, deliver))
 
             return await self._ask(work)
+
+    @asynccontextmanager
+    async def under_way(self, live: LiveRun, progress: ShownProgress) -> AsyncIterator[None]:
+        """Within this, what was ordered can be cancelled: with the request that it answers, with the button of its progress, by
+        ``merrow.cancel``, and with the trust in the workspace. That holds before the progress is shown, too.
+        """
+        self.live[live.ticket] = live
+        # pygls answers a cancelled request at once and lets its command continue.
+        EXECUTION.get().on_cancel(live.ticket.cancel)
+        try:
+            await progress.begin()
+            yield
         finally:
-            self.live.pop(order.ticket, None)
+            self.live.pop(live.ticket, None)
             progress.end()
 
     def works_on(self, place: Place, what: Literal["evaluation", "search"]) -> bool:
@@ -135,18 +149,15 @@ class Runs:
             live.place.uri == place.uri and live.what == what for live in self.live.values()
         )
 
-    def ticket(self) -> int:
-        """The number of a new run, evaluation or search."""
-        return next(self._tickets)
-
-    async def test(self, order: CasesOrder, told: Callable[[Json], None], title: str, count: int) -> Json:
+    async def test(
+        self, order: CasesOrder, live: LiveRun, told: Callable[[Json], None], title: str, count: int
+    ) -> Json:
         """Run cases and keep the client informed (``told`` is called here with each); returns the results.
 
         The test is cancelled together with its request. Raises `FeatureError` if it can't start.
         """
-        order = replace(order, ticket=self.ticket())
         loop = asyncio.get_running_loop()
-        progress = CaseProgress(self._server, title, lambda: self.cancel(order.ticket), count)
+        progress = CaseProgress(self._server, title, order.ticket.cancel, count)
 
         def deliver(event: Json) -> None:
             progress.tell(event)
@@ -156,16 +167,8 @@ class Runs:
             with contextlib.suppress(RuntimeError):  # the editor's loop is closed
                 loop.call_soon_threadsafe(deliver, event)
 
-        try:
-            await progress.begin()
-            EXECUTION.get().on_cancel(lambda: self.cancel(order.ticket))
+        async with self.under_way(live, progress):
             return await self._ask(lambda: self._here().test(order, send))
-        finally:
-            progress.end()
-
-    def cancel(self, ticket: int) -> None:
-        """Cancel a run, an evaluation or a search, started or not."""
-        self._worker.call(lambda: self._here().cancel(ticket))
 
     async def ask(self, work: Callable[[Session], _T]) -> _T:
         """The result of ``work``, called in the thread of the runs. Raises `FeatureError` with a sentence."""

@@ -48,7 +48,7 @@ class Suggestions:
     def __init__(self, server: Host, runs: Runs) -> None:
         self._server = server
         self.asking: Asking[SuggestionOrder, tuple[Json, list[Difference]]] = Asking(
-            server, runs, lambda session: session.suggestions
+            server, runs, "suggestion", lambda session: session.suggestions
         )
         self._kept: OrderedDict[str, Kept] = OrderedDict()
         self._last: WeakKeyDictionary[OpenDiagram, Last] = WeakKeyDictionary()

@@ -1,0 +1,35 @@
+"""What pays for questions outside of runs: of judges, planners and models that suggest. All of it counts for the user."""
+
+from __future__ import annotations
+
+from merrow_runtime.calls.calling import Calling, Listener
+from merrow_runtime.calls.gate import gate_of
+from merrow_runtime.models.budget import Budget
+from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.running.resources import Chosen
+from merrow_runtime.spending.meter import meter_of
+
+
+class Purse:
+    """Makes calls to the endpoint of ``chosen`` outside of runs, within a ``budget`` (None: that of the endpoint, if it has one),
+    the endpoint's concurrency and the user's limits, booked under ``workflow``. Everything that asks a model outside of a run
+    has one. Make it where an event loop runs, and close it in the end.
+
+    Raises what `meter_of` does.
+    """
+
+    def __init__(self, chosen: Chosen, workflow: str, budget: Budget | None = None) -> None:
+        endpoint = chosen.endpoint
+        semaphore = gate_of(endpoint).semaphore(chosen.concurrency)
+        self.origin = endpoint.origin
+        self._calling = Calling(endpoint, semaphore, budget, meter=meter_of(endpoint.origin, chosen.limits, workflow))
+
+    async def ask(self, request: ModelRequest, listener: Listener) -> ModelReply:
+        """The reply, after the usual tries; ``listener`` hears what a try without one has used. Raises `EndpointFailure`,
+        `BudgetFailure`.
+        """
+        return await self._calling.call(request, None, listener)
+
+    def close(self) -> None:
+        """No more is asked; what was paid is written down."""
+        self._calling.close()

@@ -1,0 +1,144 @@
+"""What is paid is counted: the endpoint's calls are those of the report and of ``merrow costs``, for every command that pays."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.optimizer.suggestions.scripted import FLOW as VOICES
+from tests.optimizer.suggestions.scripted import Model, candidate, prompt, said
+from tests.patience import PATIENCE
+from tests.runtime.openai_server import OpenAIServer, only, serving
+from tests.server.program import Outcome, merrow, write
+from tests.server.searching import answer, place
+
+JUDGED = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "judge", "--metric-option", "rubric=Is it yes?")
+CASES = 'cases:\n  - id: one\n    inputs: {PROBLEM: Is 1?}\n    expect: [{judge: "is it yes?"}]\n'
+PAYING = {
+    "run": ("run", "flow.mmd", "--input", "problem=Is 1?"),
+    "evaluate": ("evaluate", "flow.mmd", *JUDGED),
+    "optimize": ("optimize", "flow.mmd", *JUDGED, "--budget-evaluations", "100", "--strategy", "climb"),
+    "plan": ("plan", "Make a page.", "-n", "2"),
+    "suggest": ("suggest", "voices.mmd", "--yes", "--n", "2"),
+    "test": ("test", "flow.cases.yaml"),
+    "test --record": ("test", "flow.cases.yaml", "--record"),
+}
+PRICE = 1000.0
+"""US dollars a million tokens."""
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    with serving(answer) as server, place(monkeypatch, tmp_path, server):
+        write("flow.cases.yaml", CASES)
+        write("voices.mmd", VOICES)
+        allow(server, 1_000_000)
+        yield server
+
+
+def allow(server: OpenAIServer, month_usd: float) -> None:
+    """Have the user's settings know prices, and allow so many US dollars a month."""
+    limits = f"[limits]\nmonth_usd = {month_usd}\n"
+    write("config/config.toml", f'{limits}[prices."{server.origin}"."*"]\ninput = {PRICE}\noutput = {PRICE}\n')
+
+
+def counted() -> int:
+    """The calls that ``merrow costs`` knows."""
+    return sum(row["calls"] for row in merrow("costs", "--format", "json").json["rows"])
+
+
+def reported(command: str, done: Outcome) -> int:
+    """The calls that a command reports; of cases there is no report of calls, but one of what they cost."""
+    if command in ("run", "optimize"):
+        return int(json.loads(done.out.splitlines()[-1])["usage"]["calls"])
+    return int(done.json["usage"]["calls"])
+
+
+@pytest.mark.parametrize("command", PAYING)
+def test_the_endpoint_the_report_and_the_costs_count_the_same(server: OpenAIServer, command: str) -> None:
+    if command == "suggest":
+        server.answer = Model(said(candidate(prompt("Check each step."))))
+    done = merrow(*PAYING[command], *(("--json",) if command == "run" else ("--format", "json")))
+    asked = len(server.requests)
+    assert asked > 0, done.err
+    assert counted() == asked
+    if not command.startswith("test"):
+        assert reported(command, done) == asked
+    # What is known is not paid again, whatever asks.
+    merrow(*PAYING[command], *(("--json",) if command == "run" else ("--format", "json")))
+    assert counted() == len(server.requests)
+
+
+@pytest.mark.parametrize("command", PAYING)
+def test_nothing_is_paid_once_the_money_of_the_month_is_spent(server: OpenAIServer, command: str) -> None:
+    assert merrow("run", "flow.mmd", "--input", "problem=Is 99?").code == 0
+    server.requests.clear()
+    allow(server, 0.000001)
+    done = merrow(*PAYING[command])
+    assert done.code != 0
+    assert "month_usd" in done.err + done.out
+    assert "Traceback" not in done.err
+    assert server.requests == []
+
+
+def test_answers_that_no_judge_may_score_are_not_wrong(server: OpenAIServer) -> None:
+    """The month ends between an answer and its judge: nobody has said that the workflow is wrong."""
+    allow(server, 0.000001)
+    done = merrow(*PAYING["evaluate"], "--concurrency", "1", "--format", "json")
+    rows = done.json["rows"]
+    assert {row["status"] for row in rows} <= {"unanswered"}
+    assert len(server.requests) <= 1
+    allow(server, 1_000_000)
+    resumed = merrow("resume")
+    assert resumed.code == 0, resumed.err
+    assert counted() == len(server.requests)
+
+
+def test_an_evaluation_that_is_stopped_reports_what_it_has_paid(server: OpenAIServer) -> None:
+    server.answer = only(3, answer)
+    done = merrow(*PAYING["evaluate"], "--budget-seconds", "3", "--format", "json")
+    assert done.code == 1, done.err
+    usage = done.json["usage"]
+    assert (usage["calls"], usage["estimated"]) == (len(server.requests), True)
+    assert counted() == len(server.requests)
+    # Its time is over for a resume, too.
+    before = len(server.requests)
+    again = merrow("resume")
+    assert "budget of 3 seconds is over" in again.err
+    assert len(server.requests) == before
+    server.answer = answer
+    whole = merrow("resume", "--budget-seconds", "1000")
+    assert whole.code == 0, whole.err
+    (listed,) = merrow("evaluations", "--format", "json").json
+    assert listed["usage"]["calls"] == len(server.requests) == counted()
+
+
+@pytest.mark.parametrize("command", ["run", "evaluate", "optimize", "plan", "suggest", "test"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_what_pays_with_a_sentence(server: OpenAIServer, command: str, number: signal.Signals) -> None:
+    server.answer = only(0, answer)
+    running = subprocess.Popen([sys.executable, "-m", "merrow_server", *PAYING[command]], stderr=subprocess.PIPE)
+    with running:
+        assert running.stderr is not None
+        wait_for(server, 1)
+        running.send_signal(number)
+        told = running.stderr.read().decode()
+        assert running.wait(PATIENCE) == 130, told
+    assert "Stopped" in told or "Cancelled" in told or "stopped" in told
+    # What was in flight may be paid, even where it had not arrived yet.
+    assert counted() >= len(server.requests)
+
+
+def wait_for(server: OpenAIServer, count: int) -> None:
+    """Wait until so many requests have come."""
+    import time
+
+    until = time.monotonic() + PATIENCE
+    while len(server.requests) < count:
+        assert time.monotonic() < until
+        time.sleep(0.02)
