@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, is_judging, prompt, said, setting
+from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, is_first, is_judging, prompt, said, setting
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import GOOD, ONE_VOICE, merrow, write
@@ -342,7 +342,7 @@ def test_the_model_sees_failures_of_the_part_that_may_be_shown(model: Model) -> 
     model.repairs = [said(candidate(prompt("Say 22 apples, 24 apples or 26 apples."), title="Leak"))]
     done = merrow("suggest", "flow.mmd", "--yes", "--dataset", "own.jsonl", "--format", "json")
     assert done.code == 0, done.err
-    (text,) = (one.body["messages"][1]["content"] for one in model.asked if len(one.body["messages"]) == 2)
+    (text,) = (one.body["messages"][1]["content"] for one in model.asked if is_first(one))
     shown = [row for row in DATA if json.dumps(row["answer"]) in text]
     validate = {one["item"] for one in _part("validate")}
     assert 0 < len(shown) <= 5

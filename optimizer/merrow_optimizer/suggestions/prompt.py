@@ -108,18 +108,18 @@ def first_messages(ground: Ground, wish: Wish, menu: Sequence[Entry]) -> tuple[M
     return Message("system", _TASK), Message("user", text)
 
 
-def repair_messages(first: tuple[Message, ...], answer: Answer, why: Unusable, attempt: int) -> tuple[Message, ...]:
-    """The question for one candidate again, for the ``attempt``-th time, with what is wrong with it."""
-    said = (
+def repair_text(why: Unusable, attempt: int) -> str:
+    """What is said of one candidate that can't be offered, for the ``attempt``-th time."""
+    return (
         "This candidate can't be offered:\n"
         + quoted({"Why": list(why.sentences)})
         + f"\n\nThis is attempt {attempt} to correct it. Answer with this one candidate, corrected, in the same form.\n\n{FORM}"
     )
-    return (
-        *first,
-        Message("assistant", json.dumps({"candidates": [answer.to_json()]}, ensure_ascii=False)),
-        Message("user", said),
-    )
+
+
+def written(answer: Answer) -> str:
+    """A candidate as an answer with it alone."""
+    return json.dumps({"candidates": [answer.to_json()]}, ensure_ascii=False)
 
 
 def again_text(why: str, attempt: int) -> str:

@@ -20,7 +20,7 @@ from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.judge import Verdict, judged, ranking
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.menu import Entry, menu_of
-from merrow_optimizer.suggestions.prompt import Wish, again_text, first_messages, repair_messages
+from merrow_optimizer.suggestions.prompt import Wish, again_text, first_messages, repair_text, written
 from merrow_optimizer.suggestions.refusals import Stage, Unusable
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.models.endpoint import Endpoint
@@ -163,11 +163,14 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Candidate:
-    """A candidate on its way through the gate."""
+    """A candidate on its way through the gate. ``said`` is what the model wrote last, and ``is_cut`` whether that was cut off."""
 
     number: int
     answer: Answer
     form: Form
+    asking: AskingAgain
+    said: str
+    is_cut: bool = False
     attempts: int = 0
     why: Unusable | None = None
     passed: Passed | None = None
@@ -221,7 +224,10 @@ class Session:
         self._outcome, self._told, self._steps = Outcome(), told, 0
         self._tell("asking for candidates")
         answers = await self._answers(asker)
-        candidates = [_Candidate(number, answer, answer.form) for number, answer in enumerate(answers)]
+        candidates = [
+            _Candidate(number, answer, answer.form, AskingAgain(self.first), written(answer))
+            for number, answer in enumerate(answers)
+        ]
         keys = list(taken)
         for one in candidates:
             self._outcome.tallies[one.form].proposed += 1
@@ -309,11 +315,16 @@ class Session:
 
     async def _again(self, asker: Asks, one: _Candidate) -> Answer | Unusable:
         assert one.why is not None  # noqa: S101 (only what was refused goes back)
-        asked = repair_messages(self.first, one.answer, one.why, one.attempts + 1)
+        asked = one.asking.after(one.said, repair_text(one.why, one.attempts + 1), cut=one.is_cut)
+        if asked is None:
+            return one.why
         request = ModelRequest(self.models.optimizer, asked, max_tokens=self.repair_limit, schema=SCHEMA)
         reply = await asker.ask(request)
+        one.said, one.is_cut = reply.text, reply.finish == "length"
         try:
-            return read_answers(reply.text, 1)[0]
+            answer = read_answers(reply.text, 1)[0]
+            one.said = written(answer)
+            return answer
         except AnswerFailure as failure:
             return Unusable("read", [str(failure)])
 

@@ -77,6 +77,11 @@ def is_judging(request: Received) -> bool:
     return "verdicts" in request.body["messages"][1]["content"]
 
 
+def is_first(request: Received) -> bool:
+    """Whether the question for candidates is asked for the first time."""
+    return "This is attempt" not in request.body["messages"][-1]["content"]
+
+
 def listed(request: Received) -> list[dict[str, Any]]:
     """The candidates that the judge is shown, in its order."""
     text = request.body["messages"][1]["content"]
@@ -114,7 +119,7 @@ class Model:
         self.requests.append(request)
         if is_judging(request):
             return Reply(verdicts(request, self.score))
-        if len(request.body["messages"]) == 2:
+        if is_first(request):
             return Reply(self.first)
         self._back += 1
         return Reply(self.repairs[min(self._back, len(self.repairs)) - 1] if self.repairs else self.first)
