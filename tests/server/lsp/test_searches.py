@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from tests.optimizer.suggestions.scripted import candidate, prompt, said, verdic
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+
+from merrow_optimizer.search.available import why_not
 
 FLOW = """\
 flowchart TD
@@ -273,3 +276,20 @@ async def test_a_search_that_was_taken_out_is_listed_no_more(tmp_path: Path) -> 
                 for one in await editor.client.text_document_code_lens_async(params) or []
             ):
                 await asyncio.sleep(0.1)
+
+
+async def test_strategies_are_told_with_what_they_lack_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data(tmp_path)
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        told = {one["strategy"]: one["missing"] for one in await editor.execute("merrow.strategies")}
+    assert next(iter(told)) == "climb"
+    assert told["climb"] is None
+    for strategy, package in (("guided", "numpy"), ("gepa", "gepa")):
+        assert (told[strategy] is None) is (find_spec(package) is not None)
+        monkeypatch.setattr("merrow_optimizer.search.available.find_spec", lambda _: None)
+        said = why_not(strategy)
+        assert said is not None
+        assert f"-m pip install '{package}>=" in said
+        monkeypatch.undo()
