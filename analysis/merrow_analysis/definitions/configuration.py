@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from merrow_analysis.bounded.globs import LONGEST, path_matches
+from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.definitions.schema import DRAFT, Fragment
 from merrow_analysis.definitions.settings import MACHINE_KEYS
 from merrow_analysis.definitions.validation import shown, violations, wanted
@@ -24,7 +25,6 @@ OFF = "off"
 ALL = "ALL"
 
 _RULES: Fragment = {"type": "array", "items": {"type": "string", "minLength": 1}}
-_LONG_KEY = re.compile(r"^[ \t]*\[{0,2}[ \t]*[\w\"'-]+(?:[ \t]*\.[ \t]*[\w\"'-]+){100}", re.MULTILINE)
 _TOML_PLACE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
@@ -163,15 +163,12 @@ DEFAULT = Config()
 
 def parse_configuration(text: str, *, in_pyproject: bool = False) -> Config:
     """Read the text of a ``merrow.toml``, or of a ``pyproject.toml`` whose ``[tool.merrow]`` counts. Never raises."""
-    if _LONG_KEY.search(text) is not None:
-        # The standard library's reader takes quadratic time for these.
-        return Config(problems=(ConfigProblem("This TOML can't be read; a key has more than 100 parts."),))
     try:
-        document = tomllib.loads(text)
+        document = read_toml(text)
     except tomllib.TOMLDecodeError as error:
         return Config(problems=(_toml_problem(str(error), text),))
-    except (RecursionError, ValueError):
-        return Config(problems=(ConfigProblem("This TOML can't be read; it nests or counts too far."),))
+    except ValueError as error:
+        return Config(problems=(ConfigProblem(f"This TOML can't be read; {error}."),))
     if in_pyproject:
         tool = document.get("tool", {})
         document = tool.get("merrow", {}) if isinstance(tool, dict) else {}

@@ -11,6 +11,7 @@ from typing import Any
 
 import platformdirs
 
+from merrow_analysis.bounded.toml import read_toml
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.azure import AzureSettings
 from merrow_runtime.models.origins import origin_of
@@ -80,7 +81,7 @@ def read_user_settings(path: Path | None = None) -> UserSettings:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
         raise UsageFailure(f"Your settings {path} can't be read: {reason}.") from None
     try:
-        return _settings(tomllib.loads(text), path)
+        return _settings(read_toml(text), path)
     except tomllib.TOMLDecodeError as problem:
         raise UsageFailure(f"Your settings {path} are not valid TOML: {problem}.") from None
     except (ValueError, UsageFailure) as problem:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
+from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.definitions.configuration import Config, parse_configuration
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
 from merrow_runtime.program.files import file_target, read_path, the_diagram
@@ -59,8 +59,8 @@ def configuration(surroundings: Surroundings, path: Path) -> tuple[Config, str, 
 
 def _of_the_machine(text: str, file: Path) -> tuple[WorkspaceValue, ...]:
     try:
-        table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        table = read_toml(text)
+    except ValueError:
         return ()  # `parse_configuration` has said so.
     if file.name == PROJECT_FILE:
         table = table.get("tool", {}).get("merrow", {})

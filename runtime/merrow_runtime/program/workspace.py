@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
+from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_runtime.errors import InputError
 from merrow_runtime.program.files import read_path
@@ -61,8 +61,8 @@ def _settings_in(folder: Path) -> Path | None:
         return None
     try:
         text = read_path(project, str(project), LARGEST_RESOURCE).text
-        return project if "merrow" in text and "merrow" in tomllib.loads(text).get("tool", {}) else None
-    except (InputError, tomllib.TOMLDecodeError, RecursionError):
+        return project if "merrow" in text and "merrow" in read_toml(text).get("tool", {}) else None
+    except (InputError, ValueError):
         # Somebody else's file: what is wrong with it is not for Merrow to say.
         return None
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.data.problems import Collector, listed
 
@@ -44,8 +44,8 @@ def settings_beside(file: Path) -> DataSettings:
 
 def _read(file: Path, problems: Collector) -> DataSettings:
     try:
-        table = tomllib.loads(file.read_bytes().decode("utf-8-sig")).get("dataset")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        table = read_toml(file.read_bytes().decode("utf-8-sig")).get("dataset")
+    except (OSError, ValueError) as error:
         problems.add(f"The file can't be read as TOML: {str(error).rstrip('.')}.")
         return DataSettings()
     if table is None:

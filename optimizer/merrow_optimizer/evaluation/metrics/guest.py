@@ -13,7 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-_MEMORY = 2 * 1024**3
+_MEMORY = 400 * 1024**2
+"""Bytes: sympy and what it needs take a fourth of this."""
 
 
 def main(work: str, limit_s: float) -> None:
