@@ -127,8 +127,6 @@ def _client(connection: Connection) -> AsyncOpenAI:
         "max_retries": 0,
         "http_client": _transport(connection),
         "default_headers": _headers(connection, openai.Omit()),
-        # What is None the package takes from the environment; this key is for another interface than ours.
-        "admin_api_key": "",
     }
     key, azure = connection.api_key, connection.azure
     if azure is None:

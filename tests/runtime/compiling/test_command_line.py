@@ -152,6 +152,27 @@ def test_a_value_that_can_not_be_taken_is_refused_in_a_sentence(server: OpenAISe
     assert sent(server) == []
 
 
+def test_azure_is_asked_as_a_run_asks_it(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (
+        ("AZURE_OPENAI_ENDPOINT", server.origin),
+        ("AZURE_OPENAI_API_KEY", "azures"),
+        ("OPENAI_API_VERSION", "2024-10-21"),
+    ):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    assert run(*X, "--base-url", f"{server.base_url}").code == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    assert run(*X, "--model", "four").code == 0
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url.replace("127.0.0.1", "localhost"))
+    assert run(*X).code == 0
+    found = [(one.path, one.headers.get("api-key"), one.headers.get("authorization")) for one in sent(server)]
+    assert found == [
+        ("/v1/chat/completions", None, "Bearer azures"),
+        ("/openai/deployments/four/chat/completions?api-version=2024-10-21", "azures", None),
+        ("/v1/chat/completions", None, None),
+    ]
+
+
 def test_a_key_goes_where_the_environment_means_it_to_go(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
     assert run(*X).code == 0
