@@ -63,7 +63,9 @@ class Events:
                 yield b"".join(map(self._line, lines))
             if ended + waiting > ANSWER_LIMIT:
                 raise TooLargeError(ANSWER_LIMIT)
-        yield b"".join(map(self._line, b"".join(begun).splitlines(keepends=True)))
+        rest = b"".join(begun)
+        rest = rest.removeprefix(codecs.BOM_UTF8) if is_first else rest
+        yield b"".join(map(self._line, rest.splitlines(keepends=True)))
 
     def _line(self, line: bytes) -> bytes:
         data = line[len(_DATA) :].strip() if line.startswith(_DATA) else b""

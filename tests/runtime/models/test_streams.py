@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.runtime.models.making import asking, endpoint_at, unseen
 from tests.runtime.openai_server import OpenAIServer, Raw
@@ -154,6 +154,7 @@ LINES = st.lists(
 )
 
 
+@example(["data: 1"], "\r", [], True)
 @given(LINES, st.sampled_from(["\n", "\r", "\r\n"]), st.lists(st.integers(1, 9)), st.booleans())
 async def test_lines_are_the_same_however_they_come(lines: list[str], end: str, sizes: list[int], mark: bool) -> None:
     """Of any pieces, byte by byte if need be: the lines with data, the empty ones, and whether the last event came."""
