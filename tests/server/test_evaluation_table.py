@@ -92,7 +92,7 @@ WORKFLOW  MODEL   MEMORY   SCORE                 DIFFERENCE                     
 flow.mmd  good    its own  1.000 [0.224, 1.000]                                      13             $0.0190 *     ID
 flow.mmd  bad     its own  0.000 [0.000, 0.776]  -1.000 [-1.000, +0.315], p = 0.500  13             cost unknown  ID
 flow.mmd  broken  its own  no score                                                  0              $0            ID
-Differences are to the first row, on the items that both scored, with 95 % intervals, and p by Holm's method for several tests.
+Differences are to the first row, on the items that both scored, with 95 % intervals (Tango) and an exact p (McNemar), by Holm's method for several tests.
 * No other row has a better score for no more money.
 """,
     )
@@ -206,7 +206,7 @@ def test_a_table_of_masked_results_says_what_they_may_score(
         ["flow.mmd", "good", "its own", "yes", "0.500 [0.147, 0.853]", "(1 - 0)^2 = 1.000"],
     ]
     explained = [
-        "Differences are to the first row, on the items that both scored, with 95 % intervals and p.",
+        "Differences are to the first row, on the items that both scored, with 95 % intervals (Tango) and an exact p (McNemar).",
         "Each result was passed on as `none` with probability 0.5. EXPECTED is the score of a workflow that is right",
         "exactly where nothing masked is left.",
     ]
@@ -236,7 +236,7 @@ def test_a_table_may_have_one_row_and_its_head_alone_is_bold(
     assert head.startswith("\x1b[1mWORKFLOW  MODEL  MEMORY   SCORE ")
     assert row.startswith("flow.mmd  good   its own  0.000 [0.000, 0.393]  (1 - 1)^2 = 0.000 ")
     assert rest[:2] == [
-        "Differences are to the first row, on the items that both scored, with 95 % intervals and p.",
+        "Differences are to the first row, on the items that both scored, with 95 % intervals (Tango) and an exact p (McNemar).",
         "Each result was passed on as `none` with probability 1. EXPECTED is the score of a workflow that is right",
     ]
     assert done.out.count("\x1b[1m") == 1
@@ -293,7 +293,9 @@ def test_a_comparison_is_said_to_the_word(server: OpenAIServer, capsys: pytest.C
     lines = [
         f"{first}  0.000 [0.000, 0.527] on 4 items  flow.mmd",
         f"{second}  1.000 [0.473, 1.000] on 4 items  other.mmd",
-        f"Difference +1.000 [+0.020, +1.000] on 4 items ({second} minus {first}), p = 0.125 (McNemar)",
+        f"Difference +1.000 [+0.020, +1.000] (Tango) on 4 items ({second} minus {first}), p = 0.125 (McNemar)",
+        "The interval leaves out 0, but the test shows no difference. They are different methods; go by the test, which is"
+        " exact.",
         "better on 4: q1, q24, q25, q6",
         "So few items show no difference with probability .8, however large it is.",
     ]

@@ -131,8 +131,8 @@ def test_a_search_that_has_ended_is_told_in_words() -> None:
         " for this score.\n"
         "  round 1: Change␊<1> (0.250)\n"
         "  round 2: Change␊<2> with round 0 (0.500)\n"
-        "Held out: best 0.750, start 0.500 on 2 items: +0.250 [-0.250, +0.600], p = 0.200 (McNemar): no difference is shown."
-        " This many items would show a difference of 0.900 with probability .8.\n"
+        "Held out: best 0.750, start 0.500 on 2 items: +0.250 [-0.250, +0.600] (Tango), p = 0.200 (McNemar): no difference is"
+        " shown. This many items would show a difference of 0.900 with probability .8.\n"
         "One item costs the start about $0.0100 and the best about $0.0200, by a dry run.\n"
         "Round 1 is the cheapest of those that are about as good: estimated 0.250, about $0.2500 an item.\n"
         "\n"
@@ -292,7 +292,7 @@ def test_the_page_of_a_search_has_its_facts_and_its_charts() -> None:
     ]
     assert held[:3] == ("held", "522.1", "71.1")
     assert held[3].startswith(
-        "Held out: best 0.750, start 0.500 on 2 items: +0.250 [-0.250, +0.600], p = 0.200 (McNemar): "
+        "Held out: best 0.750, start 0.500 on 2 items: +0.250 [-0.250, +0.600] (Tango), p = 0.200 (McNemar): "
     )
     assert "US dollars for an item" in front
     assert '<polyline class="front" points="203.4,224.0 362.7,122.1 522.1,20.2"/>' in front

@@ -214,10 +214,17 @@ def resolve(
     return _with_parameters(choice, parameters, parts, types)
 
 
+def is_operator_class(name: str, table: OperatorTable) -> bool:
+    """Whether a class names an operator in any flowchart: a style named ``decision`` does so only among other operators."""
+    return name[-2:].casefold() == "op" and table.by_class(name) is not None
+
+
 def _written_claims(
-    classes: tuple[str, ...], op: tuple[str, int] | None, table: OperatorTable
+    classes: tuple[str, ...], op: tuple[str, int] | None, table: OperatorTable, *, names: bool = True
 ) -> tuple[list[Claim], bool]:
-    """Claims by metadata and classes, in order of precedence, and whether one of them says Interface."""
+    """Claims by metadata and classes, in order of precedence, and whether one of them says Interface. ``names`` as in
+    `Reading`.
+    """
     claims: list[Claim] = []
     is_interface = False
     if op is not None:
@@ -231,7 +238,7 @@ def _written_claims(
         if word.casefold() == INTERFACE_CLASS.casefold():
             is_interface = True
             continue
-        found = table.by_class(word)
+        found = table.by_class(word) if names or is_operator_class(word, table) else None
         if found is not None:
             claims.append(Claim("class", word, index, found.spec, found.variant))
         elif word.endswith("Op") and len(word) > 2:
@@ -260,7 +267,7 @@ def _interface(
 
 
 def _choose(words: Words, table: OperatorTable) -> Choice:
-    claims, _ = _written_claims(words.classes, words.op, table)
+    claims, _ = _written_claims(words.classes, words.op, table, names=words.names)
     word = words.label
     known = [claim for claim in claims if claim.spec is not None]
     unknown = [claim for claim in claims if claim.spec is None]

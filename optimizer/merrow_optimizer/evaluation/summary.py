@@ -10,7 +10,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.statistics.intervals import Interval, interval_of
-from merrow_optimizer.evaluation.statistics.paired import Difference, compare
+from merrow_optimizer.evaluation.statistics.paired import Difference, compare, interval_method
 from merrow_optimizer.evaluation.statistics.repeats import is_flaky, pass_hat
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING, Usage
@@ -123,6 +123,7 @@ class Comparison:
                 "items": found.items,
                 "difference": found.difference,
                 "interval": list(found.interval),
+                "interval_method": interval_method(found.test),
                 "test": found.test,
                 "p": found.p,
                 "p_worse": found.p_worse,

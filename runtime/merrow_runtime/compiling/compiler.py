@@ -10,6 +10,7 @@ from merrow_runtime.compiling.cutting import Place, cut_out
 from merrow_runtime.compiling.lines import FileLines, Written, file_name
 from merrow_runtime.compiling.refusing import check_compiled, checks_of, left_out, needs_runtime, runs_code
 from merrow_runtime.compiling.writing import Names, in_lines, in_quotes
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.operators.registry import BUILT_IN
 from merrow_runtime.sandbox.process import guest_modules, guest_source
 from merrow_runtime.values import canonical
@@ -77,8 +78,29 @@ def compile_workflow(
     """The program of a workflow. ``support`` is the name of the module beside it that has the code, for the form of that name;
     ``source`` is the path of the workflow from the folder of the program.
 
-    Raises `UsageFailure` that names what the program can't hold.
+    Raises `UsageFailure` that names what the program can't hold, or where it would not be valid Python.
     """
+    program = _program(workflow, form, support, source)
+    for text in (program.text, program.support or ""):
+        _check_python(text)
+    return program
+
+
+def _check_python(text: str) -> None:
+    """Raise `UsageFailure` where a text can't be a Python program."""
+    try:
+        compile(text, "program", "exec", dont_inherit=True)
+    except SyntaxError as problem:
+        where = problem.lineno or 1
+        raise UsageFailure(
+            f"The workflow can't be compiled: line {where} of its program would not be valid Python ({problem.msg})."
+        ) from None
+    except (ValueError, RecursionError, MemoryError) as problem:
+        why = str(problem) or "it is nested too deeply"
+        raise UsageFailure(f"The workflow can't be compiled: Python can't read its program ({why}).") from None
+
+
+def _program(workflow: Workflow, form: Form, support: str | None, source: str | None) -> Program:
     check_compiled(workflow, runtime=form == "runtime")
     files = workflow.reached()
     roots = {name for _, name in (*_ROOTS, *((None, word) for word in _WORDS))}

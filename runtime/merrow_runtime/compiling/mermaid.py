@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from merrow_analysis.definitions.labels.parameters import parse_label
+from merrow_analysis.definitions.labels.step_text import step_text, step_title
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 from merrow_analysis.definitions.types import innermost, is_variable
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
@@ -57,7 +59,7 @@ class _Writer:
         """A prompt that goes by a role is among the prompts of the header, any other stands at its node."""
         said = node.said
         role, prompt = said.get("title"), said.get("prompt")
-        if role is None or prompt is None:
+        if role is None or prompt is None or node.kind == "decision":
             return
         key = role.strip().casefold()
         if self._prompts.setdefault(role if key not in map(str.casefold, self._prompts) else key, prompt) == prompt:
@@ -155,8 +157,9 @@ class _Writer:
             return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
         asks = node.asks
         decides = node.kind == "decision"
-        entries: dict[str, Any] = {"op": "Decision" if decides else said["operator"]}
-        entries |= {"shape": "diam", "label": name} if decides else {}
+        question = _as_drawn(node)
+        entries: dict[str, Any] = {} if question else {"op": "Decision" if decides else said["operator"]}
+        entries |= {"shape": "diam", "label": question or node.said.get("title") or name} if decides else {}
         entries |= {key: said[key] for key in _KEYS if key in said}
         entries |= dict(said.get("parameters", {}))
         if "memory" in said:
@@ -164,7 +167,7 @@ class _Writer:
             entries["memory"] = memory if isinstance(memory, str) else {memory[0]: memory[1]}
         prompt = said.get("prompt")
         if asks and prompt is not None:
-            entries["ask"] = prompt
+            entries |= {} if question else {"ask": prompt}
         elif (
             prompt is not None and node.id not in self._own_prompts and prompt != (said.get("spec") or {}).get("prompt")
         ):
@@ -228,6 +231,20 @@ class _Writer:
         label = ":".join(parts)
         shown = f"|{_label(label)}|" if label else ""
         return f"{edge.source.id} -->{shown} {edge.target.id}"
+
+
+def _as_drawn(node: PlainNode) -> str | None:
+    """The label of a Decision that was drawn as a diamond with a question, which is what a model is asked; None for all others.
+
+    Written with an operator it would lose its title, which later messages name.
+    """
+    prompt = node.said.get("prompt")
+    if not node.asks or not isinstance(prompt, str) or node.said.get("title") != step_title(prompt):
+        return None
+    first = parse_label(prompt).operator_word
+    declared = {one.said.get("operator", "").casefold() for one in node.graph.nodes}
+    names_one = BUILT_IN_TABLE.by_op(first) is not None or first.casefold() in declared
+    return None if names_one or step_text(prompt) != prompt else prompt
 
 
 def _in_order(edges: Iterator[PlainEdge]) -> list[PlainEdge]:

@@ -29,7 +29,7 @@ from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, origin_of
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.inputs import read_inputs
+from merrow_runtime.program.inputs import read_inputs, with_defaults
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.recordings.recording import Recorder, Replay
@@ -93,7 +93,8 @@ class Flow(Lines):
     async def run(self) -> Result:
         """Run it: what reaches its outputs. Raises `RunFailure`."""
         asked = asked_for()
-        return await _Run(self, asked.options, {**self.inputs, **asked.inputs}).result()
+        graph: Any = self.graph
+        return await _Run(self, asked.options, with_defaults(graph, self.inputs, asked.inputs)).result()
 
     @property
     def diagram(self) -> str:

@@ -27,9 +27,8 @@ def in_lines(text: str) -> str:
     if "\n" not in text:
         return in_quotes(text)
     lines = "".join(one if one == "\n" else _ESCAPED[one] if one == "\\" else _shown(one) for one in text)
-    lines = lines.replace('"""', '\\"\\"\\"')
-    if lines.endswith('"'):
-        lines = lines[:-1] + '\\"'
+    # No three quotes in a row, and none before those that end the literal.
+    lines = re.sub(r'"(?=""|"?\Z)', r"\"", lines)
     # A blank at the end of a line is seen, and no editor takes it away.
     lines = re.sub(r"[ ](?=\n)", "\\\\x20", lines)
     return f'"""\\\n{lines}"""'

@@ -46,7 +46,7 @@ def read_inputs(graph: TypedGraph, given: Mapping[str, Value]) -> dict[str, Valu
     nodes = {node.id: node for node in graph.inputs}
     values: dict[str, Value] = {}
     for name, value in given.items():
-        node = nodes.get(name) or _by_folded(nodes, name)
+        node = input_named(nodes, name)
         if node is None:
             near = closest(name, nodes)
             hint = f"Did you mean {near}?" if near else f"Its inputs are: {', '.join(nodes) or 'none'}."
@@ -96,6 +96,16 @@ def typed_value(value: Value, type_: Type, types: TypeTable, what: str) -> Value
         raise UsageFailure(f"{what} must be of type {type_}: {problem}") from None
 
 
-def _by_folded(nodes: Mapping[str, TypedNode], name: str) -> TypedNode | None:
+def with_defaults(graph: TypedGraph, defaults: Mapping[str, Value], given: Mapping[str, Value]) -> dict[str, Value]:
+    """What inputs are given, in whatever spelling, and the ``defaults``, by id, of the others."""
+    nodes = {node.id: node for node in graph.inputs}
+    named = [node.id for name in given if (node := input_named(nodes, name)) is not None]
+    return {**{name: value for name, value in defaults.items() if name not in named}, **given}
+
+
+def input_named(nodes: Mapping[str, TypedNode], name: str) -> TypedNode | None:
+    """The input of a name: by its id, else by its only id that differs in case alone; None where there is none."""
+    if name in nodes:
+        return nodes[name]
     found = [node for id_, node in nodes.items() if id_.casefold() == name.casefold()]
     return found[0] if len(found) == 1 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from merrow_optimizer.evaluation.statistics.paired import p_text
+from merrow_optimizer.evaluation.statistics.paired import disagreement, interval_text, p_text
 from merrow_server.evaluations.masking import masking_text
 from merrow_server.evaluations.report import inputs_text, refused_texts, score_text
 from merrow_server.rendering.counts import counted
@@ -137,9 +137,11 @@ def comparison_lines(found: Comparison, before: str, after: str, style: Style = 
         return
     one = found.difference
     yield (
-        f"{style('Difference', bold=True)} {one.difference:+.3f} [{one.interval.lower:+.3f}, {one.interval.upper:+.3f}]"
+        f"{style('Difference', bold=True)} {one.difference:+.3f} {interval_text(one.interval, one.test)}"
         + (f" on {counted(one.items, 'item')} ({after} minus {before}), {p_text(one.p)} ({one.test})")
     )
+    if said := disagreement(one.interval, one.p):
+        yield said
     for word, colour, items in (("better", "green", found.better), ("worse", "red", found.worse)):
         if items:
             named = ", ".join(visible(item) for item in items[:20]) + (", ..." if len(items) > 20 else "")

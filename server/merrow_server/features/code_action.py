@@ -4,7 +4,7 @@ Expensive edits are computed when the user chooses them: by ``codeAction/resolve
 clients that only support commands. Offers for another version of a document are not applied.
 
 Safe mutations, and repairs that have to be searched for, are computed when the user opens the menu or asks for refactorings,
-not on each move of the cursor.
+not on each move of the cursor. A client that doesn't say which of the two it is (``triggerKind`` is optional) gets everything.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     place, sent = params.range, params.context.diagnostics
     offers = _each(lambda: other_offers(server, document, place, sent)) if wanted(QUICK_FIX) else []
     offers += _each(lambda: offers_at(document, place, sent, wanted, whole=not automatic))
-    if only is not None or params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
+    if not automatic:
         repairs = _each(lambda: searched_offers(document, place, sent, wanted))
         repairs += _each(lambda: repair_offers(server, document, place, sent, wanted))
         # Fixes come before suppressions.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merrow_optimizer.evaluation.statistics.paired import p_text
+from merrow_optimizer.evaluation.statistics.paired import interval_text, p_text
 from merrow_optimizer.optimization.consulting import EVERY
 from merrow_optimizer.optimization.plan import SearchPlan, affords
 from merrow_optimizer.optimization.readings import ASIDE
@@ -182,10 +182,9 @@ def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
 
 def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
     """What the held-out items say, in a sentence or two."""
-    lower, upper = result.interval
     said = (
         f"{style('Held out', bold=True)}: best {result.crown:.3f}, start {result.start:.3f} on {counted(result.items, 'item')}:"
-        f" {result.difference:+.3f} [{lower:+.3f}, {upper:+.3f}]"
+        f" {result.difference:+.3f} {interval_text(result.interval, result.test)}"
     )
     if result.p is None:
         times = "once" if result.read_before == 1 else f"{result.read_before} times"

@@ -96,6 +96,13 @@ def test_what_is_typed_goes_to_the_model_that_is_typed(server: OpenAIServer) -> 
     ]
 
 
+def test_an_input_with_a_default_is_named_in_any_case(server: OpenAIServer) -> None:
+    for name in ("style", "STYLE", "Style"):
+        assert run(*X, "--input", f"{name}=bold").code == 0
+    assert [one.prompt.count("bold") for one in sent(server)] == [1, 1, 1]
+    assert refusal(*X, "--input", "style=bold", "--input", "STYLE=plain") == "The input STYLE is given twice."
+
+
 def test_the_workflows_model_and_that_of_a_node(server: OpenAIServer) -> None:
     text = program(
         *LINES[:2], 'A@{op: Custom, prompt: "first", model: own}', *LINES[3:], *TWO,

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import re
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.runtime.compiling.test_same_as_a_run import EXAMPLES, FIRST, ONLY_FOR_THE_RUNTIME
 from tests.runtime.frontier.nested_workflows import nested_workflow
 from tests.workflows import workflows
 
-from merrow_runtime import UsageFailure, Workflow, check_workflow
+from merrow_analysis.edits.yaml_write import quoted
+from merrow_runtime import RunOptions, UsageFailure, Workflow, check_workflow
 from merrow_runtime.compiling.compiler import MARK, SOURCE, compile_workflow
 from merrow_runtime.compiling.mermaid import mermaid_text
 from merrow_runtime.compiling.plain import PlainEdge
 from merrow_runtime.compiling.published import read_published
 from merrow_runtime.compiling.reading import NotReadError, is_compiled, parse, read_program
+from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.program.loading import load
 
 
@@ -57,6 +61,69 @@ def test_loops_and_maps_come_back(part: int, tmp_path: Path) -> None:
         except UsageFailure:
             continue
         assert readable(read_back(workflow, tmp_path)) == readable(workflow), seed
+
+
+ASKED = """---
+workflow:
+  model: m
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface --> W{QUESTION}
+    W -->|math| A["Solve it"] --> RETURN([Answer]):::Interface
+    W -->|other| B["Answer it"] --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which way should it go?", '"Is it math<br/>or something else?"', '"#quot;math#quot; or not?"', "Review?"],
+)
+def test_a_question_in_a_diamond_keeps_its_label(tmp_path: Path, question: str) -> None:
+    workflow = check_workflow(ASKED.replace("QUESTION", question), name="asked.mmd")
+    again = read_back(workflow, tmp_path)
+    assert readable(again) == readable(workflow)
+    assert [node.resolution.title for node in again.graph.decisions] == [
+        node.resolution.title for node in workflow.graph.decisions
+    ]
+
+
+NASTY = st.text(st.sampled_from(tuple('"""\'\\\n\n\r\t {}#%abé\u2028\x0c\x1b\U0001f600')), min_size=1, max_size=12)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(NASTY, NASTY)
+@example('Write a docstring, as\n"""', 'a\n\\"')
+@example('\n""""', '""\n""\\')
+def test_every_prompt_is_python_that_means_the_same(first: str, second: str) -> None:
+    quote = partial(quoted, in_statement=True)
+    text = (
+        ASKED.replace("QUESTION", "Which?")
+        .replace(
+            "  model: m\n", f"  model: m\n  prompts:\n    one: {quote('x' + first)}\n    two: {quote('x' + second)}\n"
+        )
+        .replace('A["Solve it"]', 'A["Custom<br/>(role: one)"]')
+        .replace('B["Answer it"]', 'B["Custom<br/>(role: two)"]')
+    )
+    workflow = check_workflow(text, name="nasty.mmd")
+    module: dict[str, Any] = {}
+    exec(compile_workflow(workflow, "runtime").text.partition(MARK)[0], module)  # noqa: S102 (what is tested)
+    found = [module["NODES"][name]["prompt"] for name in ("A", "B")]
+    steps = make_steps(workflow, RunOptions(), "m")
+    assert found == [steps[workflow.graph.by_id[name].index].definition.prompt for name in ("A", "B")]
+
+
+def test_what_python_can_not_parse_is_never_a_program() -> None:
+    """Python nests at most 20 blocks; a program has one for each Loop."""
+    opened = "".join(f'    subgraph L{n} ["Loop (max: 2)"]\n' for n in range(21))
+    closed = "    end\n" * 21
+    text = (
+        f"---\nworkflow:\n  model: m\n---\nflowchart TD\n    PROBLEM([P]):::Interface -->|input| A\n{opened}"
+        "    A@{op: Custom, prompt: x}\n    A -->|again:input| A\n"
+        f"{closed}    A --> RETURN([R]):::Interface\n    classDef Interface fill:#eee\n"
+    )
+    with pytest.raises(UsageFailure, match="can't be compiled"):
+        compile_workflow(check_workflow(text, name="deep.mmd"), "runtime")
 
 
 TYPES_OF_INPUTS = """---

@@ -422,7 +422,7 @@ def test_only_when_somebody_asks(editor: Editor) -> None:
     assert kinds(only=["refactor"])
     assert kinds(only=["refactor.rewrite"], triggerKind=AUTOMATIC)
     assert not kinds(triggerKind=AUTOMATIC)
-    assert not kinds()
+    assert kinds()
     assert not kinds(only=["quickfix"], triggerKind=INVOKED)
     assert not kinds(only=["refactor.extract"])
 

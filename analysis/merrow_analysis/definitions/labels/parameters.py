@@ -64,6 +64,7 @@ class LabelParts:
 
     ``operator_word`` is the first line without parameters, trimmed; ``parameters`` has the last value of each key,
     ``repeated`` the later ones of keys that are written more than once, and ``overridden`` those that come before them.
+    ``says_more``: behind the first line there is text that is not in the parentheses of parameters.
     """
 
     operator_word: str
@@ -72,6 +73,7 @@ class LabelParts:
     repeated: tuple[LabelParameter, ...] = ()
     problems: tuple[LabelProblem, ...] = ()
     overridden: tuple[LabelParameter, ...] = ()
+    says_more: bool = False
 
     @property
     def written(self) -> tuple[LabelParameter, ...]:
@@ -106,13 +108,16 @@ class _LabelReader:
         word = line.strip()
         first += len(line) - len(line.lstrip())
         if text.find("(", position) == -1:
-            return LabelParts(word, (first, first + len(word)))
+            more = _BLANK.match(text, position).end() < len(text)  # type: ignore[union-attr]
+            return LabelParts(word, (first, first + len(word)), says_more=more)
+        more = False
         while position < len(text):
             position = _BLANK.match(text, position).end()  # type: ignore[union-attr]
             if text.startswith("(", position):
                 position = self._group(position)
             else:
-                position = _LINE_REST.match(text, position).end()  # type: ignore[union-attr]
+                end = _LINE_REST.match(text, position).end()  # type: ignore[union-attr]
+                position, more = end, more or end > position
         parameters: dict[str, LabelParameter] = {}
         repeated: list[LabelParameter] = []
         overridden: list[LabelParameter] = []
@@ -122,7 +127,9 @@ class _LabelReader:
                 overridden.append(parameters[parameter.key])
             parameters[parameter.key] = parameter
         problems = tuple(self._problems)
-        return LabelParts(word, (first, first + len(word)), parameters, tuple(repeated), problems, tuple(overridden))
+        return LabelParts(
+            word, (first, first + len(word)), parameters, tuple(repeated), problems, tuple(overridden), more
+        )
 
     def _group(self, opening: int) -> int:
         """Read the parameters from one parenthesis to the one that closes it; where reading goes on."""

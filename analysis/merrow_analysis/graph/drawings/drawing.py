@@ -19,7 +19,7 @@ from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
 from merrow_analysis.graph.boxes.composites import Composites
 from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
-from merrow_analysis.graph.resolve import Reading, Role
+from merrow_analysis.graph.resolve import Reading, Role, is_operator_class
 from merrow_analysis.syntax.tree import Arrow, Name, Vertex
 
 PROBLEM_ID = "PROBLEM"
@@ -81,16 +81,25 @@ def is_interface(record: NodeRecord) -> bool:
 
 
 def names_operator(record: NodeRecord, table: OperatorTable = BUILT_IN_TABLE) -> bool:
-    """Whether a class, an ``op`` key or the published form of a label (``Custom<br/>...``) names an operator at a node.
+    """Whether a class (``CustomOp``), an ``op`` key or the published form of a label names an operator at a node.
 
-    A bare name in a box, such as ``[Review]``, is a step of any flowchart and does not count.
+    The published form is an operator's name alone in its line, with nothing or parameters after it: ``Custom<br/>(role: r)``.
+    A bare name in a box, such as ``[Review]``, ``Review<br/>by a maintainer`` and a class such as ``decision`` are in any
+    flowchart and do not count.
     """
-    if record.classes and any(table.by_class(use.name.text) is not None for use in record.classes):
+    if record.classes and any(is_operator_class(use.name.text, table) for use in record.classes):
         return True
     if record.metadata and any("op" in parse_metadata(metadata.body).values for metadata, _ in record.metadata):
         return True
-    match = _PUBLISHED.match(record.label.text) if record.label is not None else None
-    return match is not None and table.named(match[1]) is not None
+    return record.label is not None and _is_published(record.label.text, table)
+
+
+def _is_published(label: str, table: OperatorTable) -> bool:
+    match = _PUBLISHED.match(label)
+    if match is None or table.named(match[1]) is None:
+        return False
+    parts = parse_label(label)
+    return not parts.says_more and bool(parts.parameters or not parts.problems)
 
 
 def reading_of(chart: Chart, names_ends: bool, table: OperatorTable) -> Reading:
@@ -149,7 +158,11 @@ def has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
     """Whether something written at a node says that it is not a plain step."""
     if names_operator(record, table) or any(use.name.text.endswith("Op") for use in record.classes):
         return True
-    return names and record.label is not None and table.named(parse_label(record.label.text).operator_word) is not None
+    if not names:
+        return False
+    if any(table.by_class(use.name.text) is not None for use in record.classes):
+        return True
+    return record.label is not None and table.named(parse_label(record.label.text).operator_word) is not None
 
 
 def _is_called(record: NodeRecord, words: Iterable[str]) -> bool:

@@ -20,6 +20,12 @@ _LONGEST = 2_000
 _MOST_BOXES = 200
 _SENTENCE_END = re.compile(r"(?<![0-9])[.!?]\s+")
 _SAID = re.compile(r"(?:\bis|\bare|\bequals|answer\s*:|=)\s*[:*]*\s*", re.IGNORECASE)
+_SAID_OF_EQUATION = re.compile(r"(?:\bis|\bare|\bequals|answer\s*:|:\s)\s*[:*]*\s*", re.IGNORECASE)
+_WORDS_BEFORE = re.compile(r"\A(?:[A-Za-z]+[,:]?\s+)+(?![-+*/=^<>\s])")
+_CALLED = re.compile(r"\bequation\b", re.IGNORECASE)
+_NAMED = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?|\s*\(\s*\w+\s*\)|')?|[A-Za-z][A-Za-z ]*")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+_VARIABLE = re.compile(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])")
 _FORMULA = re.compile(r"\$\$?([^$]{1,2000})\$\$?|\\\(((?:[^\\]|\\[^)]){1,2000})\\\)")
 _PUBLISHED_BOX = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}")
 
@@ -48,16 +54,17 @@ class Math(_Boxed):
     """Equal as texts, as numbers (exactly, or to six digits where one is a decimal), as structures, or by algebra."""
 
     name = "math"
-    version = 2
+    version = 3
 
     def fault(self, item: Item) -> str | None:
-        gold = answer_in(text_of(item.gold))
+        gold = reference_in(text_of(item.gold))
         if not gold:
             return "the gold solution has no answer"
         return "the answer of the gold solution is longer than 2,000 characters" if len(gold) > _LONGEST else None
 
     async def score(self, item: Item, output: Any) -> Score:
-        gold, read = answer_in(text_of(item.gold)), answer_in(text_of(output))
+        gold = reference_in(text_of(item.gold))
+        read = answer_in(text_of(output), equation=is_equation(gold))
         if not read:
             return wrong("", "the output has no answer")
         if len(read) > _LONGEST:
@@ -88,8 +95,31 @@ class MathPublished(_Boxed):
         return wrong(read, f"not {gold}")
 
 
-def answer_in(text: str) -> str:
-    """The answer of a solution: its last box, else what its last sentence says, without words ahead of it."""
+def reference_in(text: str) -> str:
+    """The answer of a gold solution, as `answer_in`. Where the text is nothing but an equation, that is the answer and not its
+    right side alone, and so is one with 0 on a side or one that its sentence calls an equation.
+    """
+    whole = answer_in(text, equation=True)
+    if not is_equation(whole):
+        return answer_in(text)
+    alone = whole == text.strip().strip("*_ \n").rstrip(".").strip()
+    zero = any(side.strip().strip("$") == "0" for side in whole.split("="))
+    return whole if alone or zero or last_box(text) is not None or _CALLED.search(text) else answer_in(text)
+
+
+def is_equation(text: str) -> bool:
+    """Whether an answer is an equation of which no side alone is the answer: ``3x-y+13=0``, but not ``x = 5`` or ``2+3 = 5``."""
+    left, equals, right_ = text.strip("$ ").partition("=")
+    sides = (left.strip(), right_.strip())
+    if not equals or "=" in right_ or not all(sides) or left[-1] in "<>!:\\" or _NAMED.fullmatch(sides[0]):
+        return False
+    return any(_VARIABLE.search(_COMMAND.sub(" ", side)) for side in sides)
+
+
+def answer_in(text: str, *, equation: bool = False) -> str:
+    """The answer of a solution: its last box, else what its last sentence says, without words ahead of it: what is behind the
+    last ``=``, or the whole ``equation`` where one is wanted.
+    """
     box = last_box(text)
     if box is not None:
         return box.strip()
@@ -97,9 +127,10 @@ def answer_in(text: str) -> str:
     formulas = [first or second for first, second in _FORMULA.findall(sentence)]
     if formulas:
         return str(formulas[-1]).strip()
-    said = list(_SAID.finditer(sentence))
+    said = list((_SAID_OF_EQUATION if equation else _SAID).finditer(sentence))
     rest: str = sentence[said[-1].end() :] if said else sentence
-    return rest.strip("*_ \n").rstrip(".").strip()
+    rest = rest.strip("*_ \n").rstrip(".").strip()
+    return _WORDS_BEFORE.sub("", rest) if equation else rest
 
 
 def _last_sentence(text: str) -> str:

@@ -12,6 +12,8 @@ from merrow_optimizer.evaluation.statistics.intervals import Interval, paired_in
 from merrow_optimizer.evaluation.statistics.power import smallest_difference
 
 FLIPS = 2_000
+LEVEL = 0.05
+"""The p below which a difference is shown."""
 SEED = 42
 _EQUAL = 1e-12
 
@@ -21,7 +23,8 @@ class Difference:
     """How much better the second of two evaluations is, on the items that both scored.
 
     ``p`` is two-sided, ``p_worse`` says how likely such a drop, or a larger one, is by chance alone. ``test`` is ``McNemar`` or
-    ``sign-flip``. ``showable`` is the smallest true difference that so many items would show with probability .8.
+    ``sign-flip``; `interval_method` names the method of the interval beside it. ``showable`` is the smallest true difference that
+    so many items would show with probability .8.
     """
 
     items: int
@@ -92,6 +95,29 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         corrected[place] = highest
     return corrected
+
+
+def interval_method(test: str) -> str:
+    """Whose interval of a difference goes with a test: it is not the test's own, and may leave out 0 where p is above .05."""
+    return "Tango" if test == "McNemar" else "Student"
+
+
+def interval_text(ends: tuple[float, float], test: str) -> str:
+    """The interval of a difference with its method: ``[-0.231, -0.004] (Tango)``."""
+    return f"[{ends[0]:+.3f}, {ends[1]:+.3f}] ({interval_method(test)})"
+
+
+def disagreement(ends: tuple[float, float], p: float) -> str | None:
+    """A sentence where the interval leaves out 0 and the test shows no difference, or the other way round; None elsewhere."""
+    leaves_out = ends[0] > 0 or ends[1] < 0
+    if leaves_out == (p < LEVEL):
+        return None
+    said = (
+        "leaves out 0, but the test shows no difference"
+        if leaves_out
+        else "contains 0, but the test shows a difference"
+    )
+    return f"The interval {said}. They are different methods; go by the test, which is exact."
 
 
 def p_text(p: float, name: str = "p") -> str:

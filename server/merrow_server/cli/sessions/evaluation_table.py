@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -160,6 +160,10 @@ def _is_on_front(number: int, points: Sequence[tuple[float | None, float | None]
     return not any(one >= score and paid <= cost and (one, paid) != (score, cost) for one, paid in others)
 
 
+def _distinct(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
 def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     refined, masked = any("refine" in row for row in rows), any("masking" in row for row in rows)
     heads = [
@@ -202,8 +206,13 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         ).rstrip()
         yield style(text, bold=True) if number == 0 else text
     several = sum(row["difference"] is not None for row in rows) > 1
-    holms = ", and p by Holm's method for several tests" if several else " and p"
-    yield f"Differences are to the first row, on the items that both scored, with 95 % intervals{holms}."
+    found = [row["difference"] for row in rows if row["difference"] is not None and row["difference"]["items"]]
+    yield "Differences are to the first row, on the items that both scored, with 95 % intervals" + (
+        f" ({_distinct(one['interval_method'] for one in found)}) and an exact p ({_distinct(one['test'] for one in found)}"
+        + ("), by Holm's method for several tests." if several else ").")
+        if found
+        else " and p."
+    )
     if masked:
         rate = rows[0]["masking"]["rate"]
         yield f"Each result was passed on as `none` with probability {rate:g}. EXPECTED is the score of a workflow that is right"

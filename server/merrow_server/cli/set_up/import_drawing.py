@@ -72,7 +72,13 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
     if output is None:
         write_stdout(Source(text))
     else:
-        files = {Path(output).with_name(name): of_it for name, of_it in called.items()} | {Path(output): text}
+        files = {Path(output).with_name(name): of_it for name, of_it in called.items()}
+        for path in files:
+            if path.name.casefold() == Path(output).name.casefold():
+                raise InputError(
+                    f"{path.name} is the name of a workflow that {file} calls and gets a file of its own; name another with -o."
+                )
+        files[Path(output)] = text
         with created(files.items()) as made:
             for path in made:
                 echo(f"{path} is written.")

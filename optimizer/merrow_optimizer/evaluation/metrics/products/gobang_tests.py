@@ -150,9 +150,27 @@ for name, (down, right) in DIRECTIONS.items():
 
 _NO_FIVES = """
 size = 15
+
+
+def round_the_edges(size):
+    # Three stones up to an edge and two beyond it, where rows, columns or both begin again in themselves.
+    found = {}
+    for name, (down, right) in DIRECTIONS.items():
+        for edge, start_row, start_col in (
+            ("its side edge", 7, 0 if right < 0 else size - 1),
+            ("its upper or lower edge", 0 if down < 0 else size - 1, 7),
+            ("a corner", 0 if down < 0 else size - 1, 0 if right < 0 else size - 1),
+        ):
+            cells = [(start_row + step * down, start_col + step * right) for step in range(-2, 3)]
+            if not all(0 <= row < size and 0 <= col < size for row, col in cells):
+                found[f"{name} that begins again beyond {edge}"] = [(row % size, col % size) for row, col in cells]
+    return found
+
+
 for name, mine in {
     "four in a row, a gap, and one more": [(7, 3), (7, 4), (7, 5), (7, 6), (7, 8)],
     "two and two with a gap in a diagonal, and one more": [(3, 3), (4, 4), (6, 6), (7, 7), (9, 9)],
+    **round_the_edges(size),
     "a row that goes on at the other edge": [(5, 12), (5, 13), (5, 14), (6, 0), (6, 1)],
     "a column that goes on at the other edge": [(12, 5), (13, 5), (14, 5), (0, 6), (1, 6)],
     "a diagonal that goes on at the other edge": [(3, 12), (4, 13), (5, 14), (7, 0), (8, 1)],

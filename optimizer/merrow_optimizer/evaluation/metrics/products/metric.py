@@ -24,6 +24,7 @@ class Product(BaseMetric):
     """
 
     name = "product"
+    version = 2
 
     def __init__(self, sandbox: Sandbox | None = None) -> None:
         self._scorers: Mapping[str, Scorer] = {"gobang": Gobang(sandbox), "slides": Slides(), "website": Website()}
