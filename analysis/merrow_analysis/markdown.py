@@ -1,8 +1,8 @@
-"""Diagrams in Markdown: every fenced block whose first word is ``mermaid``, with places and edits mapped to the file.
+"""Diagrams in Markdown: every fenced block whose first word is ``mermaid`` or ``mmd``, with places and edits mapped to the file.
 
 A fence may be in lists and block quotes and be indented; its text is what remains of its lines without those marks,
-with the file's own line endings. Words that name the language: ``mermaid`` in any case, and ``{mermaid}`` as MyST and
-Quarto write it.
+with the file's own line endings. Words that name the language: ``mermaid`` and ``mmd`` in any case, and ``{mermaid}`` as MyST and
+Quarto write it. The fence may be of colons (``::: mermaid``), as in Azure DevOps and with plug-ins of markdown-it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from merrow_analysis.text import (
     split_lines,
 )
 
-_OPENING = re.compile(r"(?:```|~~~)[ \t]*(?:\{[ \t]*)?\.?mermaid", re.I)
-_LANGUAGE = re.compile(r"mermaid(?![^\s{])|\{\s*\.?mermaid(?:\s[^}]*)?\}", re.I)
+_OPENING = re.compile(r"(?:```|~~~|:::)[ \t]*(?:\{[ \t]*)?\.?(?:mermaid|mmd)", re.I)
+_LANGUAGE = re.compile(r"(?:mermaid|mmd)(?![^\s{])|\{\s*\.?(?:mermaid|mmd)(?:\s[^}]*)?\}", re.I)
 _DIRECTIVE_OPTION = re.compile(r":[\w-]+:")
 _NOT_A_QUOTE_MARK = re.compile(r"[^>\s]")
 
@@ -167,7 +167,7 @@ def find_fences(text: str) -> list[Fence]:
 
 def _fences(hosts: list[str]) -> Iterator[Fence]:
     index = 0
-    for block in fenced_blocks([line_content(host) for host in hosts]):
+    for block in fenced_blocks([line_content(host) for host in hosts], _LANGUAGE):
         if _LANGUAGE.match(block.info):
             index += 1
             yield _fence(index, hosts, block)

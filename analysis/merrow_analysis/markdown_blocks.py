@@ -2,6 +2,9 @@
 
 This follows the CommonMark specification, version 0.31: its sections on container blocks, fenced code blocks, HTML
 blocks and the parsing strategy of its appendix. One pass over the lines; what is inside paragraphs is never looked at.
+Beyond it, colons open a block of a language whose body is no Markdown (``::: mermaid``, as Azure DevOps has it); all other blocks
+of colons are containers of Markdown, whose lines are read as if the colons were not there.
+
 A library is not used: those at hand take quadratic time on some texts and give no columns for the lines of a fence.
 """
 
@@ -16,6 +19,7 @@ MAX_NESTING = 40
 
 _TAB = 4
 _FENCE = re.compile(r"(`{3,})([^`]*)$|(~{3,})(.*)$", re.DOTALL)
+_COLONS = re.compile(r"(:{3,})[ \t]*(.*)$", re.DOTALL)
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
 _SETEXT = re.compile(r"(?:=+|-+)[ \t]*$")
 _MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|$)")
@@ -117,7 +121,8 @@ class _Cursor:
 class _Scanner:
     """The blocks that are open after the lines read so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_colons: re.Pattern[str] | None = None) -> None:
+        self.of_colons = of_colons
         self.containers: list[_Container] = []
         self.in_paragraph = False
         self.fence: FencedBlock | None = None
@@ -199,7 +204,7 @@ class _Scanner:
                     self._close(matched)
                 return
             direct = self.in_paragraph and matched == len(self.containers)
-            if cursor.line[place] not in "#`~<=-_*+>0123456789":
+            if cursor.line[place] not in "#`~:<=-_*+>0123456789":
                 break
             if self._open_leaf(number, cursor.line, place, indent, matched):
                 return
@@ -226,6 +231,14 @@ class _Scanner:
             self._close(matched)
             self.fence = FencedBlock(number, place, (match[2] if match[1] else match[4]).strip())
             self.fence_mark, self.fence_indent = match[1] or match[3], indent
+            return True
+        if first == ":":
+            match = _COLONS.match(line, place)
+            if match is None or self.of_colons is None or not self.of_colons.match(match[2]):
+                return False
+            self._close(matched)
+            self.fence = FencedBlock(number, place, match[2].strip())
+            self.fence_mark, self.fence_indent = match[1], indent
             return True
         if first == "<":
             return self._open_html(line, place, matched)
@@ -277,9 +290,11 @@ def _container(cursor: _Cursor, indent: int, place: int, *, in_paragraph: bool) 
     return _Container(indent + len(match[0]) + spaces, empty=blank)
 
 
-def fenced_blocks(lines: list[str]) -> Iterator[FencedBlock]:
-    """The fenced code blocks of a Markdown text, given as lines without their endings, in order."""
-    scanner = _Scanner()
+def fenced_blocks(lines: list[str], of_colons: re.Pattern[str] | None = None) -> Iterator[FencedBlock]:
+    """The fenced code blocks of a Markdown text, given as lines without their endings, in order. Colons open one where what
+    follows them matches ``of_colons``.
+    """
+    scanner = _Scanner(of_colons)
     for number, line in enumerate(lines):
         block = scanner.read(number, line)
         if block is not None:

@@ -196,3 +196,29 @@ def test_new_lines_get_the_marks_of_the_fence(
 def test_hostile_texts_are_survived(hostile: str, found: list[str]) -> None:
     fences = find_fences(hostile + "\n\n```mermaid\nA\n```\n")
     assert [fence.text for fence in fences] == found
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("```mmd", "```"),
+        ("~~~ MMD", "~~~"),
+        ("::: mermaid", ":::"),
+        (":::mermaid", ":::"),
+        ("::::{.mermaid}", "::::"),
+        ("```{mmd}", "```"),
+    ],
+)
+@pytest.mark.parametrize("mark", ["", "> ", "  "])
+def test_other_usual_fences_are_diagrams(opening: str, closing: str, mark: str) -> None:
+    text = f"# Plan\n\nwords\n{mark}{opening}\n{mark}A --> B\n{mark}{closing}\nmore\n"
+    fence = fence_of(text)
+    assert (fence.text, fence.line) == ("A --> B\n", 4)
+    assert fence.range == Range(Position(3, len(mark)), Position(5, len(mark + closing)))
+    edited = apply_edits(text, fence.edits_to_host([TextEdit(Range(Position(1, 0), Position(1, 0)), "B --> C\n")]))
+    assert fence_of(edited).text == "A --> B\nB --> C\n"
+
+
+def test_a_container_of_colons_is_markdown_with_fences_in_it() -> None:
+    text = "::: tip\n```mermaid\nA --> B\n```\n:::\n::: mermaidish\nA\n:::\n```mmdc\nA\n```\n::mermaid\nA\n::\n"
+    assert [fence.text for fence in find_fences(text)] == ["A --> B\n"]

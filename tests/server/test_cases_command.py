@@ -187,6 +187,27 @@ async def test_a_recording_answers_for_the_model_that_it_was_made_with(folder: P
         assert statuses(await merrow("test", "--format", "json")) == {"spider": "passed", "ant": "passed"}
 
 
+async def test_known_answers_are_asked_again_where_fresh_ones_are_wanted(folder: Path) -> None:
+    """By the recording, by the cache, and into a recording that keeps the other cases."""
+    await recorded()
+    first = (folder / "flow.replay.jsonl").read_text()
+    assert "no endpoint to ask again" in (await merrow("test", "--fresh")).err
+
+    def answer(request: Received) -> Step:
+        return Reply("none of the ant" if "ant" in request.prompt else "none")
+
+    async with OpenAIServer(answer) as server:
+        for times in (1, 2):
+            done = await merrow("test", "--fresh", "--format", "json", server=server)
+            assert statuses(done) == {"spider": "failed", "ant": "failed"}
+            assert len(server.requests) == 4 * times
+        assert (folder / "flow.replay.jsonl").read_text() == first
+        assert (await merrow("test", "--record", "--fresh", "-k", "ant", server=server)).code == 1
+        assert len(server.requests) == 10
+    again = await merrow("test", "--format", "json")
+    assert statuses(again) == {"spider": "passed", "ant": "failed"}
+
+
 async def test_a_change_makes_cases_stale_until_what_is_missing_is_recorded(folder: Path) -> None:
     await recorded()
     (folder / "flow.mmd").write_text(CHAIN.replace("Shorten the answer.", "Say the number alone."))

@@ -248,7 +248,7 @@ def test_what_the_held_out_items_say_is_a_sentence(
     (line,) = [
         line for line in report_lines(replace(found, held_out=result), whole=False) if line.startswith("Held out")
     ]
-    figures = f"{result.difference:+.3f} [-0.900, +0.900]"
+    figures = f"{result.difference:+.3f} [-0.900, +0.900] (Tango)"
     assert line == f"Held out: best 0.600, start 0.500 on 10 items: {figures}{said}"
     page = Page(as_html(replace(found, held_out=result))).words
     assert said.lstrip(",; ") in page

@@ -63,6 +63,8 @@ class Asked:
     base_url: str | None = None
     concurrency: int | None = None
     stop_at_first: bool = False
+    fresh: bool = False
+    """Every answer is the endpoint's: none is taken from the recording or the cache."""
 
 
 Opens = Callable[[str | None, Sequence[WorkspaceValue]], Chosen]
@@ -75,7 +77,7 @@ async def carry_out(suite: Suite, cases: Sequence[Case], asked: Asked, opens: Op
     With ``record`` the recording is written after each case. ``stop_at_first`` ends it after the first that is not well.
     Raises `UsageFailure`, `StoreFailure`.
     """
-    recording, chosen = suite.recording, None
+    recording, chosen = suite.recording if asked.record or not asked.fresh else None, None
     if asked.record and asked.model is not None:
         raise UsageFailure(
             "A recording is of the workflow's own model, so --record and --model don't go together; write the model in the"
@@ -95,11 +97,16 @@ async def carry_out(suite: Suite, cases: Sequence[Case], asked: Asked, opens: Op
         if recording is None:
             header = {"workflow": Path(suite.workflow.name).name, **({"model": chosen.model} if chosen.model else {})}
             recording = CaseRecording(recording_path(suite.path), header)
+    if asked.fresh and chosen is None:
+        raise UsageFailure(
+            "There is no endpoint to ask again: set OPENAI_API_KEY or name one with --base-url.", remedy="key"
+        )
     default = recording.model if recording is not None else None
     options = RunOptions(
         model=asked.model,
         default_model=default or (None if chosen is None else chosen.model),
         concurrency=asked.concurrency or (None if chosen is None else chosen.concurrency),
+        fresh=asked.fresh,
     )
     store = user if chosen is not None else MemoryStore()
     answers = Answers(recording, chosen, store, options, records=asked.record, reviser=LateReviser())

@@ -251,3 +251,32 @@ async def test_concurrent_items_share_the_worker() -> None:
     )
     await scored_by.close()
     assert {score.value for score in found} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "is_right"),
+    [
+        ("3x-y+13=0", "So the line is 3x-y+13 = 0.", True),
+        ("3x-y+13=0", r"\boxed{6x-2y+26=0}", True),
+        ("3x-y+13=0", "0", False),
+        ("3x-y+13=0", "The line is 3x-y+14=0.", False),
+        ("The line is 3x - y + 13 = 0.", "Hence 3x - y + 13 = 0", True),
+        (r"\boxed{x+2y=7}", "The line: x + 2y = 7", True),
+        ("x+2y=7", "7", False),
+        ("x = 5", "The answer is 5.", True),
+        ("5", "Then x = 5", True),
+        ("12", "So 2a + 3b = 12.", True),
+        ("The sum 2a + 3b = 12.", "12", True),
+        ("2+3 = 5", "5", True),
+        ("y = 2x+3", "2x+3", True),
+        (r"\frac{x^2}{4}+y^2=1", r"The curve is $\frac{x^2}{4}+y^2=1$.", True),
+    ],
+)
+async def test_an_equation_without_a_box_is_read_whole(gold: str, answer: str, is_right: bool) -> None:
+    using = metric("math")
+    await using.prepare()
+    try:
+        found = await using.score(item(gold), answer)
+    finally:
+        await using.close()
+    assert (found.value == 1) is is_right, found

@@ -19,7 +19,16 @@ from merrow_optimizer.evaluation.statistics.intervals import (
     student,
     wilson,
 )
-from merrow_optimizer.evaluation.statistics.paired import FLIPS, compare, holm, mcnemar, p_text, sign_flip
+from merrow_optimizer.evaluation.statistics.paired import (
+    FLIPS,
+    compare,
+    disagreement,
+    holm,
+    interval_text,
+    mcnemar,
+    p_text,
+    sign_flip,
+)
 from merrow_optimizer.evaluation.statistics.power import POWER, smallest_difference, smallest_drop
 from merrow_optimizer.evaluation.statistics.repeats import is_flaky, pass_hat
 
@@ -303,3 +312,20 @@ def test_the_interval_of_a_share_is_wilsons_or_the_exact_one_with_mid_p(n: int, 
 )
 def test_a_small_p_is_not_said_to_be_nothing(p: float, text: str) -> None:
     assert p_text(p) == text
+
+
+def test_an_interval_says_its_method_and_where_its_test_disagrees() -> None:
+    found = compare([1] * 34, [0] * 4 + [1] * 30)
+    assert found.p == 0.125
+    assert found.interval.upper < 0
+    assert (
+        interval_text(found.interval, found.test)
+        == f"[{found.interval.lower:+.3f}, {found.interval.upper:+.3f}] (Tango)"
+    )
+    assert "leaves out 0" in str(disagreement(found.interval, found.p))
+    agrees = compare([1] * 34, [0] * 8 + [1] * 26)
+    assert agrees.p < 0.05
+    assert disagreement(agrees.interval, agrees.p) is None
+    assert disagreement((-0.1, 0.2), 0.04) is not None
+    assert disagreement((-0.1, 0.2), 0.5) is None
+    assert interval_text((-0.1, 0.2), compare([0.5], [0.25]).test).endswith("(Student)")

@@ -8,7 +8,7 @@ import { Tail } from '../../src/server/tail';
 import { shownStatus } from '../../src/statusText';
 
 test('a mermaid fence is seen wherever Markdown allows one', () => {
-  const fences = ['```mermaid', '~~~ mermaid', '   ```` Mermaid {x}', '> ```mermaid', '- ```mermaid', '1. ```mermaid', '```{mermaid}', '\t```mermaid'];
+  const fences = ['```mermaid', '~~~ mermaid', '   ```` Mermaid {x}', '> ```mermaid', '- ```mermaid', '1. ```mermaid', '```{mermaid}', '\t```mermaid', '```mmd', '::: mermaid', ':::mermaid'];
   for (const fence of fences) assert.ok(hasMermaidFence(`# Title\n\n${fence}\nflowchart TD\n`), fence);
 });
 

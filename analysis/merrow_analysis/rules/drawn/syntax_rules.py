@@ -217,8 +217,9 @@ def _chain(chain: Chain, block: Block) -> Iterator[Diagnostic]:
         for vertex in group:
             if vertex.metadata is not None:
                 yield from _metadata(vertex, vertex.metadata, block)
-            comment = vertex.name.text.find("%%")
-            if comment != -1 and vertex.name.text != "%%":
+            if vertex.name.text == "%%":
+                yield _empty_comment(vertex, block)
+            elif "%%" in vertex.name.text:
                 yield _comment_in_id(vertex, block)
     for index, arrow in enumerate(chain.arrows):
         if arrow.type in _HEADS and arrow.label is None:
@@ -290,6 +291,15 @@ def _comment_in_id(vertex: Vertex, block: Block) -> Diagnostic:
         " by intent."
     )
     return report(MISREAD, block.range(vertex.name.span), message)
+
+
+def _empty_comment(vertex: Vertex, block: Block) -> Diagnostic:
+    message = "Mermaid draws a node `%%` here, since a comment needs a text: write one, or remove the marks."
+    fixes = []
+    if block.text.strip() == "%%":
+        whole = Range(Position(block.line, 0), Position(block.line + block.line_count, 0))
+        fixes.append(fix("Remove the empty comment", [TextEdit(whole, "")]))
+    return report(MISREAD, block.range(vertex.name.span), message, fixes=fixes)
 
 
 # Subgraphs and edges

@@ -100,6 +100,8 @@ def _comment(_problem: SyntaxProblem, line_number: int, line: str, column: int) 
     whole = Range(Position(line_number, 0), Position(line_number, len(line)))
     if not reads(statement):
         return []
+    if comment == "%%":  # alone in its line it would be a node
+        return [Fix("Remove the empty comment", (TextEdit(whole, statement),))]
     return [Fix("Move the comment to a line of its own", (TextEdit(whole, f"{indent}{comment}\n{statement}"),))]
 
 

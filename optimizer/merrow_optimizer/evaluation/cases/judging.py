@@ -26,7 +26,9 @@ NODE = "expect"
 
 
 class JudgeCalls:
-    """The calls of the judges of one answer. ``usage`` is what they used; ``answers`` has what was answered before."""
+    """The calls of the judges of one answer. ``usage`` is what they used; ``answers`` has what was answered before, which is
+    not used where ``fresh`` answers are wanted.
+    """
 
     def __init__(
         self,
@@ -36,6 +38,8 @@ class JudgeCalls:
         replay: Replay | None,
         kept: CallList | None,
         answers: Cache,
+        *,
+        fresh: bool = False,
     ) -> None:
         self.usage: Usage = NOTHING
         self._model = model
@@ -44,6 +48,7 @@ class JudgeCalls:
         self._replay = replay
         self._kept = kept
         self._answers = answers
+        self._fresh = fresh
 
     def asks(self, number: int) -> Ask:
         """How the judge of the expectation with this number asks."""
@@ -70,7 +75,7 @@ class JudgeCalls:
         origin = self._chosen.endpoint.origin
         said = canonical([NODE, key.attempt, origin, request.to_json()])
         place = hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
-        before = await self._answers.get(place)
+        before = None if self._fresh else await self._answers.get(place)
         if before is not None:
             reply = ModelReply.from_json(before)
             await self._keep(self._call(key, request, reply, "cache", time.time()))

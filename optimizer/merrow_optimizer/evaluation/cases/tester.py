@@ -163,7 +163,10 @@ class Tester:
 
     async def _take(self, case: Case, repeat: int, inputs: Mapping[str, Any]) -> _Take:
         answers, recording = self._answers, self._answers.recording
-        replay = None if recording is None else recording.replay(case.id, repeat, may_ask=answers.records)
+        fresh = answers.options.fresh
+        replay = None
+        if recording is not None:
+            replay = recording.replay(case.id, repeat, may_ask=answers.records, fresh=fresh)
         kept = CallList() if answers.records else None
         usd, seconds = self._limits(case)
         options = unattended(self._workflow, answers.options)
@@ -183,7 +186,7 @@ class Tester:
         except (UsageFailure, BudgetFailure) as failure:
             return _Take(CaseStatus.ERROR, str(failure))
         file = whole_path(self._workflow.name)
-        judge = JudgeCalls(self._judge_model(), file, answers.chosen, replay, kept, answers.store.cache)
+        judge = JudgeCalls(self._judge_model(), file, answers.chosen, replay, kept, answers.store.cache, fresh=fresh)
         take = await self._judge(case, result, inputs, replay, judge)
         run = result.run if answers.source == "endpoint" else None
         take = replace(take, run=run, usage=result.usage + judge.usage, seconds=result.seconds)
@@ -192,7 +195,7 @@ class Tester:
             before = recording.of(case.id, repeat)
             if before.has_output and not same_output(before.output, output):
                 take = replace(take, changed=Changed(repeat, before.output, output))
-            recording.keep(case.id, repeat, kept.calls, output)
+            recording.keep(case.id, repeat, kept.calls, output, fresh=fresh)
         return take
 
     def _judge_model(self) -> str:

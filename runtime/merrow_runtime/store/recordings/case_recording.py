@@ -79,14 +79,14 @@ class CaseRecording:
         """What a take recorded; nothing where it was not recorded."""
         return self._takes.get((case, repeat)) or Taken()
 
-    def replay(self, case: str, repeat: int, *, may_ask: bool = False) -> Replay:
-        """The answers of one take."""
-        calls = {key: call for key, (call, _) in self.of(case, repeat).calls.items()}
+    def replay(self, case: str, repeat: int, *, may_ask: bool = False, fresh: bool = False) -> Replay:
+        """The answers of one take; none of them where ``fresh`` ones are to take their place."""
+        calls = {} if fresh else {key: call for key, (call, _) in self.of(case, repeat).calls.items()}
         return Replay(str(self.path), self.header, calls, may_ask=may_ask)
 
-    def keep(self, case: str, repeat: int, calls: Iterable[CallRecord], output: Any) -> None:
-        """Put a take in place of what was there. A call that was there stays as it was written."""
-        before = self.of(case, repeat).calls
+    def keep(self, case: str, repeat: int, calls: Iterable[CallRecord], output: Any, *, fresh: bool = False) -> None:
+        """Put a take in place of what was there. A call that was there stays as it was written, unless it is ``fresh``."""
+        before = {} if fresh else self.of(case, repeat).calls
         kept = Taken(output=output, has_output=True)
         for call in calls:
             place = call.key, call.request_hash

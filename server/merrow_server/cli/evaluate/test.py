@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     merrow test -k late --tag smoke -x          by words of the id and by tag, up to the first failure
     merrow test --last-failed                   those that failed when they were last tested
     merrow test --record                        ask for what the recordings do not have, and record it
+    merrow test --record --fresh                record everything again, as after a change of the model
     merrow test --junit report.xml              also a report that CI servers read
     merrow test --save 4f2a letters.cases.yaml  make a case of a run in the journal
     """,
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 @click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first case that does not pass.")
 @click.option("--last-failed", is_flag=True, help="Only cases that did not pass when they were last tested.")
 @click.option("--record", is_flag=True, help="Ask the endpoint for what the recording lacks, and record it.")
+@click.option(
+    "--fresh", is_flag=True, help="Ask the endpoint again even for known answers; with --record, replace them."
+)
 @click.option("--allow-stale", is_flag=True, help="Don't fail because of stale cases.")
 @click.option("--junit", metavar="F", type=click.Path(dir_okay=False), help="Also write the results to F as JUnit XML.")
 @click.option("--save", metavar="RUN", shell_complete=words.runs, help="Make a case of this run, and test nothing.")
@@ -153,7 +157,8 @@ async def _tested(chosen: Sequence[tuple[Suite, Sequence[Case]]], given: dict[st
     from merrow_server.cases.collecting import remember
     from merrow_server.cases.suites import Asked, carry_out
 
-    asked = Asked(given["record"], given["model"], given["base_url"], given["concurrency"], given["stop_at_first"])
+    named = ("record", "model", "base_url", "concurrency", "stop_at_first", "fresh")
+    asked = Asked(**{name: given[name] for name in named})
     ended, started = _Ended(), time.monotonic()
     try:
         with cancelled_by_signals():

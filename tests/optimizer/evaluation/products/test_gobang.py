@@ -42,6 +42,21 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
         {"rules"},
         "raises ValueError",
     ),
+    "rows begin again in themselves": (
+        [("self._board.get((r, c)) == colour", "self._board.get((r, c % self.size)) == colour and count < 9")],
+        {"rules"},
+        "a row that begins again beyond its side edge",
+    ),
+    "columns begin again in themselves": (
+        [("self._board.get((r, c)) == colour", "self._board.get((r % self.size, c)) == colour and count < 9")],
+        {"rules"},
+        "a column that begins again",
+    ),
+    "a negative place is one from the other edge": (
+        [("self._board.get((r, c)) == colour", "self._board.get((r, c + self.size * (c < 0))) == colour")],
+        {"rules"},
+        "begins again beyond its side edge",
+    ),
     "black never wins": (
         [("if self._five(row, col):", "if self._five(row, col) and self.turn == 'white':")],
         {"rules"},
