@@ -1,4 +1,4 @@
-"""Fixes of findings, made when somebody asks for them: the rules are then checked once more, and find the same.
+"""Fixes of findings, made when somebody asks for them: their rules are then checked once more, and find the same.
 
 An analysis forgets the objects that its rules asked the graph for, and keeps findings from one version of the text to the next.
 So no fix is made of what the rules saw when a finding was first made.
@@ -7,11 +7,13 @@ So no fix is made of what the rules saw when a finding was first made.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from merrow_analysis.diagnostics import LATER, NO_FIXES, Diagnostic, Fix, Fixes, with_fixes
-from merrow_analysis.rules.context import GRAPH_SCOPES, TextContext, check_graph, check_text
+from merrow_analysis.rules.context import TextContext, found_by
+from merrow_analysis.rules.registry import Scope, find_rule
 from merrow_analysis.text import Range
 
 _Key = tuple[str, Range, str]
@@ -21,8 +23,7 @@ class AskedFixes:
     """The fixes of all findings about one version of a text."""
 
     def __init__(self, text: TextContext) -> None:
-        self._text = text
-        self._made: dict[_Key, list[Fixes]] | None = None
+        self._proved, self._titles = _Again(text), _Again(text, titles=True)
 
     def given(self, found: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Findings of `merrow_analysis.diagnostics.without_fixes` with their fixes."""
@@ -31,37 +32,56 @@ class AskedFixes:
         for one in found:
             if one.fixes is LATER:
                 key = _key(one)
-                given.append(with_fixes(one, Fixes(self._fixes(key, seen[key]), guarded=True)))
+                number = seen[key]
+                titles = Fixes(self._titles.fixes(key, number), guarded=True)
+                given.append(with_fixes(one, Fixes(self._proved.fixes(key, number), titles, guarded=True)))
                 seen[key] += 1
             else:
                 given.append(one)
         return given
 
-    def _fixes(self, key: _Key, number: int) -> Iterator[Fix]:
+
+class _Again:
+    """The fixes of findings, or their titles, of objects that stay. A rule is checked again with its family, for the first fix
+    of any of them that somebody asks for.
+    """
+
+    def __init__(self, text: TextContext, *, titles: bool = False) -> None:
+        self._text, self._titles = text, titles
+        self._own: TextContext | None = None
+        self._found: dict[object, dict[_Key, list[Fixes]]] = {}
+
+    def fixes(self, key: _Key, number: int) -> Iterator[Fix]:
         """The fixes of one of the findings that say the same at one place."""
-        if self._made is None:
-            self._made = _again(self._text)
-        known: Sequence[Fixes] = self._made.get(key, ())
+        rule = find_rule(key[0])
+        if rule is None or rule.check is None:
+            return
+        found = self._found.get(rule.family)
+        if found is None:
+            found = self._found[rule.family] = self._checked(rule.check, rule.scope)
+        known: Sequence[Fixes] = found.get(key, ())
         if number < len(known):
             yield from known[number]
 
+    def _checked(self, check: Callable[[Any], Iterable[Diagnostic]], scope: Scope) -> dict[_Key, list[Fixes]]:
+        text = self._context
+        made: dict[_Key, list[Fixes]] = defaultdict(list)
+        for one in found_by((check,), text if scope is Scope.TEXT else text.workflow, guarded=True):
+            if one.fixes is not NO_FIXES:
+                made[_key(one)].append(one.fixes)
+        return made
 
-def _again(text: TextContext) -> dict[_Key, list[Fixes]]:
-    """The fixes of all findings, of objects that stay."""
-    workflow = text.workflow
-    if workflow is not None:
-        workflow = replace(workflow, fixing=None, at_nodes=None, _rims=None, _misplaced=None)
-        text = replace(text, workflow=workflow)
-    found = check_text(text, reading=True, guarded=True)
-    if text.diagram.is_flowchart:
-        found += check_text(text, reading=False, guarded=True)
-    if workflow is not None:
-        found += [one for scope in GRAPH_SCOPES for one in check_graph(workflow, scope, guarded=True)]
-    made: dict[_Key, list[Fixes]] = defaultdict(list)
-    for one in found:
-        if one.fixes is not NO_FIXES:
-            made[_key(one)].append(one.fixes)
-    return made
+    @property
+    def _context(self) -> TextContext:
+        """What the rules are asked about; all of them have the same, so that what fixes are made of is made once."""
+        if self._own is None:
+            workflow = self._text.workflow
+            if workflow is not None:
+                workflow = replace(
+                    workflow, fixing=None, at_nodes=None, titles=self._titles, _rims=None, _misplaced=None
+                )
+            self._own = replace(self._text, workflow=workflow)
+        return self._own
 
 
 def _key(diagnostic: Diagnostic) -> _Key:

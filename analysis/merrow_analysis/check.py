@@ -22,7 +22,7 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, 
 from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Fix, Severity, without_fixes
 from merrow_analysis.document import Document
 from merrow_analysis.graph import typed
-from merrow_analysis.graph.drawings.fold import fold
+from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ, fold
 from merrow_analysis.graph.drawings.redraw import Redrawn, redraw
 from merrow_analysis.graph.flow import Flow, declares
 from merrow_analysis.graph.infer import infer
@@ -81,6 +81,9 @@ class Analysis:
             return "it is not a flowchart"
         if self.settings.opted_out:
             return "its front matter says `workflow: false`"
+        undrawn = self.flow.scenery.undrawn
+        if undrawn is not None:
+            return f"it has {undrawn.edges:,} edges, more than the {MOST_EDGES_READ:,} that Merrow reads"
         return why_not(self.flow)
 
     @property

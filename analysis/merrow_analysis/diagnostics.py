@@ -56,20 +56,38 @@ class Fixes(Sequence[Fix]):
 
     ``source`` gives them. A check that hands over a generator has its body run only then, so that no keystroke pays for it. With
     ``guarded`` a fault of Merrow in it ends the fixes, and `fault` says so.
+    ``titles`` gives them without their edits and before anybody has looked at what they leave; None if that costs the same.
     """
 
-    __slots__ = ("_before", "_fault", "_guarded", "_made", "_source")
+    __slots__ = ("_before", "_fault", "_guarded", "_made", "_source", "_titles")
 
-    def __init__(self, source: Iterable[Fix], *, guarded: bool = False, before: Fixes | None = None) -> None:
+    def __init__(
+        self,
+        source: Iterable[Fix],
+        titles: Fixes | None = None,
+        *,
+        guarded: bool = False,
+        before: Fixes | None = None,
+    ) -> None:
         self._source = iter(source)
+        self._titles = titles
         self._made: list[Fix] = []
         self._guarded, self._before = guarded, before
         self._fault: str | None = None
 
     @property
     def fault(self) -> str | None:
-        """The sentence about a fault that ended the fixes made so far; None where there was none."""
-        return self._fault if self._before is None else self._before.fault
+        """The sentence about a fault that ended the fixes or titles made so far; None where there was none."""
+        if self._before is not None:
+            return self._before.fault
+        return self._fault if self._fault is not None or self._titles is None else self._titles.fault
+
+    @property
+    def titles(self) -> Fixes:
+        """What the fixes are called and how safe they are, for those who only say so: without edits where these cost something,
+        and few may turn out to be none.
+        """
+        return self if self._titles is None else self._titles
 
     @property
     def best(self) -> Fix | None:
@@ -97,7 +115,7 @@ class Fixes(Sequence[Fix]):
 
     def changed(self, change: Callable[[Fix], Fix]) -> Fixes:
         """These fixes with each one changed, once they are asked for."""
-        return Fixes((change(fix) for fix in self), before=self)
+        return Fixes((change(fix) for fix in self), self._titles, before=self)
 
     @overload
     def __getitem__(self, index: int) -> Fix: ...

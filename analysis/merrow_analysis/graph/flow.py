@@ -12,7 +12,18 @@ from functools import cached_property
 from typing import NamedTuple
 
 from merrow_analysis.graph.records import Chart, EdgeRecord, NodeRecord
-from merrow_analysis.syntax.tree import Arrow, Block, ClassAssign, ClassDef, Header, Label, Metadata, Name, Vertex
+from merrow_analysis.syntax.tree import (
+    Arrow,
+    Block,
+    Chain,
+    ClassAssign,
+    ClassDef,
+    Header,
+    Label,
+    Metadata,
+    Name,
+    Vertex,
+)
 from merrow_analysis.text import Range
 
 
@@ -238,13 +249,21 @@ class EdgeMetadata:
     block: Block
 
 
+class Undrawn(NamedTuple):
+    """How many edges a text has that has too many to be read, and the statement that is one too many, in its block."""
+
+    edges: int
+    statement: Chain
+    block: Block
+
+
 @dataclass(slots=True, eq=False)
 class Scenery:
     """What a flowchart has besides nodes and edges, with blocks as they were first read.
 
     ``read_subgraphs``, where it is set, gives the subgraphs with the members that they have now; ``subgraphs`` has all else
     that is true of them. ``bodies`` are in the order in which they end; ``boxes`` is derived from ``subgraphs``, with
-    these.
+    these. Where ``undrawn`` is set, none of the edges are read.
     """
 
     header: Header | None = None
@@ -253,6 +272,7 @@ class Scenery:
     class_assigns: list[tuple[ClassAssign, Block]] = field(default_factory=list)
     subgraphs: dict[str, Subgraph] = field(default_factory=dict)
     edge_metadata: list[tuple[EdgeRecord, Metadata, Block]] = field(default_factory=list)
+    undrawn: Undrawn | None = None
     edge_ids: dict[str, EdgeRecord] = field(default_factory=dict)
     read_subgraphs: Callable[[], dict[str, Subgraph]] | None = None
     bodies: list[Body] = field(default_factory=list)

@@ -16,6 +16,8 @@ def is_workflow(flow: Flow, settings: Settings, as_workflow: bool = False) -> bo
 
     With ``as_workflow`` any flowchart with a node is, whose front matter does not say ``workflow: false``.
     """
+    if flow.scenery.undrawn is not None:
+        return False
     if settings.declared or settings.opted_out:
         return not settings.opted_out
     nodes = flow.chart.nodes

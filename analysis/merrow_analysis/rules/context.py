@@ -67,7 +67,8 @@ class GraphContext:
     ``header`` and ``front`` are those of the diagram, ``settings`` what its front matter itself says, and ``book`` the prompts
     that it has or names. All of them may be left out: they say where findings about the whole file are shown, and what
     single nodes may name. ``diagram`` is what was read, of which fixes are made; `fixing` keeps what several of them need.
-    ``at_nodes`` are findings about single nodes that earlier versions had, None where there are none.
+    ``at_nodes`` are findings about single nodes that earlier versions had, None where there are none. With ``titles``, only what
+    fixes are called is asked for: nothing is written or proved for that.
     """
 
     graph: TypedGraph
@@ -78,6 +79,7 @@ class GraphContext:
     diagram: Diagram | None = None
     fixing: Any = None
     at_nodes: AtNodes | None = None
+    titles: bool = False
     _rims: Boundary | None = None
     _misplaced: list[Misplaced] | None = None
 
@@ -157,7 +159,7 @@ def check_text(context: TextContext, *, reading: bool, guarded: bool = False) ->
     checks = (
         checks_of(Scope.TEXT, with_flags=Flags.READING) if reading else checks_of(Scope.TEXT, without=Flags.READING)
     )
-    return _found(checks, context, guarded)
+    return found_by(checks, context, guarded=guarded)
 
 
 def check_graph(
@@ -168,10 +170,13 @@ def check_graph(
     Checks that give nothing but hints are only asked with ``hints``. With ``guarded`` a fault in a check is a finding
     (`merrow_analysis.faults`), and the others go on; without, as where a change is tried out, it is raised.
     """
-    return _found(checks_of(scope, Flags.NONE, without, hints=hints), context, guarded)
+    return found_by(checks_of(scope, Flags.NONE, without, hints=hints), context, guarded=guarded)
 
 
-def _found(checks: Iterable[Callable[[Any], Iterable[Diagnostic]]], context: Any, guarded: bool) -> list[Diagnostic]:
+def found_by(
+    checks: Iterable[Callable[[Any], Iterable[Diagnostic]]], context: Any, *, guarded: bool
+) -> list[Diagnostic]:
+    """What some checks find, given what those of their scope are given; ``guarded`` as in `check_graph`."""
     if not guarded:
         return [found for check in checks for found in check(context)]
     found: list[Diagnostic] = []

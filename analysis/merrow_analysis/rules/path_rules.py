@@ -76,7 +76,11 @@ EDGE_OUT_OF_OUTPUT = _FAMILY.rule(
     flags=Flags.PATHS,
 )
 REPEATED_EDGE = _FAMILY.rule(
-    "MW117", "repeated-edge", "Two edges bring the same value to the same port.", Severity.WARNING, fix="sometimes"
+    "MW117",
+    "repeated-edge",
+    "Two edges bring the same value to the same port.",
+    Severity.WARNING,
+    fix="sometimes",
 )
 
 
@@ -215,7 +219,9 @@ def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
         where = f"port `{edge.port}` of {node.id}" if edge.port is not None else node.id
         message = f"{edge.source.id} already leads to {where} by another edge; remove one of them."
         related = [Related(first.flow.range, "the edge that it repeats")]
-        fixes = remove_edge(context, REPEATED_EDGE, edge.flow, reveals=_off_the_path)
+        # An edge like it stays, and an arrow within a line can be cut out.
+        alone = edge.flow.block.line_count == 1
+        fixes = remove_edge(context, REPEATED_EDGE, edge.flow, sure=alone, reveals=_off_the_path)
         yield report(REPEATED_EDGE, edge.flow.range, message, related=related, fixes=fixes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -123,8 +123,12 @@ def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
 
 def _by_rank(graph: TypedGraph, wanted: Collection[Resolution]) -> list[Resolution]:
     """Some resolutions, in the order of the first nodes that they are those of."""
-    found = dict.fromkeys(map(graph.resolutions.__getitem__, graph.ranked))
-    return [resolution for resolution in found if resolution in wanted]
+    return [resolution for resolution in _in_order(graph) if resolution in wanted]
+
+
+def _in_order(graph: TypedGraph) -> Iterable[Resolution]:
+    """All resolutions, each once, in the order of the first nodes that they are those of."""
+    return dict.fromkeys(map(graph.resolutions.__getitem__, graph.ranked))
 
 
 @_FED.checked_by
@@ -239,8 +243,8 @@ def _no_prompts(context: GraphContext, node: TypedNode, key: str) -> Diagnostic:
 
 
 def _prompts(context: GraphContext) -> Iterator[Fix]:
-    found = map(context.graph.node, context.graph.ranked)
-    yield from prompts_for_all(context, (node for node in found if (need := _need(node.resolution)) and need.wanted))
+    needs = map(_need, _in_order(context.graph))
+    yield from prompts_for_all(context, (need.role for need in needs if need is not None and need.wanted))
 
 
 def _without_instruction(context: GraphContext, node: TypedNode, used: Collection[str]) -> Diagnostic:

@@ -11,6 +11,7 @@ import io
 import os
 import re
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -27,8 +28,15 @@ _OWN = re.compile(rf"{_ESCAPE}\[[0-9;]*m")
 
 def style(text: str, **how: Any) -> str:
     """``text`` in colours for `echo` and `emit`; ``how`` is what `click.style` takes."""
-    before, after = click.style("\0", **how).replace("\x1b", _ESCAPE).split("\0")
+    before, after = _around(tuple(how.items()))
     return f"{before}{text}{after}"
+
+
+@lru_cache(maxsize=64)
+def _around(how: tuple[tuple[str, Any], ...]) -> tuple[str, str]:
+    """What stands before and after a text in colours."""
+    before, after = click.style("\0", **dict(how)).replace("\x1b", _ESCAPE).split("\0")
+    return before, after
 
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:

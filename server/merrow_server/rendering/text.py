@@ -38,7 +38,7 @@ def _finding(file: FileReport, diagnostic: Diagnostic) -> Iterator[str]:
     more = len(diagnostic.related) - len(shown)
     if more:
         yield " " * gutter + style(f" ... and {counted(more, 'more place')}", fg=_DIM)
-    for fix in diagnostic.fixes:
+    for fix in diagnostic.fixes.titles:
         yield " " * gutter + style(" = ", fg="blue", bold=True) + _help(fix)
     if diagnostic.fixes.fault is not None:
         yield (

@@ -58,9 +58,9 @@ class Report:
         return Counter(diagnostic.severity for file in self.files for diagnostic in file.diagnostics)
 
     def repairable(self, least: Applicability) -> int:
-        """How many findings have a fix of at least this applicability."""
+        """How many findings have a fix of at least this applicability, by the fixes' titles."""
         return sum(
-            (best := diagnostic.fixes.best) is not None and best.applicability >= least
+            (best := diagnostic.fixes.titles.best) is not None and best.applicability >= least
             for file in self.files
             for diagnostic in file.diagnostics
         )

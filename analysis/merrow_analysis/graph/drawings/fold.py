@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from merrow_analysis.graph.drawings.bodies import Mentions, members_of
 from merrow_analysis.graph.drawings.metadata_label import metadata_label
-from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, ClassUse, Flow, Scenery, Subgraph
+from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, ClassUse, Flow, Scenery, Subgraph, Undrawn
 from merrow_analysis.graph.records import Chart, ClassRecord, EdgeRecord, MentionRecord, NodeRecord
 from merrow_analysis.syntax.tree import (
     Arrow,
@@ -22,15 +23,36 @@ from merrow_analysis.syntax.tree import (
     Vertex,
 )
 
+MOST_EDGES_READ = 200_000
+"""Edges of a text beyond which none is read. Texts written by hand have some hundred."""
+
 
 def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) -> Flow:
     """The flowchart that ``blocks`` draw. Broken statements are left out; an ``end`` without a subgraph is ignored.
 
     ``moved`` has the blocks that are not where they were first read (`Diagram.moved`).
     """
-    folder = _Folder()
+    blocks = list(blocks)
+    folder = _Folder(_undrawn(blocks))
     last = folder.fold(blocks)
     return Flow(folder.chart, folder.scenery, moved, last)
+
+
+def edges_of(chain: Chain) -> int:
+    """How many edges a statement draws: each node of a group leads to all of the next one."""
+    return sum(len(sources) * len(targets) for sources, targets in pairwise(chain.groups))
+
+
+def _undrawn(blocks: Iterable[Block]) -> Undrawn | None:
+    """What says that there are too many edges: a short text may have millions."""
+    edges, beyond = 0, None
+    for block in blocks:
+        for statement in block.statements:
+            if type(statement) is Chain:
+                edges += edges_of(statement)
+                if edges > MOST_EDGES_READ and beyond is None:
+                    beyond = statement, block.origin or block
+    return None if beyond is None else Undrawn(edges, *beyond)
 
 
 class _OpenSubgraph:
@@ -45,8 +67,9 @@ class _OpenSubgraph:
 
 
 class _Folder:
-    def __init__(self) -> None:
-        self.scenery = Scenery()
+    def __init__(self, undrawn: Undrawn | None = None) -> None:
+        self.scenery = Scenery(undrawn=undrawn)
+        self.draws = undrawn is None
         self.chart = Chart()
         self.nodes: dict[str, NodeRecord] = self.chart.nodes
         self.edge_ids = self.scenery.edge_ids
@@ -117,7 +140,7 @@ class _Folder:
         second = self._vertex(target, block)
         if target.metadata is not None:
             self._metadata(after, [second], block)
-        if first is not None and second is not None:
+        if first is not None and second is not None and self.draws:
             self._drawn(EdgeRecord(first.id, second.id, arrow, block, source, target))
 
     def _drawn(self, edge: EdgeRecord) -> None:
@@ -139,6 +162,8 @@ class _Folder:
         targets: list[NodeRecord | None],
         block: Block,
     ) -> None:
+        if not self.draws:
+            return
         edge_id = arrow.edge_id
         for i, source in enumerate(sources):
             for j, target in enumerate(targets):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from merrow_analysis.document import Change
 from merrow_analysis.graph.drawings.bodies import innermost, read_again, with_members
+from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ, edges_of
 from merrow_analysis.graph.drawings.metadata_label import metadata_label
 from merrow_analysis.graph.flow import NO_BLOCK, Body, ClassDefUse, Flow, Scenery
 from merrow_analysis.graph.records import Chart, ClassRecord, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
@@ -71,6 +72,9 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
     None where the whole must be folded.
     """
     gone, come = _net(changes)
+    new = sum(edges_of(one) for block in come for one in block.statements if type(one) is Chain)
+    if flow.scenery.undrawn is not None or len(flow.chart.edges) + new > MOST_EDGES_READ:
+        return None
     if flow.scenery.edge_ids or not all(_is_local(block) for block in (*gone, *come)):
         return None
     work = _Redrawing(flow, diagram, gone, come)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ
+from merrow_analysis.graph.flow import Flow, Undrawn
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.end_fixes import closed, link_style_fixes
 from merrow_analysis.rules.fixes.syntax_fixes import fixes_for
@@ -142,11 +143,13 @@ def check_syntax(context: TextContext) -> list[Diagnostic]:
                     half_open -= 1  # it belongs to a subgraph whose first line can't be read
                 else:
                     found.append(_stray_end(statement, block))
-            elif isinstance(statement, LinkStyle):
+            elif isinstance(statement, LinkStyle) and flow.scenery.undrawn is None:
                 found += _link_style(statement, block, _edges_before(flow, (block.line, statement.span[0])))
     if open_subgraphs:
         found += _unclosed(open_subgraphs, diagram)
-    if len(flow.chart.edges) > MOST_EDGES:
+    if flow.scenery.undrawn is not None:
+        found.append(_unreadable(flow, flow.scenery.undrawn))
+    elif len(flow.chart.edges) > MOST_EDGES:
         found.append(_too_many(flow))
     return found
 
@@ -339,3 +342,12 @@ def _too_many(flow: Flow) -> Diagnostic:
         " raised, which GitHub does not do."
     )
     return report(TOO_MANY, flow.edge(flow.chart.edges[MOST_EDGES]).range, message)
+
+
+def _unreadable(flow: Flow, undrawn: Undrawn) -> Diagnostic:
+    message = (
+        f"The text has {undrawn.edges:,} edges, since each node before an arrow leads to each one after it. Merrow reads none of"
+        f" more than {MOST_EDGES_READ:,}, and Mermaid draws at most {MOST_EDGES} unless its setting maxEdges is raised; name"
+        " fewer nodes around an arrow."
+    )
+    return report(TOO_MANY, flow.here(undrawn.block).range(undrawn.statement.span), message)

@@ -14,12 +14,19 @@ from merrow_analysis.rules.registry import Rule
 
 
 def remove_edge(
-    context: GraphContext, rule: Rule, edge: FlowEdge, *, title: str = "", reveals: Reveals = nothing
+    context: GraphContext,
+    rule: Rule,
+    edge: FlowEdge,
+    *,
+    title: str = "",
+    sure: bool = False,
+    reveals: Reveals = nothing,
 ) -> Iterator[Fix]:
-    """The fix that takes an edge away."""
+    """The fix that takes an edge away; ``sure`` where that always can and may be done."""
     arrow = f"{edge.record.source} → {edge.record.target}"
     change = GraphChange(edges={edge.index: ()})
-    yield from asked(context).changed(rule, title or f"Remove the edge {arrow}", change, reveals=reveals)
+    title = title or f"Remove the edge {arrow}"
+    yield from asked(context).changed(rule, title, change, sure=sure, reveals=reveals)
 
 
 def turn_edge(context: GraphContext, rule: Rule, edge: FlowEdge, *, reveals: Reveals = nothing) -> Iterator[Fix]:
@@ -58,8 +65,9 @@ def firsts(fixes: Iterable[Fix], most: int) -> Iterator[Fix]:
     """The first ones, each of which differs from those before it."""
     seen: set[object] = set()
     for fix in fixes:
-        if fix.edits not in seen:
-            seen.add(fix.edits)
+        # Where only the title is asked for, a fix has no edits.
+        if (said := fix.edits or fix.title) not in seen:
+            seen.add(said)
             yield fix
         if len(seen) == most:
             return

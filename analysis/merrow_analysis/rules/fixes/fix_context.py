@@ -111,12 +111,22 @@ class FixContext:
     # Fixes
 
     def changed(
-        self, rule: Rule, title: str, change: GraphChange, *, safe: bool = False, reveals: Reveals = nothing
+        self,
+        rule: Rule,
+        title: str,
+        change: GraphChange,
+        *,
+        safe: bool = False,
+        sure: bool = False,
+        reveals: Reveals = nothing,
     ) -> Iterator[Fix]:
         """The fix that makes a change of the graph; none where the text can't say it, or where the graph that follows has as many
         findings of ``rule``, or errors or warnings that were not there. ``reveals`` says of which rules
-        findings may come.
+        findings may come, ``sure`` that neither ever happens: then the title alone needs no proof.
         """
+        if self._only_title(safe=safe, sure=sure):
+            yield Fix(title, (), Applicability.UNSAFE)
+            return
         edits = self.written(change)
         if edits and self.improves(rule, change, reveals) and self._holds(rule, edits, reveals):
             yield Fix(title, edits, Applicability.SAFE if safe else Applicability.UNSAFE)
@@ -131,6 +141,9 @@ class FixContext:
         reveals: Reveals = nothing,
     ) -> Iterator[Fix]:
         """The fix that draws edges, and makes the change ``kept`` of others."""
+        if self._only_title():
+            yield Fix(title, (), Applicability.UNSAFE)
+            return
         edges: dict[int, tuple[Link, ...]] = dict(kept.edges)
         lines: list[str] = []
         for link in links:
@@ -159,13 +172,17 @@ class FixContext:
         warning that was not; all of them in a large workflow.
         """
         for fix in fixes:
-            if self._holds(rule, fix.edits, reveals):
+            safe = fix.applicability is Applicability.SAFE
+            if self._only_title(safe=safe) or self._holds(rule, fix.edits, reveals):
                 yield fix
 
     def declared(
         self, rule: Rule, title: str, section: str, name: str, value: object, reveals: Reveals = nothing
     ) -> Iterator[Fix]:
         """The fix that declares something in the front matter; see `changed`."""
+        if self._only_title():
+            yield Fix(title, (), Applicability.UNSAFE)
+            return
         edit = add_entry(self.context.front, section, name, value)
         if edit is not None and self._holds(rule, [edit], reveals):
             yield Fix(title, (edit,), Applicability.UNSAFE)
@@ -175,6 +192,9 @@ class FixContext:
         edits = rewrite(node, Moved(frozenset({key}), {} if value is None else {key: word(value) or ""}))
         if edits is None or node.spec is None:
             return
+        if self._only_title():
+            yield Fix(title, edits, Applicability.UNSAFE)
+            return
         said = {name: parameter.value for name, parameter in node.resolution.parameters.items() if name != "op"}
         said.pop(key, None)
         if value is not None:
@@ -182,6 +202,12 @@ class FixContext:
         new = NewNode(node.id, node.spec, node.id, parameters=tuple(said.items()))
         if self.improves(rule, GraphChange(substituted={node.id: new})) and self._holds(rule, edits, nothing):
             yield Fix(title, edits, Applicability.UNSAFE)
+
+    def _only_title(self, *, safe: bool = False, sure: bool = False) -> bool:
+        """Whether nobody wants more of a fix than its title, and that is true without a proof: whoever makes the fix is ``sure``,
+        or the workflow is so large that a proof looks at little. The title of a safe fix says that it will be applied.
+        """
+        return self.context.titles and not safe and (sure or (self._size > _MOST_NODES and not self._is_crowded))
 
     def written(self, change: GraphChange) -> tuple[TextEdit, ...] | None:
         """The edits that make a change; None where the text can't say it; implied edges of drawings have no text."""
@@ -197,12 +223,10 @@ class FixContext:
         that it touches are looked at; where hundreds of edges into one node, or in a drawing, are wrong, none is.
         """
         graph = self.graph
-        many = self._size * (self._wrong + 1) > _MOST_LOOKED_AT
-        # What a node of a drawing is depends on all of it: the graph after a change is read as a whole.
-        if self._crowd > _MOST_AT_ONE or (many and graph.core.reading.drawn):
+        if self._is_crowded:
             return False
         follows = graph_after(change, graph)
-        if self._size > _MOST_NODES or many:
+        if self._size > _MOST_NODES or self._many:
             return not _hurts(graph, follows)
         return self._is_better(rule, self._codes, self._found(follows), reveals, is_found=rule.scope in _SCOPES)
 
@@ -252,6 +276,18 @@ class FixContext:
         graph = self.graph
         found = sum(max(1, edges - 1) for edges in self._edges_into)
         return found + len(graph.marks.problems) + len(graph.shape.wrong) + len(graph.composites.boxes)
+
+    @cached_property
+    def _many(self) -> bool:
+        """Whether much would be looked at, if the rules looked at all that follows from the fixes of all findings."""
+        return self._size * (self._wrong + 1) > _MOST_LOOKED_AT
+
+    @cached_property
+    def _is_crowded(self) -> bool:
+        """Whether no change is looked at: what a node of a drawing is depends on all of it, so that the graph after a change is
+        read as a whole.
+        """
+        return self._crowd > _MOST_AT_ONE or (self._many and self.graph.core.reading.drawn)
 
     @cached_property
     def _crowd(self) -> int:

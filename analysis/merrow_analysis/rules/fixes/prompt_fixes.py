@@ -10,7 +10,6 @@ from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.front_matter import add_prompts
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.yaml_write import quoted, word
-from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.places.front_names import scalar_span
 from merrow_analysis.places.template_places import TemplateText
@@ -32,22 +31,24 @@ def prompt_for_role(context: GraphContext, node: TypedNode, role: str) -> Iterat
     yield from _own_prompt(node, words_of_role(role))
 
 
-def prompts_for_all(context: GraphContext, nodes: Iterable[TypedNode]) -> Iterator[Fix]:
-    """Add a prompt for each role: the sentence that the role runs on without one.
+def prompts_for_all(context: GraphContext, named: Iterable[str]) -> Iterator[Fix]:
+    """Add a prompt for each of the roles that nodes name: the sentence that the role runs on without one.
 
     Not a safe fix, since the front matter takes precedence over a file of prompts that is not there yet or not seen here.
     """
     roles: dict[str, str] = {}
-    for node in nodes:
-        role = role_of(node)
-        if role is not None:
-            roles.setdefault(role[1].casefold(), role[1])
+    for role in named:
+        roles.setdefault(role.casefold(), role)
     if not roles or len(roles) > _MOST_ADDED:
+        return
+    what = f"a prompt for role {next(iter(roles.values()))}" if len(roles) == 1 else "a prompt for each role"
+    title = f"Add {what} to the front matter"
+    if context.titles and context.front is None:
+        yield fix(title, (), safe=False)
         return
     edit = add_prompts(context.front, [(role, words_of_role(role)) for role in roles.values()])
     if edit is not None:
-        what = f"a prompt for role {next(iter(roles.values()))}" if len(roles) == 1 else "a prompt for each role"
-        yield fix(f"Add {what} to the front matter", [edit], safe=False)
+        yield fix(title, [edit], safe=False)
 
 
 def something_to_tell(context: GraphContext, node: TypedNode, used: Iterable[str]) -> Iterator[Fix]:

@@ -94,10 +94,12 @@ def command(
     least = Applicability.UNSAFE if unsafe_fixes else Applicability.SAFE
     written = least if fix and not diff else None
     settings = Settings(config, use_files=not no_config, select=select, ignore=ignore, least=written)
-    run = _Run(Checker(settings, as_workflow=as_workflow), least if fix or diff else None, diff=diff)
+    checker, shows = Checker(settings, as_workflow=as_workflow), output == "text" and not diff
+    run = _Run(checker, least if fix or diff else None, diff=diff, shows=shows)
     report = run.check(paths, stdin_filename)
     report.problems += settings.problems
     report.files += settings.reports
+    run.shown += [render_file(file) for file in settings.reports if file.diagnostics]
     run.applied.update(sum(settings.repaired, Counter()))
     run.repaired_files += len(settings.repaired)
     for problem in report.problems:
@@ -113,12 +115,17 @@ def command(
 
 
 class _Run:
-    """One run over all targets. ``least`` is None unless fixes are wanted; ``diff`` says not to write them."""
+    """One run over all targets. ``least`` is None unless fixes are wanted; ``diff`` says not to write them.
 
-    def __init__(self, checker: Checker, least: Applicability | None, *, diff: bool) -> None:
+    With ``shows``, the findings are written for people (``shown``) while what is known of their file is still at hand.
+    """
+
+    def __init__(self, checker: Checker, least: Applicability | None, *, diff: bool, shows: bool) -> None:
         self._checker = checker
         self._least = least
         self._diff = diff
+        self._shows = shows
+        self.shown: list[str] = []
         self.report = Report()
         self.applied: Counter[str] = Counter()
         self.repaired_files = 0
@@ -169,7 +176,10 @@ class _Run:
                 self._write(target, Source(text, source.bom), changed=bool(result.applied))
             self.applied += result.applied
             self.repaired_files += bool(result.applied)
-        self.report.files.append(self._checker.report(target, text, diagnostics))
+        file = self._checker.report(target, text, diagnostics)
+        self.report.files.append(file)
+        if self._shows and file.diagnostics:
+            self.shown.append(render_file(file))
         return True
 
     def _write(self, target: Target, source: Source, *, changed: bool) -> None:
@@ -186,9 +196,8 @@ def _print(report: Report, output: str, run: _Run) -> None:
     if run.applied:
         echo(_repaired(run, "Repaired"), err=aside or output != "text")
     if output == "text":
-        for file in report.files:
-            if file.diagnostics:
-                echo(render_file(file), err=aside)
+        for file in run.shown:
+            echo(file, err=aside)
         line = summary(report)
         if line:
             echo(line, err=aside)

@@ -12,6 +12,7 @@ import click
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
 from merrow_server.cli.output import complain
+from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 
@@ -86,6 +87,8 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
         ctx.exit(print_metrics(file, output, failure_probability, given["simulate"], given["seed"]))
     opened = open_diagram(file, given["config"], use_files=not given["no_config"])
     analysis = opened.analysis
+    if analysis.flow.scenery.undrawn is not None:
+        raise InputError(f"{opened.target.name} can't be measured: {analysis.why_no_workflow}.")
     found = metrics(analysis.typed if analysis.typed is not None else analysis.flow, failure_probability)
     rates = _rates(file, analysis) if given["journal"] else {}
     failures = {name: one.rate for name, one in rates.items()}

@@ -114,7 +114,8 @@ def _workflow(opened: Opened) -> str:
     if analysis.is_workflow:
         given = "-" if name == STDIN_NAME else shlex.quote(name)
         raise InputError(f"{name} is a workflow already; check it with: merrow check {given}")
-    if not analysis.diagram.is_flowchart or analysis.settings.opted_out:
+    unread = analysis.flow.scenery.undrawn is not None
+    if unread or not analysis.diagram.is_flowchart or analysis.settings.opted_out:
         raise InputError(f"{name} can't be imported: {analysis.why_no_workflow}.")
     if analysis.refusals:
         problem = analysis.refusals[0]
