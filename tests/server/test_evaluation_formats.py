@@ -459,7 +459,7 @@ def test_html_has_a_row_for_each_answer_and_folds_what_is_long() -> None:
     assert cells(as_html(report_of([{**row_of(0, "right", '"'), "run": '"'}]), []))[0][-1] == '"'
     # Where each item is asked once, no number of a repeat is said; what an item read, its right answer and the reason have a
     # quarter of its share each, and the answer half of it.
-    for count, share in ((1, 8_000), (225, 8_000), (226, 1_800_000 // 226)):
+    for count, share in ((1, 8_000), (187, 8_000), (188, 1_500_000 // 188)):
         rows = [row_of(number, "wrong", "") for number in range(count)]
         rows[0] |= {"read": "r" * (share // 4), "gold": "g" * (share // 4 + 1), "output": "o" * (share // 2 + 2000)}
         (first, *_) = cells(as_html(report_of(rows), []))

@@ -19,7 +19,7 @@ from tests.server.test_evaluation_formats import FLOW
 from merrow_optimizer.evaluation.data.csv_marks import marked, unmarked
 
 Capture = pytest.CaptureFixture[str]
-LONG = "Dear team,\nwhere is my lamp? " + "It is blue. " * 20
+LONG = "Dear team,\nwhere is my lamp? " + "It is blue. " * 900
 FORMULAS = ("=1+1", "+1+1", "-1+1", "@SUM(1)", "\t=1+1", "\r=1+1", " =1+1", "=cmd|' /C calc'!A0", "＝1+1")
 OWN = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
 

@@ -21,10 +21,12 @@ from merrow_server.reports.run_report import cost_text, workflow_text
 STATUSES = ("failed", "wrong", "invalid", "unanswered", "right")
 _FOLDED = 120
 """Characters above which a text is folded, or line ends."""
-_TEXTS = 1_800_000
+_TEXTS = 1_500_000
 """Characters of texts in a file, over all items: beyond an item's share each is cut, and the rest is in the journal."""
 _LONGEST = 8_000
 """Characters of an item's texts, however few items there are."""
+_INPUTS, _LONGEST_INPUT = 400_000, 20_000
+"""The same of what was asked."""
 _STYLE = """
 :root { color-scheme: light dark; --good: #2e7d32; --bad: #c62828; --odd: #b26a00; --line: #8886; --soft: #8882; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
@@ -107,11 +109,12 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
     )
     yield "</tr></thead><tbody>"
     share = min(_LONGEST, _TEXTS // max(1, len(rows)))
+    asked = min(_LONGEST_INPUT, _INPUTS // max(1, len(rows)))
     for row in rows:
         item = row["item"] + (f" ({row['repeat'] + 1})" if report["repeats"] > 1 else "")
         answer = as_text(row["output"]) if "output" in row else ""
         cells = (
-            _folded(inputs_text(row["inputs"]), share // 4),
+            _folded(inputs_text(row["inputs"]), asked),
             _folded(item),
             f'<span class="status">{escape(row["status"])}</span>',
             *(_folded(row[name], share // 4) for name in ("read", "gold", "reason")),
