@@ -59,6 +59,7 @@ def reported(command: str, done: Outcome) -> int:
     return int(done.json["usage"]["calls"])
 
 
+@pytest.mark.thinned(3, "money")
 @pytest.mark.parametrize("command", PAYING)
 def test_the_endpoint_the_report_and_the_costs_count_the_same(server: OpenAIServer, command: str) -> None:
     if command == "suggest":
@@ -74,6 +75,7 @@ def test_the_endpoint_the_report_and_the_costs_count_the_same(server: OpenAIServ
     assert counted() == len(server.requests)
 
 
+@pytest.mark.thinned(3, "money")
 @pytest.mark.parametrize("command", PAYING)
 def test_nothing_is_paid_once_the_money_of_the_month_is_spent(server: OpenAIServer, command: str) -> None:
     assert merrow("run", "flow.mmd", "--input", "problem=Is 99?").code == 0
@@ -118,6 +120,7 @@ def test_an_evaluation_that_is_stopped_reports_what_it_has_paid(server: OpenAISe
     assert listed["usage"]["calls"] == len(server.requests) == counted()
 
 
+@pytest.mark.thinned(3, "money")
 @pytest.mark.parametrize("command", ["run", "evaluate", "optimize", "plan", "suggest", "test"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_what_pays_with_a_sentence(server: OpenAIServer, command: str, number: signal.Signals) -> None:
@@ -142,3 +145,79 @@ def wait_for(server: OpenAIServer, count: int) -> None:
     while len(server.requests) < count:
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def test_a_second_signal_ends_the_process_whatever_it_computes(server: OpenAIServer, tmp_path: Path) -> None:
+    """The second one is the system's to answer: a process that handles the first one, and then computes on, is ended by it."""
+    write(
+        "busy.py",
+        "import asyncio, signal, sys\n"
+        "from merrow_server.cli.sessions.signals import ended_by_signals\n"
+        "async def main():\n"
+        "    def end(number):\n"
+        "        signal.setitimer(signal.ITIMER_PROF, 0)\n"
+        "        print('heard', flush=True)\n"
+        "        while True:\n"
+        "            pass\n"
+        "    with ended_by_signals(end):\n"
+        "        print('ready', flush=True)\n"
+        "        await asyncio.sleep(1000)\n"
+        "asyncio.run(main())\n",
+    )
+    with subprocess.Popen([sys.executable, "busy.py"], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGINT)
+        assert running.stdout.readline() == "heard\n"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(PATIENCE) == -signal.SIGINT
+
+
+def test_one_signal_ends_a_process_that_only_computes(server: OpenAIServer) -> None:
+    write(
+        "busy.py",
+        "import asyncio\n"
+        "from merrow_server.cli.sessions.signals import cancelled_by_signals\n"
+        "async def main():\n"
+        "    with cancelled_by_signals():\n"
+        "        print('ready', flush=True)\n"
+        "        while True:\n"
+        "            pass\n"
+        "asyncio.run(main())\n",
+    )
+    with subprocess.Popen([sys.executable, "busy.py"], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(PATIENCE) == -signal.SIGPROF
+
+
+@pytest.mark.thinned(3, "money")
+@pytest.mark.parametrize("kind", ["run", "evaluate", "optimize"])
+def test_resume_without_an_id_continues_what_was_killed_last_of_whatever_kind(server: OpenAIServer, kind: str) -> None:
+    killed("evaluate" if kind == "run" else "run", server)
+    killed(kind, server)
+    merrow("run", "flow.mmd", "--input", "problem=Is 77?")  # what has finished since is not in the way
+    server.answer = answer
+    done = merrow("resume")
+    assert done.code == 0, done.err
+    listed = merrow(*LISTED[kind], "--format", "json").json
+    assert {one["status"] for one in listed} == {"finished"}
+    said = {"run": "Run", "evaluate": "Evaluation", "optimize": "Search"}[kind]
+    assert done.err.startswith(f"{said} ")
+
+
+LISTED = {"run": ("runs",), "evaluate": ("evaluations",), "optimize": ("optimizations",)}
+
+
+def killed(kind: str, server: OpenAIServer) -> None:
+    """Something of this kind that was killed in the middle."""
+    count = len(server.requests)
+    server.answer = only(1, answer)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "merrow_server", *PAYING[kind]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    wait_for(server, count + 2)
+    running.kill()
+    running.wait()
+    server.answer = answer
