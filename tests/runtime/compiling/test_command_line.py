@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def run(*arguments: str, text: str | None = None, terminal: bool = False) -> Don
     return run_program(text or program(), *arguments, with_merrow=True, terminal=terminal)
 
 
-def first_word(request: Received) -> Step:
+def first_word(request: Received) -> Reply:
     """The first line of what is asked, and how many lines there are."""
     lines = request.prompt.split("\n")
     return Reply(f"{lines[0]}, {len(lines)} lines", usage={"prompt_tokens": 7, "completion_tokens": 3})
@@ -242,18 +243,20 @@ def test_calls_are_recorded_and_answered_from_the_recording(
 
 
 def test_a_budget_of_the_workflow_or_of_the_command_line_ends_it(server: OpenAIServer) -> None:
+    used = {"prompt_tokens": 40, "completion_tokens": 10}
+    server.answer = lambda request: replace(first_word(request), usage=used)
     for front, typed, limit in (
         ("", [], None),
-        ("budget: {tokens: 10}", [], 10),
-        ("budget: {tokens: 11}", [], None),
-        ("budget: {tokens: 10}", ["--budget-tokens", "11"], None),
-        ("budget: {tokens: 11}", ["--budget-tokens", "9"], 9),
-        ("budget: {seconds: 500}", ["--budget-tokens", "10"], 10),
+        ("budget: {tokens: 50}", [], 50),
+        ("budget: {tokens: 90}", [], None),
+        ("budget: {tokens: 50}", ["--budget-tokens", "90"], None),
+        ("budget: {tokens: 90}", ["--budget-tokens", "49"], 49),
+        ("budget: {seconds: 500}", ["--budget-tokens", "50"], 50),
     ):
         lines = (*LINES[:-1], 'B@{op: Custom, prompt: "second"}', "A -->|input| B --> RETURN")
         text = program(*lines, front=f"{{inputs: [PROBLEM, STYLE]{front and ', ' + front}}}")
         done = run(*X, *typed, text=text)
-        over = f"The budget of {limit} tokens is used up (10 used): raise it with --budget-tokens."
+        over = f"The budget of {limit} tokens is used up (50 used): raise it with --budget-tokens."
         ended = (0, "second, 2 lines\n", "") if limit is None else (1, "", f"program.py: Node B: {over}\n")
         assert done == ended, (front, typed)
         assert len(sent(server)) == (2 if limit is None else 1)

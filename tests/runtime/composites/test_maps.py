@@ -354,7 +354,7 @@ async def test_what_ends_the_run_is_no_matter_of_an_item() -> None:
     done = await ran(
         mapped("Map (on_error: skip, min: 0, parallel: 1)"),
         says(LIST=[["a", "b", "c"]]),
-        options=RunOptions(fresh=True, budget_tokens=1),
+        options=RunOptions(fresh=True, budget_tokens=80),
     )
     assert done.result.status == "failed"
     assert done.result.failure is not None
