@@ -389,7 +389,9 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
     assert evaluations.last(replace(text, text="flowchart TD\n    A[\n")) == ended | {"changed": True}
     name = ended["evaluation"]
     item = evaluations.report(name[:6], "q3")
-    assert item["rows"] == [next(row for row in rows if row["item"] == "q3") | {"output": "7", "inputs": {"PROBLEM": "What is 3 plus 3?"}}]
+    assert item["rows"] == [
+        next(row for row in rows if row["item"] == "q3") | {"output": "7", "inputs": {"PROBLEM": "What is 3 plus 3?"}}
+    ]
     assert {key: item[key] for key in ended} == ended
     assert await bench.refused(lambda: evaluations.report(name, "q9")) == f"Evaluation {name} has no item q9."
     assert evaluations.report(name, None)["rows"][0]["item"] == "q3"
