@@ -243,20 +243,20 @@ def test_calls_are_recorded_and_answered_from_the_recording(
 
 
 def test_a_budget_of_the_workflow_or_of_the_command_line_ends_it(server: OpenAIServer) -> None:
-    used = {"prompt_tokens": 40, "completion_tokens": 10}
+    used = {"prompt_tokens": 400, "completion_tokens": 100}
     server.answer = lambda request: replace(first_word(request), usage=used)
     for front, typed, limit in (
         ("", [], None),
-        ("budget: {tokens: 50}", [], 50),
-        ("budget: {tokens: 90}", [], None),
-        ("budget: {tokens: 50}", ["--budget-tokens", "90"], None),
-        ("budget: {tokens: 90}", ["--budget-tokens", "49"], 49),
-        ("budget: {seconds: 500}", ["--budget-tokens", "50"], 50),
+        ("budget: {tokens: 500}", [], 500),
+        ("budget: {tokens: 900}", [], None),
+        ("budget: {tokens: 500}", ["--budget-tokens", "900"], None),
+        ("budget: {tokens: 900}", ["--budget-tokens", "499"], 499),
+        ("budget: {seconds: 500}", ["--budget-tokens", "500"], 500),
     ):
         lines = (*LINES[:-1], 'B@{op: Custom, prompt: "second"}', "A -->|input| B --> RETURN")
         text = program(*lines, front=f"{{inputs: [PROBLEM, STYLE]{front and ', ' + front}}}")
         done = run(*X, *typed, text=text)
-        over = f"The budget of {limit} tokens is used up (50 used): raise it with --budget-tokens."
+        over = f"The budget of {limit} tokens is used up (500 used): raise it with --budget-tokens."
         ended = (0, "second, 2 lines\n", "") if limit is None else (1, "", f"program.py: Node B: {over}\n")
         assert done == ended, (front, typed)
         assert len(sent(server)) == (2 if limit is None else 1)
