@@ -244,3 +244,18 @@ def test_any_drawing_is_written_so_that_mermaid_reads_it_with_all_its_nodes(
     after = analyse(plain_steps(flow))
     assert after.refusals == []
     assert len(after.flow.chart.nodes) >= len(flow.chart.nodes)
+
+
+def test_a_caller_is_never_written_over_the_file_that_it_calls(capsys: Any) -> None:
+    write("sub.mmd", GOOD)
+    caller = (
+        "flowchart TD\n    PROBLEM([P]):::Interface\n    RETURN([R]):::Interface\n    classDef Interface fill:#eee\n"
+        "    C@{ op: Call, workflow: ./sub.mmd }\n    PROBLEM -->|PROBLEM| C --> RETURN\n"
+    )
+    write("main.mmd", caller)
+    assert in_process(capsys, "compile", "--runtime", "main.mmd", "-o", "main.py").code == 0
+    Path("new").mkdir()
+    refused = in_process(capsys, "import", "main.py", "-o", "new/sub.mmd")
+    assert refused.code == 2
+    assert "sub.mmd is the name of a workflow that main.py calls" in refused.err
+    assert not any(Path("new").iterdir())
