@@ -7,13 +7,13 @@ So no fix is made of what the rules saw when a finding was first made.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from merrow_analysis.diagnostics import LATER, NO_FIXES, Diagnostic, Fix, Fixes, with_fixes
 from merrow_analysis.rules.context import TextContext, found_by
-from merrow_analysis.rules.registry import Scope, find_rule
+from merrow_analysis.rules.registry import Family, Scope, all_rules, find_rule
 from merrow_analysis.text import Range
 
 _Key = tuple[str, Range, str]
@@ -43,7 +43,7 @@ class AskedFixes:
 
 class _Again:
     """The fixes of findings, or their titles, of objects that stay. A rule is checked again with its family, for the first fix
-    of any of them that somebody asks for.
+    of any of them that somebody asks for; where another family reported it, as a check may, with all others.
     """
 
     def __init__(self, text: TextContext, *, titles: bool = False) -> None:
@@ -54,21 +54,26 @@ class _Again:
     def fixes(self, key: _Key, number: int) -> Iterator[Fix]:
         """The fixes of one of the findings that say the same at one place."""
         rule = find_rule(key[0])
-        if rule is None or rule.check is None:
+        if rule is None:
             return
-        found = self._found.get(rule.family)
-        if found is None:
-            found = self._found[rule.family] = self._checked(rule.check, rule.scope)
-        known: Sequence[Fixes] = found.get(key, ())
+        known: Sequence[Fixes] = self._by(rule.family).get(key) or self._anywhere(key)
         if number < len(known):
             yield from known[number]
 
-    def _checked(self, check: Callable[[Any], Iterable[Diagnostic]], scope: Scope) -> dict[_Key, list[Fixes]]:
-        text = self._context
-        made: dict[_Key, list[Fixes]] = defaultdict(list)
-        for one in found_by((check,), text if scope is Scope.TEXT else text.workflow, guarded=True):
-            if one.fixes is not NO_FIXES:
-                made[_key(one)].append(one.fixes)
+    def _anywhere(self, key: _Key) -> Sequence[Fixes]:
+        families = dict.fromkeys(rule.family for rule in all_rules())
+        return next((known for family in families if (known := self._by(family).get(key))), ())
+
+    def _by(self, family: Family[Any]) -> dict[_Key, list[Fixes]]:
+        """The fixes of what the check of a family finds."""
+        made = self._found.get(family)
+        if made is None:
+            made = self._found[family] = defaultdict(list)
+            asked = self._context if family.scope is Scope.TEXT else self._context.workflow
+            if family.check is not None and asked is not None:
+                for one in found_by((family.check,), asked, guarded=True):
+                    if one.fixes is not NO_FIXES:
+                        made[_key(one)].append(one.fixes)
         return made
 
     @property
