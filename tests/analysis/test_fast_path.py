@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merrow_analysis.syntax import parser
+from merrow_analysis.shared_values import RecentValues
 from merrow_analysis.syntax.fast import read_line
 from merrow_analysis.syntax.tree import Statement
 
@@ -21,7 +22,7 @@ HEAD = "flowchart TD\n"
 
 def by_the_grammar(line: str) -> tuple[Statement, ...]:
     """The statements of a line, read with the fast path out of the way."""
-    with patch.object(parser, "read_line", lambda _: None), patch.object(parser, "_MEMO", {}):
+    with patch.object(parser, "read_line", lambda _: None), patch.object(parser, "READ_BEFORE", RecentValues(1)):
         return parser.parse_diagram(f"{HEAD}{line}\n").blocks[1].statements
 
 

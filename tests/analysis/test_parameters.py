@@ -87,7 +87,10 @@ def node(declaration: str, prompts: str = "{solver: x}") -> str:
         ('A["Custom<br/>(role: solver, temperature: 5)"]', [("MW305", "5")]),
         ('A["Custom<br/>(role: solver, on_error: retry)"]', [("MW305", "retry")]),
         ('A["Custom<br/>(role: )"]', [("MW303", "solver"), ("MW305", "role")]),
-        ('A["Custom<br/>(role solver)"]', [("MW303", "solver"), ("MW309", "A"), ("MW308", "role solver")]),
+        (
+            'A["Custom<br/>(role solver)"]\n  B@{ op: Custom, role: solver }',
+            [("MW309", "A"), ("MW308", "role solver")],
+        ),
         ('A["Custom<br/>(role: a, role: solver)"]', [("MW307", "role")]),
         ('A["Custom<br/>(role: solver"]', [("MW308", "(role: solver")]),
         ("A@{ op: Custom, role: solver, samples: 0 }", [("MW305", "0")]),

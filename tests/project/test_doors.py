@@ -47,6 +47,7 @@ KNOWN = {
     ("merrow_optimizer/optimization/rounds.py", "glob"): "one star",
     ("merrow_optimizer/planning/ranking.py", "**"): "floating point",
     ("merrow_optimizer/search/dropping.py", "comb"): _SMALL,
+    ("merrow_runtime/compiling/compiler.py", "compile"): "Merrow's own lines, prompts as literals",
     ("merrow_runtime/compiling/modules.py", "ast.parse"): _OWN,
     ("merrow_runtime/compiling/reading.py", "ast.literal_eval"): "a part of what `parse_python` read",
     ("merrow_runtime/models/dialects.py", "re"): _OWN,

@@ -104,7 +104,7 @@ def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -
         f"3 to 19 calls to test-model at {origin}, at most about 148,489 tokens, the price is not known.",
         "Refused: Impossible: The menu has no mutation nonsense.",
         "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3).",
-        "6 calls, cost unknown.",
+        "5 calls, cost unknown.",
         "Write one with: merrow suggest flow.mmd --apply K (and the same options).",
     ]
     assert Path("flow.mmd").read_text() == FLOW
@@ -146,7 +146,7 @@ def test_json_has_all_of_it(model: Model) -> None:
     assert told["refused"][0]["stage"] == "read"
     assert (told["valid"]["share_first"], told["valid"]["forms"]["moves"]["never"]) == (pytest.approx(2 / 3), 1)
     assert told["valid"]["forms"]["graph"]["share_first"] is None
-    assert told["usage"]["calls"] == 1 + 3 + 2
+    assert told["usage"]["calls"] == 1 + 2 + 2
     assert (done.code, len(done.err.splitlines())) == (0, 1)
     written = merrow(
         "suggest", "flow.mmd", "--format", "json", "--optimizer-model", "big", "--judge-model", "fair", "--apply=2"
@@ -234,7 +234,7 @@ def test_a_person_is_asked_for_the_cost_on_a_terminal_alone(model: Model) -> Non
         assert "This may cost more than $2.5. Go on? [y/N]: " in shown
         assert "1  Ask thrice  (45.0 of 50)" in shown
         assert "\x1b[1m1  Ask thrice  (45.0 of 50)" in shown or "NO_COLOR" in os.environ
-    assert len(model.requests) == 6
+    assert len(model.requests) == 5
 
 
 def test_suggestions_without_a_judge_are_shown_as_they_came(model: Model) -> None:

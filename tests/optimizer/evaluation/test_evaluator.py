@@ -73,7 +73,7 @@ async def test_the_five_statuses(user: Store) -> None:
         return None
 
     def refused(request: ModelRequest) -> bool:
-        return any(message.content == "problem 5" for message in request.messages)
+        return any(message.content.startswith("problem 5") for message in request.messages)
 
     def answer(request: ModelRequest) -> Any:
         asked = asked_about(request)

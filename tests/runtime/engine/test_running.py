@@ -471,15 +471,24 @@ async def test_an_unusable_answer_is_asked_for_anew_with_the_remedy_and_counted(
     assert ("node_retrying", "A") in await names_of(run)
 
 
-async def test_an_answer_that_is_never_usable_fails_the_node_after_three_attempts() -> None:
+async def test_an_unusable_answer_that_comes_again_fails_the_node_and_is_not_asked_for_a_third_time() -> None:
     flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
     endpoint = FakeEndpoint(lambda _: ModelReply("half of it", finish="length", usage=Usage(1, 1, 1, 0.5)))
     result = await finished(flow, endpoint)
     assert result.status == "failed"
     assert "Node A" in (result.error or "")
     assert "max_tokens" in (result.error or "")
-    assert len(endpoint.seen) == 3
-    assert result.usage.cost_usd == 1.5
+    assert len(endpoint.seen) == 2
+    assert result.usage.cost_usd == 1.0
+
+
+async def test_answers_that_are_never_usable_fail_the_node_after_three_attempts() -> None:
+    flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
+    parts = iter(("a", "b", "c"))
+    endpoint = FakeEndpoint(lambda _: ModelReply(next(parts), finish="length", usage=Usage(1, 1, 1, 0.5)))
+    result = await finished(flow, endpoint)
+    assert result.status == "failed"
+    assert (len(endpoint.seen), result.usage.cost_usd) == (3, 1.5)
 
 
 async def test_calls_to_an_endpoint_are_bounded() -> None:

@@ -171,7 +171,7 @@ def test_a_full_disk_within_a_revision_is_said_and_the_run_continues_once_there_
     if result.status == "failed":
         assert result.failure is not None
         assert result.failure.code == "journal"
-        assert "is full; make room and resume the run" in (result.error or "")
+        assert "make room, then resume the run" in (result.error or "")
     with closing(sqlite3.connect(path)) as database:
         # The next process finds that this one is not there any more.
         database.execute("UPDATE holders SET holder = NULL")

@@ -123,13 +123,17 @@ def test_the_whole_menu_has_fixes_first_then_what_ignores_then_the_repair_of_all
     uri = editor.open(FLOW.replace("RETURN\n", "RETURN2\n"))
     sent = editor.published(uri)
     assert [one["code"] for one in sent] == ["MW302", "MW202", "MW102", "MW104"]
-    whole = ("Repair all that can be repaired safely", False, False, [])
+    last = [
+        ("Repair all that can be repaired safely", False, False, []),
+        ("More safe mutations…", False, False, []),
+    ]
     other = sent[1] | {"source": "another tool", "severity": 1, "message": "Not ours."}
     found = [
         ("Write |problem|", True, True, ["MW202"]),
+        ("Repair this workflow", False, False, ["MW202"]),
         ("Ignore MW202 (missing-port-label) here", False, True, ["MW202"]),
         ("Ignore MW202 (missing-port-label) in this file", False, True, ["MW202"]),
-        whole,
+        *last,
     ]
     assert shown(asked(editor, uri, "--> P", 1, diagnostics=[other, sent[1]])) == found
     found_again = [(*one[:3], []) for one in found]
@@ -145,12 +149,13 @@ def test_the_whole_menu_has_fixes_first_then_what_ignores_then_the_repair_of_all
     assert several[:4] == [(title, True, True, [code]) for title, code in fixes]
     names = {"MW302": "no-prompts", "MW202": "missing-port-label", "MW102": "off-path", "MW104": "unknown-operator"}
     assert several[4:] == [
+        ("Repair this workflow", False, False, ["MW102"]),
         *(
             (f"Ignore {code} ({name}) {where}", False, True, [code])
             for where in ("here", "in this file")
             for code, name in names.items()
         ),
-        whole,
+        *last,
     ]
 
 

@@ -570,7 +570,7 @@ async def test_a_search_that_found_nothing_has_nothing_better_and_one_that_goes_
     assert news[-1]["text"].startswith("best so far: the start, estimated 0.000; ")
     assert await bench.refused(lambda: searches.better(name)) == nothing
     assert searches.last(text) is None
-    await searches.prepare(replace(order, ticket=3))
+    await searches.prepare(replace(order, ticket=ticket(3)))
     ticket(3).cancel()
     refused = await bench.refused(searches.carry_out(ticket(3), news.append))
     assert refused == "The search was cancelled before it began."
@@ -646,21 +646,21 @@ async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: 
     assert report["usage"]["calls"] == len(bench.server.requests)
     assert report["run"]["calls"] == {"least": 2, "most": 3}
     count = len(bench.server.requests)
-    forecast = await suggestions.prepare(replace(order, ticket=2), unheard)
+    forecast = await suggestions.prepare(replace(order, ticket=ticket(2)), unheard)
     assert (forecast["text"], forecast["mayCost"]) == ("All answers are known already; no call is made.", False)
     again, _ = await suggestions.carry_out(ticket(2))
     assert again["suggestions"] == report["suggestions"]
     assert (again["usage"]["calls"], again["usage"]["cost_usd"], len(bench.server.requests)) == (0, 0, count)
-    fresh = replace(order, ticket=3, asked={**order.asked, "fresh": True})
+    fresh = replace(order, ticket=ticket(3), asked={**order.asked, "fresh": True})
     assert (await suggestions.prepare(fresh, unheard))["mayCost"] is True
     await suggestions.drop(ticket(3))
-    other = replace(order, ticket=4, asked={**order.asked, "seed": 7})
+    other = replace(order, ticket=ticket(4), asked={**order.asked, "seed": 7})
     assert (await suggestions.prepare(other, unheard))["mayCost"] is True
     ticket(4).cancel()
     cancelled = "The suggestions were cancelled; answers that came are kept and not paid again."
     assert await bench.refused(suggestions.carry_out(ticket(4))) == cancelled
     bench.server.answer = lambda request: Hang() if is_judging(request) else answers(request)
-    await suggestions.prepare(replace(fresh, ticket=5), unheard)
+    await suggestions.prepare(replace(fresh, ticket=ticket(5)), unheard)
     bench.server.requests.clear()
     running = asyncio.create_task(suggestions.carry_out(ticket(5)))
     while not any(map(is_judging, bench.server.requests)):
