@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_analysis.syntax import parser
 from merrow_analysis.shared_values import RecentValues
+from merrow_analysis.syntax import parser
 from merrow_analysis.syntax.fast import read_line
 from merrow_analysis.syntax.tree import Statement
 

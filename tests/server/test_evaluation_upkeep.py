@@ -362,7 +362,9 @@ def test_repeats_are_summed_up_with_what_was_right_only_sometimes(
     assert "13 right, 11 wrong\n" in done.out
     [one] = in_process(capsys, "evaluations", "--format", "json").json
     assert f"2; {summed}" in in_process(capsys, "show", one["evaluation"], "--format", "html").out
-    worth = "At temperature 0 nothing is asked again, so repeats show the same, unless the endpoint refuses `temperature`."
+    worth = (
+        "At temperature 0 nothing is asked again, so repeats show the same, unless the endpoint refuses `temperature`."
+    )
     assert worth not in done.err
     assert "flaky" not in in_process(capsys, "evaluate", "flow.mmd", *OWN, "--limit", "2").out
     write("flow.mmd", FLOW)
