@@ -1,5 +1,5 @@
 # For a fresh machine with Python 3.11+, make and npm:
-#   make demo       checks a broken example, repairs it and shows the difference
+#   make demo       shows a mistake and its quick fix, a safe mutation, and a run whose steps remember
 #   make test       formatting, lint, types, import contracts, all tests, the VS Code extension
 #   make nightly    the long variants of the tests, the lowest versions of the dependencies, packages, known vulnerabilities
 #   make dist       builds sdist, wheel, VSIX and documentation in dist/, and tries the wheel with every Python from 3.11 on that is here
@@ -40,7 +40,7 @@ help:
 	@sed -n '1,8s/^# \{0,1\}//p' Makefile
 
 demo:
-	@echo "Merrow checks, repairs and runs two examples$(if $(wildcard $(RUNTIME)),., after setting up .venv; that takes up to a minute.)"
+	@echo "Merrow fixes, mutates and runs a workflow$(if $(wildcard $(RUNTIME)),., after setting up .venv; that takes up to a minute.)"
 	@$(MAKE) $(RUNTIME)
 	@$(BIN)/python -u scripts/demo.py
 

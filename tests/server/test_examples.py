@@ -95,15 +95,31 @@ def test_the_gallery_has_the_command_that_replays_each_pattern() -> None:
 
 
 @pytest.mark.thinned(1, "slow")
-def test_the_demo_runs_a_workflow_to_its_end(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_shows_a_fix_a_mutation_and_a_memory(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["demo.py"])
     monkeypatch.setattr(sys.stdout, "reconfigure", lambda **_: None, raising=False)
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "scripts" / "demo.py"), run_name="__main__")
     assert end.value.code == 0
-    shown = capsys.readouterr().out
-    assert "written by hand" in shown
-    assert re.search(r"^RETURN\n1\. The lorries .*\n(.*\n)+1450\n", shown, re.MULTILINE)
+    mistake, mutation, run = re.split(r"^\d\. ", capsys.readouterr().out, flags=re.MULTILINE)[1:]
+    assert re.search(r"^flow\.mmd:\d+:\d+ MW301 ", mistake, re.MULTILINE)
+    assert re.search(r"^Chosen: .*\n +-.*slove.*\n +\+.*solve", mistake, re.MULTILINE)
+    assert re.search(r"^Chosen: Plan before SOLVE\n( +[-+].*\n)+\nFindings now: 0\n", mutation, re.MULTILINE)
+    remembered = run.partition("The memory of CHECK")[2]
+    assert len(re.findall(r"^    memory of \w+", remembered, re.MULTILINE)) >= 2
+    assert "What is 6 times 7?" in remembered
+
+
+def test_the_drawing_of_the_readme_runs(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    drawing = re.search(r"^```mermaid\n(.*?)^```\n+    merrow (run letter\.mmd [^\n]*)$", readme, re.M | re.S)
+    assert drawing is not None
+    monkeypatch.chdir(tmp_path)
+    Path("letter.mmd").write_text(drawing[1], "utf-8")
+    outcome = in_process(capsys, *shlex.split(drawing[2]))
+    assert outcome.code == 0, outcome.err
+    assert "torn sleeve" in outcome.out
+    assert len(readme.splitlines()) <= 100
 
 
 def test_the_broken_example_is_broken_and_can_be_repaired(capsys: Capture) -> None:
