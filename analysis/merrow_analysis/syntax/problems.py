@@ -165,10 +165,31 @@ def _never_closed(lexer: Lexer, found: Lexeme | None, at: int) -> Delimiter | No
             break
         if delimiter.text not in _CLOSERS:
             continue
-        runs_on = found is None or found.type == "OVER" or "\n" in text[delimiter.start : at + 1]
+        runs_on = (
+            found is None
+            or found.type == "OVER"
+            or "\n" in text[delimiter.start : at + 1]
+            or _swallows_a_node(text, delimiter, at)
+        )
         if runs_on and (found is not None or delimiter.text != "@{"):
             return _quote_inside(lexer, delimiter) or delimiter
     return None
+
+
+_OPENERS, _CLOSED = frozenset("[({"), frozenset("])}")
+_NEXT_NODE = re.compile(r"(?:--+>|==+>|-\.+->|---+)(?:\|[^|\n]*\|)?[ \t]*\w[\w.-]*$")
+
+
+def _swallows_a_node(text: str, bracket: Delimiter, at: int) -> bool:
+    """Whether the label that a bracket opens goes on over an arrow and the id of the next node, and is one bracket short on its
+    line: then it was to end before the arrow.
+    """
+    # Only what is next to it: the pattern would go through a long label again for each dash.
+    inside = text[max(bracket.start + len(bracket.text), at - 200) : at]
+    if text[at : at + 1] not in _OPENERS or '"' in inside or _NEXT_NODE.search(inside) is None:
+        return False
+    line = text[bracket.start : _line_end(text, at)]
+    return sum(char in _OPENERS for char in line) > sum(char in _CLOSED for char in line)
 
 
 def _quote_inside(lexer: Lexer, bracket: Delimiter) -> Delimiter | None:
