@@ -81,6 +81,8 @@ if "MERROW_STATE_DIR" not in os.environ:
     _STATE = tempfile.TemporaryDirectory(prefix="merrow-tests-", ignore_cleanup_errors=True)
     os.environ["MERROW_STATE_DIR"] = _STATE.name
 
+os.environ["MERROW_DISCOVERY_PORTS"] = ""  # Model servers of the developer's are not met.
+
 SELDOM = (20_000, 10, 10)
 """When the collector looks: garbage of a few hundred megabytes may gather."""
 # Before the tests are collected, which makes half a million objects that stay.

@@ -10,24 +10,27 @@ from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from merrow_server.choosing_models import offers
 from merrow_server.errors import RunFailure
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.snippet import visible
 
 _PACKAGES = ("openai", "aiohttp", "pygls", "lark")
 _NEEDED = dict.fromkeys(("openai", "aiohttp"), "'openai[aiohttp]'")
 """What to install for a package, where it is not called as the package is."""
 
 
-def health(base_url: str | None = None) -> dict[str, Any]:
+def health(base_url: str | None = None, *, discovers: bool = False) -> dict[str, Any]:
     """By part (``installed``, ``journal``, ``endpoint``, ``sandbox``) whether it is ``ok``, and its ``lines`` of ``{ok, text}``.
 
     Where ``ok`` is None, a line only tells something. No model is called and no key is shown. Takes seconds where an endpoint
-    does not answer; for threads without an event loop.
+    does not answer; for threads without an event loop. Where no endpoint is set and it ``discovers``, it looks for model
+    servers on this machine.
     """
     return {
         "installed": _installed(),
         "journal": _journal(),
-        "endpoint": _endpoint(base_url),
+        "endpoint": _endpoint(base_url, discovers=discovers),
         "sandbox": _sandbox(),
     }
 
@@ -77,7 +80,7 @@ def _journal() -> dict[str, Any]:
     return _part([(True, f"{path}: {counted(count, 'run')}, {size / 1e6:.1f} MB")], path=str(path))
 
 
-def _endpoint(base_url: str | None) -> dict[str, Any]:
+def _endpoint(base_url: str | None, *, discovers: bool) -> dict[str, Any]:
     from merrow_runtime.models.selection import ModelOptions, decide
     from merrow_runtime.models.user_settings import read_user_settings, settings_path
     from merrow_runtime.provenance import OFFLINE_ORIGIN
@@ -91,13 +94,22 @@ def _endpoint(base_url: str | None) -> dict[str, Any]:
     if choice.connection is None:
         lines.append((True, f"the embedded offline model ({OFFLINE_ORIGIN}): free, and no real model"))
         lines.append((None, "set OPENAI_API_KEY, OPENAI_BASE_URL or --base-url to use a real one"))
+        if discovers and choice.source == "nothing":
+            lines += [(None, visible(sentence)) for sentence in offers()]
     else:
-        from merrow_runtime.models.reach import reach
+        from merrow_runtime.models.reach import reach, unlisted
 
         lines.append((True, f"{choice.origin}, named by the {choice.source}"))
         lines.append((None, f"key: {choice.key_source or 'none is sent'}"))
         reached = asyncio.run(reach(choice.connection))
-        lines.append((reached.ok, reached.sentence))
+        lines.append((reached.ok, visible(reached.sentence)))
+        if choice.model is not None and reached.models and choice.model not in reached.models:
+            lines.append(
+                (
+                    False,
+                    visible(f"{choice.model} is the model of your settings. {unlisted(choice.model, reached.models)}"),
+                )
+            )
     lines += [(None, notice) for notice in choice.notices]
     where = str(settings.path) if settings.path is not None else f"none ({settings_path()} isn't there)"
     lines.append((None, f"your own settings: {where}"))

@@ -185,6 +185,7 @@ CASES: dict[str, list[Case]] = {
         case("diff", "chain.mmd", "chain2.mmd", shows=False),
         case("diff", "chain.mmd", "chain2.mmd", "--format", "json", shows=False),
     ],
+    "models": [case("models", "--no-discovery", shows=False), case("models", "use", f"http://{TEXT}/", shows=False)],
     "doctor": [case("doctor", "--base-url", "SERVER"), case("doctor", "--base-url", f"http://{TEXT}/", shows=False)],
     "evaluate": [
         case("evaluate", "chain.mmd", "--dataset", "data.jsonl", *MAPPED),

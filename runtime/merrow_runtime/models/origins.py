@@ -35,6 +35,17 @@ def is_loopback(origin: str) -> bool:
         return False
 
 
+def is_local(origin: str) -> bool:
+    """Whether an origin is this machine or one of a private network, where people keep models of their own."""
+    if is_loopback(origin):
+        return True
+    host = urlsplit(origin).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return host.endswith(".local") or (bool(host) and "." not in host)
+
+
 def _parts(url: str, what: str) -> tuple[SplitResult, int | None]:
     wrong = UsageFailure(f"The {what} is not an address such as `https://host/v1`; correct it where it is set.")
     try:

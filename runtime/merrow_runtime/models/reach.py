@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.connections import Connection, acquire, keyless_headers, release, sendable, timeout
+from merrow_runtime.models.discovery import is_name
 from merrow_runtime.models.failures import Failures, ServerError, failures_of
 from merrow_runtime.models.limits import TooLargeError
 from merrow_runtime.models.origins import origin_of
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _SHOWN = 5
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,14 @@ async def _ask(client: AsyncOpenAI, connection: Connection, seconds: float, fail
     more = f" and {len(models) - _SHOWN} more" if len(models) > _SHOWN else ""
     count = f"{len(models)} model{'' if len(models) == 1 else 's'}"
     return Reached(True, f"The endpoint {origin} answers and has {count}{': ' if named else ''}{named}{more}.", models)
+
+
+def unlisted(model: str, models: Sequence[str]) -> str:
+    """What is wrong with a model that an endpoint doesn't list, and what to use instead."""
+    usable = [one for one in models if is_name(one)]
+    named = ", ".join(f"`{one}`" for one in usable[:_MOST_NAMED])
+    more = f" (and {len(usable) - _MOST_NAMED} more)" if len(usable) > _MOST_NAMED else ""
+    return f"It has no model `{model}`; use one of: {named}{more}."
 
 
 def _parsed(content: bytes) -> Any:

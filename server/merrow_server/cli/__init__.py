@@ -68,6 +68,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "plan": "Plan a workflow for a task in words: several plans, ranked and judged.",
         "import": "Convert a LangGraph drawing, any flowchart or a Flow task graph to a workflow.",
         "compile": "Compile a workflow to a Python program that runs without Merrow.",
+        "models": "List the models that are served, and where; choose the one to use.",
         "doctor": "Show what is installed, which endpoint is used and what the sandbox can do.",
         "completion": "Print a script that makes a shell complete commands, files, nodes and runs.",
         "serve": "Run the language server: diagnostics, completion, hover and more in an editor.",

@@ -37,6 +37,13 @@ def datasets(_context: click.Context, _parameter: click.Parameter, typed: str) -
     return _fitting(known, typed) + _files(typed)
 
 
+def endpoints(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The addresses that model servers on this machine mostly have; none is asked."""
+    from merrow_runtime.models.discovery import PORTS
+
+    return _fitting(((f"http://127.0.0.1:{port}/v1", "") for port in PORTS), typed)
+
+
 def nodes(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The nodes of the workflow FILE that do something."""
     return _fitting(((id_, "") for id_, is_end in _vertices(_named(context, "file")) if not is_end), typed)

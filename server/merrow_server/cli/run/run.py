@@ -6,7 +6,7 @@ import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,11 @@ from merrow_server.cli.options.masking import MASK_OPTIONS
 from merrow_server.cli.options.refining import REFINE_OPTIONS, refine_given
 from merrow_server.cli.options.running import RUN_OPTIONS, process_options
 from merrow_server.errors import InputError
+from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
+
+if TYPE_CHECKING:
+    from merrow_runtime import RunOptions
 
 _LATEST = "\0latest"
 """What ``--run`` stands for alone; no run has such an id."""
@@ -98,6 +102,7 @@ _LATEST = "\0latest"
 @click.option("--no-store", is_flag=True, help="Save nothing: no journal, no cache. For private inputs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed for shuffles and --mask.")
 @click.option("--verbose", is_flag=True, help="Show answers as they arrive.")
+@click.option("--no-discovery", is_flag=True, help="Don't look for model servers on this machine.")
 @with_options(REFINE_OPTIONS)
 @with_options(MASK_OPTIONS)
 @with_options(RUN_OPTIONS)
@@ -110,7 +115,8 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     Every finished call is in the journal before its result is used, so `merrow resume` continues a run that
     stopped for any reason. Without OPENAI_API_KEY, OPENAI_BASE_URL or --base-url the embedded offline model
-    answers, which costs nothing and is not a real model. On a terminal you are asked for inputs that have no value.
+    answers, which costs nothing and is not a real model; model servers on this machine are looked for then,
+    and you are told how to use them. On a terminal you are asked for inputs that have no value.
 
     The exit code is 1 when the run fails.
     """
@@ -149,6 +155,8 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     from merrow_server.cli.given.inputs import ask_for, can_ask
     from merrow_server.cli.sessions.run import watch
 
+    if not given["no_discovery"] and not given["as_json"] and can_ask():
+        _offer_models(options)
     folder = None if given["output"] is None else Path(given["output"])
     if folder is not None:
         from merrow_server.output_files import check_folder
@@ -174,6 +182,22 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
         inputs.update(ask_for(found))
         code = watched()
     ctx.exit(code)
+
+
+def _offer_models(options: RunOptions) -> None:
+    """Where nothing says which endpoint to use, tell of the model servers on this machine; none is used."""
+    import os
+
+    from merrow_runtime.models.selection import ModelOptions, decide
+    from merrow_runtime.models.user_settings import read_user_settings
+
+    if options.replay is not None:
+        return
+    if decide(ModelOptions(base_url=options.base_url), os.environ, read_user_settings()).source == "nothing":
+        from merrow_server.choosing_models import offers
+
+        for sentence in offers():
+            echo(f"{style('Note:', fg='yellow')} {visible(sentence)}", err=True)
 
 
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:

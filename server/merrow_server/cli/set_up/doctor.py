@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import click
 
@@ -21,15 +22,19 @@ from merrow_server.rendering.terminal import echo, emit, style
     """,
 )
 @click.option("--base-url", metavar="URL", help="Check this endpoint.")
+@click.option("--no-discovery", is_flag=True, help="Don't look for model servers on this machine.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
-def command(ctx: click.Context, base_url: str | None, output: str) -> None:
+def command(ctx: click.Context, base_url: str | None, no_discovery: bool, output: str) -> None:
     """Show what is installed, which model endpoint is used and whether it answers, where runs are kept, and what isolates
     generated code on this machine. No model is called.
 
+    Without an endpoint, on a terminal, it looks whether Ollama, LM Studio, llama.cpp, vLLM or LiteLLM answers on this
+    machine, and says how to use it.
+
     The exit code is 1 when something that a run needs is missing.
     """
-    report = health(base_url)
+    report = health(base_url, discovers=not no_discovery and sys.stdout.isatty())
     if output == "json":
         emit(json.dumps(report, indent=2))
     else:

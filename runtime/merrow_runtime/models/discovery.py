@@ -1,0 +1,135 @@
+"""Model servers on this machine, where nothing says which endpoint to use: found by a look at the ports that they are known by.
+
+What is found is only ever offered. What such a server says is text of a stranger: read up to a limit, within a time, and
+names that can't be printed or are too long are left out.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import cache
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from merrow_runtime.models.origins import is_loopback
+
+PORTS = (11434, 1234, 8080, 8000, 4000)
+"""Of Ollama, LM Studio, llama.cpp, vLLM and LiteLLM."""
+PORTS_VARIABLE = "MERROW_DISCOVERY_PORTS"
+"""Other ports to look at, separated by commas; none where it is empty."""
+SECONDS = 0.3
+_MOST_BYTES = 1_000_000
+_MOST_MODELS = 1000
+_LONGEST_NAME = 200
+_MOST_SLOTS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A server that answers as an endpoint does, and the models that it lists, by name."""
+
+    base_url: str
+    models: tuple[str, ...]
+
+
+def may_look(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether looking is allowed at all: not in continuous integration (``CI`` is set)."""
+    return environment.get("CI", "").strip().casefold() in ("", "0", "false")
+
+
+def discover() -> tuple[Found, ...]:
+    """The servers that answer on loopback, in the order of their ports; looked for once in a process, some 0.3 seconds."""
+    return _discover(_ports(os.environ))
+
+
+@cache
+def _discover(ports: tuple[int, ...]) -> tuple[Found, ...]:
+    until = time.monotonic() + SECONDS
+    asked = [_asked(port, until) for port in ports]
+    found = []
+    for answer in asked:
+        try:
+            found.append(answer.result(max(0.0, until + SECONDS / 2 - time.monotonic())))
+        except TimeoutError:
+            continue
+    return tuple(one for one in found if one is not None)
+
+
+def _ports(environment: Mapping[str, str]) -> tuple[int, ...]:
+    said = environment.get(PORTS_VARIABLE)
+    if said is None:
+        return PORTS
+    return tuple(int(word) for word in said.split(",") if word.strip().isdecimal() and 0 < int(word) < 65_536)
+
+
+def _asked(port: int, until: float) -> Future[Found | None]:
+    """A question that goes on in a thread of its own, which nobody waits for beyond its time."""
+    answer: Future[Found | None] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(_ask(port, until))
+        except Exception:  # noqa: BLE001 - whatever a stranger's server sends: it is none that can be used
+            answer.set_result(None)
+
+    Thread(target=ask, daemon=True, name=f"look at port {port}").start()
+    return answer
+
+
+def _ask(port: int, until: float) -> Found | None:
+    models = listed(_get("127.0.0.1", port, "/v1/models", until))
+    return None if models is None else Found(f"http://127.0.0.1:{port}/v1", models)
+
+
+def places_of(base_url: str) -> int | None:
+    """How many requests a server on this machine answers at once, where it says so as llama.cpp's does (``GET /props``)."""
+    parts = urlsplit(base_url)
+    if parts.scheme != "http" or not is_loopback(base_url):
+        return None
+    try:
+        told = _get(parts.hostname or "", parts.port or 80, "/props", time.monotonic() + SECONDS)
+    except (OSError, ValueError, http.client.HTTPException, RecursionError):
+        return None
+    slots = told.get("total_slots") if isinstance(told, Mapping) else None
+    return slots if isinstance(slots, int) and not isinstance(slots, bool) and 0 < slots <= _MOST_SLOTS else None
+
+
+def _get(host: str, port: int, path: str, until: float) -> Any:
+    """What a server answers, read as JSON; None where it refuses, says too much or takes too long. No key goes there."""
+    connection = http.client.HTTPConnection(host, port, timeout=SECONDS)
+    try:
+        connection.request("GET", path, headers={"Accept": "application/json", "Connection": "close"})
+        response = connection.getresponse()
+        if response.status != http.HTTPStatus.OK:
+            return None
+        body = bytearray()
+        while part := response.read1(65_536):
+            body += part
+            if len(body) > _MOST_BYTES or time.monotonic() > until:
+                return None
+    finally:
+        connection.close()
+    return json.loads(bytes(body))
+
+
+def listed(told: Any) -> tuple[str, ...] | None:
+    """The names in an answer to ``GET /models``, sorted; None where it is no list of models. Names that no model has are left
+    out: those with characters that can't be printed, and those of more than 200.
+    """
+    data = told.get("data") if isinstance(told, Mapping) else None
+    if not isinstance(data, list):
+        return None
+    names = [entry.get("id") for entry in data[:_MOST_MODELS] if isinstance(entry, Mapping)]
+    return tuple(sorted({name for name in names if isinstance(name, str) and is_name(name)}))
+
+
+def is_name(name: str) -> bool:
+    """Whether a text from a server can be the name of a model: printable, of at most 200 characters."""
+    return 0 < len(name) <= _LONGEST_NAME and name.isprintable() and not name.isspace()
