@@ -9,16 +9,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from merrow_runtime.models.connections import default_concurrency
 from merrow_runtime.models.discovery import Found, discover, is_name, may_look, places_of
-from merrow_runtime.models.origins import is_local, is_loopback, origin_of
+from merrow_runtime.models.origins import is_loopback, origin_of
 from merrow_runtime.models.reach import reach, unlisted
-from merrow_runtime.models.selection import DEFAULT_CONCURRENCY, ModelOptions, decide
+from merrow_runtime.models.selection import ModelOptions, decide
 from merrow_runtime.models.settings_text import with_endpoint
 from merrow_runtime.models.user_settings import read_user_settings, settings_path
 from merrow_server.errors import InputError
 from merrow_server.files import write_bytes
-
-LOCAL_CONCURRENCY = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def use(base_url: str, model: str | None) -> Used:
             raise InputError(f"{base_url}: {several} Write: {command_for(base_url)} MODEL")
         model = models[0]
     url = base_url.strip()
-    concurrency = (places_of(url) or LOCAL_CONCURRENCY) if is_local(choice.origin) else DEFAULT_CONCURRENCY
+    concurrency = places_of(url) or default_concurrency(choice.origin)
     free = is_loopback(choice.origin)
     path = settings_path()
     before = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -11,7 +11,7 @@ from typing import Protocol
 from merrow_runtime.calls.gate import Stops
 from merrow_runtime.errors import EndpointFailure, RephrasedFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
-from merrow_runtime.models.endpoint import Endpoint, refused_at
+from merrow_runtime.models.endpoint import Endpoint, answer_limit_at, refused_at
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_tokens, sent_of
@@ -136,7 +136,7 @@ class Calling:
     async def _within(self, budget: Budget, request: ModelRequest, listener: Listener, stream: bool) -> ModelReply:
         self._stops.check(request.model)
         price = self.price(request.model)
-        estimate = estimate_call(request, price)
+        estimate = estimate_call(request, price, answer_limit_at(self.endpoint, request.model))
         async with budget.reserve(estimate, sent_of(estimate, price)) as reservation:
             reply = await self._try(request, listener, stream, reservation)
             reservation.settle(reply.usage)

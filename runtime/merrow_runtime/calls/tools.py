@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, Question, reply_of
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
+from merrow_runtime.models.endpoint import answer_limit_at
 from merrow_runtime.operators.prompts.asking_again import AskingAgain, joined
 from merrow_runtime.operators.prompts.memory import STEP as MEMORY_STEP
 from merrow_runtime.operators.prompts.prompting import with_advice
@@ -32,16 +33,33 @@ RunFile = Callable[[Mapping[str, Value]], Awaitable[Outputs]]
 ATTEMPTS = 3
 """How many times a question is asked in total if answers can't be used."""
 
-_CUT = AnswerFailure(
-    "The answer was cut off at its greatest length; a higher `max_tokens` leaves it room.",
-    advice="Your answer was cut off since it was too long. Answer again, and be brief.",
-)
 _REFUSED = AnswerFailure(
     "The model refused to answer.",
     advice="Please answer the question; if you can't, say in the answer what is missing.",
 )
-_ENDED = {"length": _CUT, "refusal": _REFUSED}
-"""Why an answer that ended in such a way can't be used, whatever its text is."""
+
+
+def _ended(request: ModelRequest, reply: ModelReply, limit: int | None) -> AnswerFailure | None:
+    """Why an answer that ended as this one did can't be used, whatever its text is. ``limit`` is what the endpoint lets an answer
+    have where the request says nothing.
+    """
+    if reply.finish == "refusal":
+        return _REFUSED
+    if reply.finish != "length":
+        return None
+    if request.max_tokens is not None:
+        by = f"the node's `max_tokens` of {request.max_tokens:,}; raise it"
+    elif limit is not None and reply.usage.completion_tokens >= limit:
+        by = (
+            f"the limit of {limit:,} tokens for models at local addresses; set `max_tokens` at the node, or under `[models]` in"
+            " your settings"
+        )
+    else:
+        by = "a limit of the server, its context for example; raise it there, or ask for less (`max_tokens`, `memory`)"
+    return AnswerFailure(
+        f"The answer was cut off by {by}.",
+        advice="Your answer was cut off since it was too long. Answer again, and be brief.",
+    )
 
 
 class NodeTools:
@@ -217,7 +235,7 @@ class NodeTools:
         known = None if record is None else reply_of(record.result)
         if record is not None and known is not None:
             account.answered[record.source] = None
-            return (known, *_judged(known, read))
+            return (known, *_judged(known, read, _ended(request, known, self._limit(request))))
         if effects.replay is not None and not effects.replay.may_ask:
             raise ReplayMiss(
                 f"The recording {effects.replay.path} has an answer of node {key.node} that can't be read."
@@ -238,7 +256,7 @@ class NodeTools:
                 account.run.unanswered = lost.at(key.node, key.path).sentence
             raise
         called = origin == "endpoint"
-        ended = _ENDED.get(reply.finish)
+        ended = _ended(request, reply, self._limit(request))
         # The call may have shown that answers vary, so that others must not get this one.
         answer = question.cache_key if called and ended is None and effects.cache is not None else None
         try:
@@ -263,12 +281,15 @@ class NodeTools:
                 effects.release(cache_key)
         try:
             # The answer is kept by now: whatever happens to who reads it, it is not paid for again.
-            value, failure = _judged(reply, read)
+            value, failure = _judged(reply, read, ended)
             if failure is not None and ended is None:
                 record = await effects.refuse(record, answer)
         finally:
             await effects.record(record)
         return reply, value, failure
+
+    def _limit(self, request: ModelRequest) -> int | None:
+        return answer_limit_at(self._effects.calling.endpoint, request.model)
 
     async def _run(
         self,
@@ -303,9 +324,10 @@ def _digested(content: str) -> tuple[str, str]:
     return digest, content if content.isascii() else storable_json(content)
 
 
-def _judged(reply: ModelReply, read: Callable[[str], T]) -> tuple[tuple[T, ...], AnswerFailure | None]:
-    """The reader's result for a reply: a value in a tuple, or an empty tuple and the failure."""
-    ended = _ENDED.get(reply.finish)
+def _judged(
+    reply: ModelReply, read: Callable[[str], T], ended: AnswerFailure | None
+) -> tuple[tuple[T, ...], AnswerFailure | None]:
+    """The reader's result for a reply: a value in a tuple, or an empty tuple and the failure, which ``ended`` is if it is there."""
     if ended is not None:
         return (), ended
     try:

@@ -25,9 +25,9 @@ from merrow_runtime.compiling.work import Unkept, Untold, Unwatched, work_of
 from merrow_runtime.errors import BudgetFailure, RunFailure, UsageFailure
 from merrow_runtime.models import azure
 from merrow_runtime.models.budget import Budget
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import LOCAL_MAX_TOKENS, Connection, concurrency_at, default_concurrency
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
-from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, origin_of
+from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, is_local, origin_of
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.inputs import read_inputs, with_defaults
 from merrow_runtime.provenance import REPLAY_ORIGIN
@@ -36,7 +36,6 @@ from merrow_runtime.store.recordings.recording import Recorder, Replay
 from merrow_runtime.values import Value, as_text
 from merrow_runtime.visit import segment
 
-_CONCURRENCY = 64
 _LARGEST_INPUT = 50_000_000
 _INTERRUPTED = 130
 
@@ -141,7 +140,7 @@ class _Run:
         budget = self._budget()
         effects = self._effects(budget)
         try:
-            work = work_of(flow, effects, options.concurrency or _CONCURRENCY, inputs=self._inputs)
+            work = work_of(flow, effects, options.concurrency or concurrency_at(self._endpoint), inputs=self._inputs)
             watcher = Unwatched()
             scheduler = Scheduler(work.frontier(), self._inputs, work, watcher)
             effects.busy.append(scheduler)
@@ -174,7 +173,11 @@ class _Run:
         loops = [box for box in self._flow.graph.boxes.values() if "budget" in box.parameters]
         gate = Gate(asyncio.get_running_loop())
         calling = Calling(
-            self._endpoint, gate.semaphore(options.concurrency or _CONCURRENCY), budget, options.retry, None
+            self._endpoint,
+            gate.semaphore(options.concurrency or concurrency_at(self._endpoint)),
+            budget,
+            options.retry,
+            None,
         )
         journal: Any = Unkept()
         telling: Any = Untold()
@@ -209,7 +212,13 @@ def endpoint_of(options: RunOptions) -> OpenAIEndpoint:
     address, needed = azure.azure_at(base_url, environment, key_source=source) or (base_url, None)
     return OpenAIEndpoint(
         Connection(
-            address, key, options.concurrency or _CONCURRENCY, None, environment_headers=origin == meant, azure=needed
+            address,
+            key,
+            options.concurrency or default_concurrency(origin),
+            None,
+            environment_headers=origin == meant,
+            azure=needed,
+            max_tokens=LOCAL_MAX_TOKENS if is_local(origin) else None,
         )
     )
 

@@ -14,14 +14,21 @@ from weakref import WeakKeyDictionary
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.limits import bounded_client
-from merrow_runtime.models.origins import is_loopback, origin_of
+from merrow_runtime.models.origins import is_local, is_loopback, origin_of
 
 if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI
 
+    from merrow_runtime.models.endpoint import Endpoint
+
 OFFLINE_HINT = ", or use the embedded model with: --base-url offline"
 """How the sentence about missing packages ends."""
+DEFAULT_CONCURRENCY = 64
+LOCAL_CONCURRENCY = 4
+"""Of a server on this machine or in its network that doesn't tell: more would wait in its queue, where their time runs."""
+LOCAL_MAX_TOKENS = 4096
+"""Tokens of an answer of a model on this machine or in its network, where nothing else is said: small ones may never end."""
 _CONNECT_SECONDS = 15.0
 _KEEPALIVE_SECONDS = 60.0
 
@@ -48,14 +55,29 @@ class Connection:
     (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``), which never counts for this very machine.
     ``environment_headers``: organization, project and custom headers that the environment sets for the ``openai``
     package go along; they belong to the origin that the environment means. ``azure`` is None for all but Azure OpenAI.
+    ``max_tokens`` is what an answer may have where the request says nothing, None for no limit. ``is_guessed`` tells that
+    nobody set ``concurrency``: a server may know better.
     """
 
     base_url: str
     api_key: str | None = field(default=None, repr=False)
-    concurrency: int = 64
+    concurrency: int = DEFAULT_CONCURRENCY
     proxy: str | bool | None = field(default=None, repr=False)
     environment_headers: bool = False
     azure: Azure | None = None
+    max_tokens: int | None = None
+    is_guessed: bool = False
+
+
+def default_concurrency(origin: str) -> int:
+    """How many calls are made at the same time where nobody says."""
+    return LOCAL_CONCURRENCY if is_local(origin) else DEFAULT_CONCURRENCY
+
+
+def concurrency_at(endpoint: Endpoint) -> int:
+    """How many calls to an endpoint may be on their way at the same time where nothing else is said."""
+    connection = getattr(endpoint, "connection", None)
+    return connection.concurrency if isinstance(connection, Connection) else DEFAULT_CONCURRENCY
 
 
 def sendable(connection: Connection) -> Connection:

@@ -101,6 +101,23 @@ def places_of(base_url: str) -> int | None:
     return slots if isinstance(slots, int) and not isinstance(slots, bool) and 0 < slots <= _MOST_SLOTS else None
 
 
+_KNOWN: dict[str, tuple[float, int | None]] = {}
+_KNOWN_SECONDS = 60.0
+_MOST_KNOWN = 100
+
+
+def known_places(base_url: str) -> int | None:
+    """`places_of`, asked for again after a minute only."""
+    now = time.monotonic()
+    asked, places = _KNOWN.get(base_url, (0.0, None))
+    if base_url not in _KNOWN or now - asked > _KNOWN_SECONDS:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        places = places_of(base_url)
+        _KNOWN[base_url] = now, places
+    return places
+
+
 def _get(host: str, port: int, path: str, until: float) -> Any:
     """What a server answers, read as JSON; None where it refuses, says too much or takes too long. No key goes there."""
     connection = http.client.HTTPConnection(host, port, timeout=SECONDS)

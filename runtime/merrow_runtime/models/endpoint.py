@@ -19,6 +19,12 @@ def refused_at(endpoint: Endpoint, model: str) -> tuple[str, ...]:
     return () if refused is None else refused(model)
 
 
+def answer_limit_at(endpoint: Endpoint, model: str) -> int | None:
+    """How many tokens an endpoint lets an answer have where a request has no ``max_tokens``; None where it sets no limit."""
+    limit: Callable[[str], int | None] | None = getattr(endpoint, "answer_limit", None)
+    return None if limit is None else limit(model)
+
+
 class Endpoint(Protocol):
     """One place that answers. It makes one try a call: retries, budgets, cache and journal are not its business."""
 

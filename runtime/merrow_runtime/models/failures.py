@@ -33,6 +33,13 @@ _MEANT = (
 )
 """What servers call errors of which no status tells the kind."""
 
+_OVERFLOW = re.compile(
+    r"(?i)\bcontext_length_exceeded\b|\bexceed_context_size|\bcontext_?window_?exceeded"
+    r"|\bmaximum (?:context|model) length\b|\bprompt is too long\b|\bmax_model_len\b"
+    r"|\b(?:exceeds?|exceeded|(?:larg|long|great)er than) (?:the )?(?:available |maximum |model's? )*(?:context|token limit)\b"
+)
+"""How servers say that a prompt does not fit: OpenAI and Azure, llama.cpp, LiteLLM, vLLM, Anthropic's, Ollama."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerError:
@@ -58,8 +65,12 @@ class ServerError:
         if not isinstance(error, Mapping):
             return cls()
         message = next((error[key] for key in ("message", "detail", "msg", "error") if error.get(key)), "")
+        message = (message if isinstance(message, str) else str(message))[:_LONGEST_MESSAGE]
+        asked, room = error.get("n_prompt_tokens"), error.get("n_ctx")
+        if isinstance(asked, int) and isinstance(room, int) and str(room) not in message:  # llama.cpp's
+            message = f"{message.rstrip('. ')}: {asked:,} tokens where {room:,} fit"
         return cls(
-            (message if isinstance(message, str) else str(message))[:_LONGEST_MESSAGE],
+            message,
             str(error.get("param") or ""),
             str(error.get("code") or ""),
             str(error.get("type") or ""),
@@ -83,6 +94,11 @@ class ServerError:
             return None
         error = cls.read(chunk)
         return error if error.message else None
+
+    @property
+    def is_overflow(self) -> bool:
+        """Whether the prompt, with the answer that it asks for, is longer than the model's context."""
+        return _OVERFLOW.search(f"{self.code} {self.type} {self.message[:_LOOKED_AT]}") is not None
 
     @property
     def status(self) -> int:
@@ -129,6 +145,11 @@ class Failures:
             return self._failure(
                 f"refused the key{said}; set the right one in {self._key_variable}", fatal=True, remedy="key"
             )
+        if error.is_overflow:
+            return self._failure(
+                f"finds the prompt too long for `{model}`{said}; shorten it, limit the node's `memory:`, or give the model a"
+                " larger context"
+            )
         if _is_about_model(status, error, model):
             return self._failure(
                 f"has no model `{model}` for this key{said}; name one that it has with `model:` or --model",
@@ -154,8 +175,6 @@ class Failures:
             )
         if status in (408, 409, 425) or error.code == "json_validate_failed" or (status >= 500 and status != 501):
             return self._failure(f"failed{said}; try again later", transient=True, retry_after=wait)
-        if error.code == "context_length_exceeded":
-            return self._failure(f"finds the prompt too long{said}; shorten it, or limit the node's memory")
         return self._failure(f"refused the request{said}; change what it complains of")
 
     def of_connection(self, problem: BaseException, seconds: float | None) -> EndpointFailure:

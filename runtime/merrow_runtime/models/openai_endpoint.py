@@ -60,6 +60,8 @@ class OpenAIEndpoint:
         self._dialects = Dialects(self._origin, dialects)
         self._unforced: dict[tuple[str, str], SchemaMode] = {}
         """By model and schema, what is asked of the server where this one schema goes beyond what it can force."""
+        self._unlimited: set[str] = set()
+        """Models that have no room for an answer of the length that is asked for where a request says nothing."""
         self._prices = packaged_prices() if prices is None else prices.over(packaged_prices())
         self._failures = failures_of(self._connection)
         self._client: AsyncOpenAI | None = None
@@ -82,12 +84,18 @@ class OpenAIEndpoint:
         """See `merrow_runtime.models.endpoint.refused_at`."""
         return self._dialects.of(model).refused
 
+    def answer_limit(self, model: str) -> int | None:
+        """See `merrow_runtime.models.endpoint.answer_limit_at`."""
+        if model in self._unlimited or self._dialects.of(model).limit == "none":
+            return None
+        return self._connection.max_tokens
+
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer; with ``on_text`` the answer is streamed, thinking left out. Raises `EndpointFailure`."""
         client = await self._open()
         dialect = self._dialect(request)
         seconds = request.timeout or DEFAULT_TIMEOUT
-        body = dialect.body(request, stream=on_text is not None)
+        body = dialect.body(self._limited(request), stream=on_text is not None)
         answer = Answer()
         started = time.perf_counter()
         try:
@@ -206,6 +214,11 @@ class OpenAIEndpoint:
         what = f"something that isn't JSON ({told})" if told else "an empty body"
         raise self._failures.unusable(f"answered with {what}; try again later, or check the base URL")
 
+    def _limited(self, request: ModelRequest) -> ModelRequest:
+        """The request with an end for its answer; it is no part of what the request is known by."""
+        limit = self.answer_limit(request.model) if request.max_tokens is None else None
+        return request if limit is None else replace(request, max_tokens=limit)
+
     def _dialect(self, request: ModelRequest) -> Dialect:
         """How the request is put."""
         dialect = self._dialects.of(request.model)
@@ -218,7 +231,13 @@ class OpenAIEndpoint:
         """The failure of a request that the server refused, or of an answer that it broke off."""
         error, model = refused.error, request.model
         following = None
-        if refused.status in _FORM_STATUSES and not answer.has_begun:
+        if error.is_overflow and request.max_tokens is None and dialect.limit in body and not answer.has_begun:
+            # It may be that the prompt fits, and only such a long answer does not.
+            self._unlimited.add(model)
+            return self._failures.rephrased(
+                f"an answer of {body[dialect.limit]:,} tokens", model, refused.status, error
+            )
+        if refused.status in _FORM_STATUSES and not answer.has_begun and not error.is_overflow:
             following = after_refusal(dialect, body, error.message, error.parameter, error.code)
         if following is None:
             return self._failures.of_status(refused.status, error, refused.headers, model, paid=answer.has_begun)

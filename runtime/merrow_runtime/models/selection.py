@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models import azure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import LOCAL_MAX_TOKENS, Connection, default_concurrency
 from merrow_runtime.models.dialects import DialectStore
+from merrow_runtime.models.discovery import known_places
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.offline import OfflineEndpoint
-from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, is_loopback, origin_of
+from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, is_local, is_loopback, origin_of
 from merrow_runtime.models.prices import PriceTable
 from merrow_runtime.models.trust import WorkspaceValue, trusted_base_url
 from merrow_runtime.models.user_settings import UserSettings, read_user_settings, settings_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 
-DEFAULT_CONCURRENCY = 64
 KEY_VARIABLE = "OPENAI_API_KEY"
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
 OFFLINE_NAMES = frozenset({"offline", OFFLINE_ORIGIN})
@@ -59,7 +59,10 @@ class EndpointChoice:
             return OfflineEndpoint()
         from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 
-        return OpenAIEndpoint(self.connection, dialects=dialects, prices=self.prices)
+        connection = self.connection
+        if connection.is_guessed and (places := known_places(connection.base_url)) is not None:
+            connection = replace(connection, concurrency=places)
+        return OpenAIEndpoint(connection, dialects=dialects, prices=self.prices)
 
 
 def choose_endpoint(
@@ -112,13 +115,16 @@ def decide(
         notices.append(f"The key goes to {origin} unencrypted; use an https address where there is one.")
     of_azure = azure.azure_at(base_url, environment, user_settings.azure, key_source=key_source)
     address, needed = of_azure or (base_url.strip(), None)
+    concurrency = options.concurrency or user_settings.concurrency
     connection = Connection(
         address,
         key,
-        options.concurrency or user_settings.concurrency or DEFAULT_CONCURRENCY,
+        concurrency or default_concurrency(origin),
         user_settings.proxy,
         environment_headers=origin == _environment_origin(environment),
         azure=needed,
+        max_tokens=(user_settings.models.max_tokens or LOCAL_MAX_TOKENS) if is_local(origin) else None,
+        is_guessed=concurrency is None and is_local(origin),
     )
     return EndpointChoice(origin, source, connection, key_source, model, tuple(notices), user_settings.prices)
 

@@ -36,9 +36,11 @@ def prompt_tokens(request: ModelRequest) -> int:
     return total if request.schema is None else total + estimate_tokens(canonical(dict(request.schema.schema)))
 
 
-def estimate_call(request: ModelRequest, price: Price | None) -> Usage:
-    """What one call is expected to use at most: what a budget reserves. Its cost is None where the price is unknown."""
-    completion = EXPECTED_COMPLETION if request.max_tokens is None else request.max_tokens
+def estimate_call(request: ModelRequest, price: Price | None, limit: int | None = None) -> Usage:
+    """What one call is expected to use at most: what a budget reserves. Its cost is None where the price is unknown. ``limit`` is
+    what the endpoint lets an answer have where the request says nothing.
+    """
+    completion = (limit or EXPECTED_COMPLETION) if request.max_tokens is None else request.max_tokens
     usage = Usage(prompt_tokens(request), completion, 1, None, estimated=True)
     return usage if price is None else replace(usage, cost_usd=price.cost(usage))
 

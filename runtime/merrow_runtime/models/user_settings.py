@@ -36,10 +36,13 @@ class JournalLimits:
 
 @dataclass(frozen=True, slots=True)
 class ModelNames:
-    """The models that improve workflows and judge, by name; None where the user says none."""
+    """The models that improve workflows and judge, by name, and how many tokens an answer of a model at a local address may have;
+    None where the user says none.
+    """
 
     optimizer: str | None = None
     judge: str | None = None
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +124,11 @@ def _text(value: object, name: str) -> str:
 
 
 def _models(value: object, name: str) -> ModelNames:
-    if not isinstance(value, dict) or value.keys() - {"optimizer", "judge"}:
-        raise ValueError(f"`[{name}]` is a table with `optimizer` and `judge`")
-    return ModelNames(**{key: _text(model, f"{name}.{key}") for key, model in value.items()})
+    if not isinstance(value, dict) or value.keys() - {"optimizer", "judge", "max_tokens"}:
+        raise ValueError(f"`[{name}]` is a table with `optimizer`, `judge` and `max_tokens`")
+    names = {key: _text(model, f"{name}.{key}") for key, model in value.items() if key != "max_tokens"}
+    most = value.get("max_tokens")
+    return ModelNames(**names, max_tokens=None if most is None else _whole(most, f"{name}.max_tokens"))
 
 
 def _azure(value: object, name: str) -> AzureSettings:
@@ -138,7 +143,7 @@ def _dollars(value: object, name: str) -> float:
     return float(value)
 
 
-def _concurrency(value: object, name: str) -> int:
+def _whole(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"`{name}` is not a whole number, 1 or more")
     return value
@@ -210,7 +215,7 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "model": _text,
     "models": _models,
     "suggest_ask_above_usd": _dollars,
-    "concurrency": _concurrency,
+    "concurrency": _whole,
     "proxy": _proxy,
     "api_key_env": _key_variables,
     "trusted_origins": _origins,

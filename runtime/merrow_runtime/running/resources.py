@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
 from merrow_runtime.errors import EndpointFailure, StoreFailure
+from merrow_runtime.models.connections import DEFAULT_CONCURRENCY, concurrency_at
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint, OnText
-from merrow_runtime.models.selection import DEFAULT_CONCURRENCY, ModelOptions, decide
+from merrow_runtime.models.selection import ModelOptions, decide
 from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
@@ -67,12 +68,14 @@ def choose(
     ``machine`` are settings of the machine that are in files of the workspace, where they are mostly ignored.
     """
     settings = read_user_settings()
-    concurrency = options.concurrency or settings.concurrency or DEFAULT_CONCURRENCY
     if options.replay is not None:
+        concurrency = options.concurrency or settings.concurrency or DEFAULT_CONCURRENCY
         return Chosen(NoEndpoint(), settings.model, concurrency)
-    asked = ModelOptions(base_url=base_url, model=options.model, concurrency=concurrency)
+    asked = ModelOptions(base_url=base_url, model=options.model, concurrency=options.concurrency)
     choice = decide(asked, os.environ, settings, machine)
-    return Chosen(choice.open(dialects), settings.model, concurrency, choice.notices, settings.limits)
+    endpoint = choice.open(dialects)
+    concurrency = options.concurrency or settings.concurrency or concurrency_at(endpoint)
+    return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits)
 
 
 class Resources:
@@ -89,7 +92,7 @@ class Resources:
         self._options = options
         self._chosen: Chosen | None = None
         if endpoint is not None:
-            concurrency = options.concurrency or DEFAULT_CONCURRENCY
+            concurrency = options.concurrency or concurrency_at(endpoint)
             limits = read_user_settings().limits if limits is None else limits
             self._chosen = Chosen(endpoint, None, concurrency, limits=limits)
         self._own_endpoint = endpoint is None

@@ -6,10 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import Connection, concurrency_at
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint
-from merrow_runtime.models.selection import DEFAULT_CONCURRENCY, EndpointChoice, ModelOptions, decide
+from merrow_runtime.models.selection import EndpointChoice, ModelOptions, decide
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
@@ -49,10 +49,11 @@ class Endpoints:
     ) -> Chosen:
         """An endpoint for one evaluation alone, which closes it; chosen as for a run. Raises `UsageFailure`."""
         environment, settings = self._keys.grant(os.environ, read_user_settings())
-        concurrency = options.concurrency or settings.concurrency or DEFAULT_CONCURRENCY
-        asked = ModelOptions(base_url=base_url, model=options.model, concurrency=concurrency)
+        asked = ModelOptions(base_url=base_url, model=options.model, concurrency=options.concurrency)
         choice = decide(asked, environment, settings, machine)
-        return Chosen(choice.open(dialects), settings.model, concurrency, choice.notices, settings.limits)
+        endpoint = choice.open(dialects)
+        concurrency = options.concurrency or settings.concurrency or concurrency_at(endpoint)
+        return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits)
 
     def take(self, base_url: str | None, machine: Sequence[WorkspaceValue], dialects: DialectStore) -> Access:
         """Choose an endpoint and open it, unless it is open; to be given back with `release`. Raises `UsageFailure`."""

@@ -10,7 +10,7 @@ from merrow_analysis.cases.reading import Case, read_cases
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.cases.results import CaseResult
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.models.selection import DEFAULT_CONCURRENCY
+from merrow_runtime.models.connections import concurrency_at
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.running.resources import Chosen
@@ -46,8 +46,9 @@ async def carry_out(
 
     def opens(base_url: str | None, machine: Sequence[WorkspaceValue]) -> Chosen:
         choice, settings = endpoints.choose(base_url, machine), read_user_settings()
-        concurrency = settings.concurrency or DEFAULT_CONCURRENCY
-        return Chosen(choice.open(user.dialects), settings.model, concurrency, choice.notices, settings.limits)
+        endpoint = choice.open(user.dialects)
+        concurrency = settings.concurrency or concurrency_at(endpoint)
+        return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits)
 
     try:
         asked = Asked(order.record, order.model, order.base_url)
