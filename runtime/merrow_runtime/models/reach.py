@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _MOST_NAMED = 20
+_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,22 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
         return Reached(False, str(failure))
     finally:
         await release(connection)
+
+
+def served(connection: Connection) -> tuple[str, ...]:
+    """The names of the models that an endpoint lists; none where it doesn't. Asked once in a process, as far as it
+    answers: at most 3 seconds, also within an event loop.
+    """
+    if connection not in _served:
+        with ThreadPoolExecutor(1) as thread:
+            reached = thread.submit(lambda: asyncio.run(reach(connection, _SECONDS))).result()
+        if reached.ok is False:  # It may be up the next time.
+            return ()
+        _served[connection] = tuple(name for name in reached.models if is_name(name))
+    return _served[connection]
+
+
+_served: dict[Connection, tuple[str, ...]] = {}
 
 
 async def _ask(client: AsyncOpenAI, connection: Connection, seconds: float, failures: Failures) -> Reached:
