@@ -151,7 +151,7 @@ class Job:
 
     def prepare(self, workflow: Workflow) -> dict[str, Steps]:
         """The steps of a workflow that a revision brings, and of the files that it calls, by place. Raises `UsageFailure` where
-        the run can't go on with it.
+        the run can't continue with it.
         """
         by_place = {one.place: make_steps(one, self.options, self.chosen.model) for one in workflow.reached()}
         self._check_prices(by_place, _all_loop_budgets(workflow))

@@ -29,9 +29,19 @@ _LATEST = "\0latest"
 """What ``--run`` stands for alone; no run has such an id."""
 
 
+OFTEN = {
+    "Input and output": ("--input", "--output"),
+    "Model": ("--model", "--base-url", "--replay"),
+    "Cost": ("--dry-run", "--budget-usd"),
+    "Again": ("--from", "--run", "--only"),
+}
+"""The options that people use, by what they are for."""
+
+
 @click.command(
     "run",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow run flow.mmd --input problem="What is 6 times 7?"
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
