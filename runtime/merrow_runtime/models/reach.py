@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.connections import Connection, acquire, keyless_headers, release, sendable, timeout
-from merrow_runtime.models.discovery import is_name
+from merrow_runtime.models.discovery import is_name, models_at
 from merrow_runtime.models.failures import Failures, ServerError, failures_of
 from merrow_runtime.models.limits import TooLargeError
-from merrow_runtime.models.origins import origin_of
+from merrow_runtime.models.origins import is_loopback, origin_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -56,6 +56,11 @@ def served(connection: Connection) -> tuple[str, ...]:
     """The names of the models that an endpoint lists; none where it doesn't. Asked once in a process, as far as it
     answers: at most 3 seconds, also within an event loop.
     """
+    if connection not in _served and connection.base_url.startswith("http:") and is_loopback(connection.base_url):
+        found = models_at(connection.base_url, connection.api_key)
+        if found is None:
+            return ()
+        _served[connection] = found
     if connection not in _served:
         with ThreadPoolExecutor(1) as thread:
             reached = thread.submit(lambda: asyncio.run(reach(connection, _SECONDS))).result()
