@@ -209,12 +209,12 @@ def run_with_memory(folder: Path) -> None:
     )
     say(merrow(folder, "run", NAME, "--input", f"problem={PROBLEM}", "--base-url", "offline"))
     shown = merrow(folder, "show", NAME, "--node", "CHECK")
-    say("The memory of CHECK, which only its prompt can see:\n")
+    say("What CHECK remembered of the steps before it:\n")
     memory = re.findall(r"^memory of .*?(?=^\S+ \(|\Z)", plain(shown), re.MULTILINE | re.DOTALL)
     if not memory:
         raise SystemExit(f"The demo failed: CHECK remembers nothing.\n{shown}")
     say("\n".join(f"    {line}" for part in memory for line in part.strip().splitlines()))
-    say("\nThat was it: docs/tutorial.md goes on from here.")
+    say("\nThat is all. docs/tutorial.md continues from here.")
 
 
 def plain(text: str) -> str:

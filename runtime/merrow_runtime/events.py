@@ -17,6 +17,7 @@ SCHEMA = 2
 EventName = Literal[
     "run_started",
     "node_started",
+    "node_queued",
     "node_output",
     "node_retrying",
     "node_judged",

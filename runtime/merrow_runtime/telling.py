@@ -71,6 +71,10 @@ class Telling:
         """Tell that a node tries again, in ``wait`` seconds."""
         self._tell("node_retrying", visit, sample, {"step": step, "reason": reason, "wait": wait})
 
+    def queued(self, visit: Visit, sample: int | None, step: str, *, waits: bool) -> None:
+        """Tell that a call of a node waits for a place at the endpoint, or that it is sent after that."""
+        self._tell("node_queued", visit, sample, {"step": step, "waits": waits})
+
     def judged(self, visit: Visit, sample: int | None, attempt: int, verdict: Mapping[str, Any]) -> None:
         """Tell what a validator says of the result of an attempt."""
         self._tell("node_judged", visit, sample, {"attempt": attempt, **verdict})
@@ -99,7 +103,8 @@ class Telling:
 
     async def read(self) -> AsyncIterator[Event]:
         """All events in the order of their numbers, until the run has ended. Who is further behind than the events that are
-        kept goes without those that the journal doesn't have: `node_started`, `node_output`, `node_retrying`, `node_judged`.
+        kept goes without those that the journal doesn't have: `node_started`, `node_queued`, `node_output`, `node_retrying`,
+        `node_judged`.
 
         Raises `StoreFailure` where the journal can't be read.
         """

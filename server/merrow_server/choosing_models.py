@@ -7,17 +7,21 @@ import os
 import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.models.connections import default_concurrency
 from merrow_runtime.models.discovery import Found, discover, is_name, may_look, places_of
-from merrow_runtime.models.origins import is_loopback, origin_of
+from merrow_runtime.models.origins import OPENAI_ORIGIN, is_loopback, origin_of
 from merrow_runtime.models.reach import reach, unlisted
+from merrow_runtime.models.reach import served as served_models
 from merrow_runtime.models.selection import ModelOptions, decide
 from merrow_runtime.models.settings_text import with_endpoint
 from merrow_runtime.models.user_settings import read_user_settings, settings_path
 from merrow_server.errors import InputError
 from merrow_server.files import write_bytes
+
+if TYPE_CHECKING:
+    from merrow_runtime.running.forecast_figures import Forecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +125,22 @@ def use(base_url: str, model: str | None) -> Used:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode("utf-8"))
     return Used(path, url, model, concurrency, free, note)
+
+
+def unserved(base_url: str | None, forecast: Forecast) -> list[str]:
+    """What is wrong with the models that a run would ask: those that the endpoint doesn't list, where it lists any. No model is
+    called; OpenAI and Azure, which have many, aren't asked. Raises `UsageFailure`.
+    """
+    choice = decide(ModelOptions(base_url=base_url), os.environ, read_user_settings())
+    if choice.connection is None or choice.connection.azure is not None or choice.origin in (OPENAI_ORIGIN, ""):
+        return []
+    if choice.origin != forecast.endpoint:
+        return []
+    asked = [node.model for node in forecast.nodes if node.model and node.questions]
+    asked += [question.model for node in forecast.nodes for question in node.questions if question.model]
+    models = served_models(choice.connection)
+    return [
+        f"{choice.origin}: {unlisted(model, models)}"
+        for model in dict.fromkeys(asked)
+        if models and model not in models
+    ]

@@ -1,4 +1,4 @@
-"""What ARCHITECTURE.md names is there, and the walks go through the modules that they name."""
+"""What ARCHITECTURE.md and the page of the rooms name is there, and the walks go through the modules that they name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.server.program import in_process
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = [next((ROOT / part).glob("merrow_*")) for part in ("analysis", "runtime", "optimizer", "server")]
-PAGES = [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs/contributing").glob("*.md"))]
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+ROOMS = ROOT / "docs/contributing/rooms.md"
+GUIDES = sorted(set((ROOT / "docs/contributing").glob("*.md")) - {ROOMS})
 ELSEWHERE = {"ast.literal_eval", "click.echo", "place.city", "NAME.cases.yaml", "prompt.py"}
 """What is named and is not this repository's: Python's, a library's, an example's."""
 
@@ -140,11 +142,16 @@ def _spans(text: str) -> set[str]:
 
 
 @pytest.mark.thinned(1, "slow")
-def test_what_the_page_names_is_there() -> None:
-    text = PAGES[0].read_text("utf-8")
-    spans = _spans(text)
-    assert len(spans) > 250
+@pytest.mark.parametrize(("page", "least"), [(ARCHITECTURE, 100), (ROOMS, 250)], ids=["map", "rooms"])
+def test_what_the_page_names_is_there(page: Path, least: int) -> None:
+    spans = _spans(page.read_text("utf-8"))
+    assert len(spans) > least
     assert sorted(span for span in spans if not _is_there(span)) == []
+
+
+def test_the_map_is_short_and_its_folders_are_there() -> None:
+    text = ARCHITECTURE.read_text("utf-8")
+    assert len(text.encode()) <= 12_000
     folders = re.findall(r"^    ([\w-]+/(?:[\w-]+/)?)(?=\s)", text, re.MULTILINE)
     assert len(folders) >= 5
     assert all((ROOT / folder).is_dir() for folder in folders)
@@ -158,7 +165,7 @@ def test_what_is_not_there_would_be_noticed(span: str) -> None:
     assert not _is_there(span)
 
 
-@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
 def test_the_files_that_a_page_for_contributors_names_are_there(page: Path) -> None:
     # The pages make new files, whose names are theirs alone.
     own = {"doubling", "role_rules", "MW399", "declaration", "test_declaration", "summarise"}
@@ -200,7 +207,8 @@ class Walk:
 
 
 def _paragraph(heading: str) -> str:
-    found = re.search(rf"^\*\*{heading}\.\*\*(.*?)\n\n", PAGES[0].read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    pages = f"{ARCHITECTURE.read_text('utf-8')}\n\n{ROOMS.read_text('utf-8')}"
+    found = re.search(rf"^\*\*{heading}\.\*\*(.*?)\n\n", pages, re.DOTALL | re.MULTILINE)
     assert found is not None
     return found[1]
 
@@ -255,9 +263,27 @@ def _keystroke(_folder: Path, _capsys: Any) -> Walk:
         editor.close()
 
 
-def _mutation(_folder: Path, capsys: Any) -> Walk:
+def _mutation(_folder: Path, _capsys: Any) -> Walk:
+    editor = Editor()
+    try:
+        uri = editor.open(FLOW)
+        editor.codes(uri)
+        place = editor.find(uri, 'A["Custom')
+        context = {"diagnostics": [], "only": ["refactor.rewrite.merrow"], "triggerKind": 1}
+        where = {"textDocument": {"uri": uri}, "range": {"start": place, "end": place}}
+        with Walk() as walk:
+            first, *_ = editor.request("textDocument/codeAction", {**where, "context": context})
+            assert editor.request("codeAction/resolve", first)["edit"]["documentChanges"]
+        return walk
+    finally:
+        editor.close()
+
+
+def _item(folder: Path, capsys: Any) -> Walk:
+    (folder / "sums.jsonl").write_text('{"id": "six", "problem": "What is 6 times 7?", "answer": "42"}\n', "utf-8")
+    scored = ("--dataset", "sums.jsonl", "--gold", "answer", "--metric", "numeric", "--base-url", "offline")
     with Walk() as walk:
-        assert in_process(capsys, "mutate", "flow.mmd", "--list").code == 0
+        assert in_process(capsys, "evaluate", "flow.mmd", *scored).code == 0
     return walk
 
 
@@ -279,7 +305,8 @@ def _resume(_folder: Path, capsys: Any) -> Walk:
 
 WALKS: dict[str, Callable[[Path, Any], Walk]] = {
     "A key is pressed": _keystroke,
-    "A mutation": _mutation,
+    "A mutation's quick fix": _mutation,
+    "An evaluation item": _item,
     "A run": _run,
     "A resume": _resume,
 }

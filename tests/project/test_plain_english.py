@@ -46,6 +46,7 @@ IDIOMS = {
     "stopped before it finished": r"\bended early\b",
     "continues": r"\bgo(?:es)? on with\b",
     "see it with": r"\blook at it with\b",
+    "because": r"\bunknown, for the\b",
     "random seed": r"\bwhere (?:shuffles|the random choices) begin\b",
 }
 QUOTED = re.compile(r"^>.*$|^    .*$|```.*?```", re.MULTILINE | re.DOTALL)
@@ -76,7 +77,8 @@ def test_help(name: str) -> None:
     context = click.Context(program)
     command = program.get_command(context, name)
     assert command is not None
-    assert idioms(command.get_help(click.Context(command, parent=context))) == []
+    options = [option.help or "" for option in command.params if isinstance(option, click.Option)]
+    assert idioms("\n".join([command.get_help(click.Context(command, parent=context)), *options])) == []
     assert idioms(COMMANDS[name]) == []
 
 

@@ -118,6 +118,8 @@ class OpenAIServer:
         self.most_at_once = 0
         self.abandoned = asyncio.Event()
         """Set when a client has gone while its request was open."""
+        self.slots = 0
+        """How many places it tells of, as llama.cpp's server does; 0 for a server that doesn't tell."""
         self._at_once = 0
         self._script: deque[Step] = deque()
         self._arrival = asyncio.Condition()
@@ -179,6 +181,10 @@ class OpenAIServer:
         method, path, _ = head[0].split(" ", 2)
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         text = await reader.readexactly(int(headers.get("content-length", 0)))
+        if path == "/props":  # How many places it has, as llama.cpp's server tells; no question that counts.
+            content = json.dumps({"total_slots": self.slots}).encode()
+            writer.write(_head(200 if self.slots else 404, "application/json", {}, len(content)) + content)
+            return True
         request = Received(method, path, headers, json.loads(text) if text else None)
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)

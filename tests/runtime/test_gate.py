@@ -47,8 +47,8 @@ async def test_endpoints_share_a_gate_where_they_share_connections() -> None:
     assert gate_of(second) is gate
     for other in (made(url="http://127.0.0.1:8/v1"), made(key="another-key"), made(concurrency=1)):
         assert gate_of(other) is not gate
-    assert gate.semaphore(3) is gate.semaphore(3)
-    assert gate.semaphore(3) is not gate.semaphore(4)
+    assert gate.places(3) is gate.places(3)
+    assert gate.places(3) is not gate.places(4)
 
 
 async def test_an_endpoint_that_has_a_connection_of_another_kind_is_a_plain_one() -> None:

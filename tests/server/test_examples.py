@@ -105,7 +105,7 @@ def test_the_demo_shows_a_fix_a_mutation_and_a_memory(capsys: Capture, monkeypat
     assert re.search(r"^flow\.mmd:\d+:\d+ MW301 ", mistake, re.MULTILINE)
     assert re.search(r"^Chosen: .*\n +-.*slove.*\n +\+.*solve", mistake, re.MULTILINE)
     assert re.search(r"^Chosen: Plan before SOLVE\n( +[-+].*\n)+\nFindings now: 0\n", mutation, re.MULTILINE)
-    remembered = run.partition("The memory of CHECK")[2]
+    remembered = run.partition("What CHECK remembered")[2]
     assert len(re.findall(r"^    memory of \w+", remembered, re.MULTILINE)) >= 2
     assert "What is 6 times 7?" in remembered
 

@@ -308,14 +308,6 @@ NOT_RUN = "The journal has no run of one.mmd; make one with: merrow run one.mmd"
         ),
         (["run", "one.mmd", "--record", "a", "--replay", "a"], "--record and --replay can't name the same file."),
         (["show", "-o", "page.html"], "-o writes a page; add --format html."),
-        *(
-            (
-                ["runs", "--kind", f"{kind}", *more],
-                f"--delete and --prune take out runs; take out others with: merrow {kind}s",
-            )
-            for kind in ("evaluation", "optimization")
-            for more in (["--delete", "a"], ["--prune", "0"])
-        ),
         (["optimize", "one.mmd", "--dataset", "d", "--set", "a=x"], A_CONSTANT.format("'a=x'")),
         (["optimize", "one.mmd", "--dataset", "d", "--set", "a"], A_CONSTANT.format("'a'")),
         (["optimize", "one.mmd", "--dataset", "d", "--set", "a=nan"], A_CONSTANT.format("'a=nan'")),

@@ -88,7 +88,7 @@ def test_what_was_meant_is_said(capsys: Capture, arguments: list[str], sentence:
         ("crossover good.mmd other.mmd", "other.mmd is not a workflow: it is not a flowchart."),
         (
             "render good.mmd -o x.gif",
-            "x.gif ends neither in .svg nor in .png; give the picture a name that does. See merrow render --help.",
+            "x.gif ends neither in .svg nor in .png; give the image a name that does. See merrow render --help.",
         ),
         ("render other.mmd -o x.svg", "other.mmd is not a flowchart, and merrow render draws only flowcharts."),
         (

@@ -154,3 +154,14 @@ def test_a_key_stays_with_the_endpoint_that_it_was_named_for() -> None:
 def test_settings_that_cannot_be_changed_line_by_line_are_left_alone(text: str) -> None:
     with pytest.raises(UsageFailure, match="Write into them yourself"):
         with_endpoint(text, "http://127.0.0.1:1/v1", "m", 4, free=True)
+
+
+def test_a_dry_run_says_which_name_is_not_served(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("flow.mmd", GOOD)
+    with server_of("only") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        served = in_process(capsys, "run", "flow.mmd", "--dry-run", "--json", "--model", "only").json
+        assert served["findings"] == []
+        named = in_process(capsys, "run", "flow.mmd", "--dry-run", "--json", "--model", "other").json
+        assert "use one of: `only`" in named["findings"][0]
+        assert len(server.requests) == 1  # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ def test_what_it_may_cost_what_it_found_and_its_files(server: OpenAIServer, caps
     folder = Path(one["folder"])
     files = sorted(folder.glob("round_*.mmd"))
     assert len(files) == one["candidates"]
-    checked = merrow("check", *map(str, files), str(folder / "crown.mmd"))
+    checked = merrow("check", *map(str, files), str(folder / "best.mmd"))
     assert checked.code == 0, checked.out
     assert re.search(
         r"%% Merrow search \w+, round 1: made of round 0 by \w+: .+\n%% Merrow search: [\d.]+ on \d+",
@@ -78,9 +78,11 @@ def test_what_it_may_cost_what_it_found_and_its_files(server: OpenAIServer, caps
 
 
 ASKED = "A candidate is asked for 20 answers or more"
-UNPRICED = f"One item costs the start 2 calls; what that costs is not known, since the model has no price. {ASKED}."
+UNPRICED = (
+    f"The start makes 2 calls for one item. What they cost is not known, because the model has no known price. {ASKED}."
+)
 PRICED = (
-    f"One item costs the start 2 calls and $0.0001 to $0.0165. {ASKED}, which cost about $0.0014 to $0.3291 if it is like the"
+    f"The start makes 2 calls for one item, at $0.0001 to $0.0165. {ASKED}, which cost about $0.0014 to $0.3291 if it is like the"
     " start."
 )
 AFFORDS = "That affords about {} beside the start, with 40 answers on held-out items reserved."
@@ -117,7 +119,7 @@ def test_a_dry_run_says_in_words_what_a_candidate_costs_and_how_many_may_be_trie
     write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 2\noutput = 8\n')
     assert told("--budget-usd", "10") == [first, PRICED, AFFORDS.format("26 to 6,940 candidates"), last]
     write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 0\noutput = 0\n')
-    free = f"One item costs the start 2 calls and $0. {ASKED}, which cost about $0 if it is like the start."
+    free = f"The start makes 2 calls for one item, at $0. {ASKED}, which cost about $0 if it is like the start."
     assert told("--budget-usd", "10") == [first, free, "Nothing bounds the number of candidates but time.", last]
 
 
@@ -152,7 +154,7 @@ def test_held_out_items_are_read_once_and_the_second_time_there_is_no_p(server: 
 def test_an_evaluation_of_the_part_test_is_a_reading_of_it(server: OpenAIServer, capsys: Capture) -> None:
     data(100)
     scored = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--part", "test", "--limit", "3", "--format", "json")
-    assert in_process(capsys, "evaluations", "--delete", scored.json["evaluation"]).code == 0
+    assert in_process(capsys, "runs", "--kind", "evaluation", "--delete", scored.json["evaluation"]).code == 0
     dry = in_process(
         capsys, "optimize", "flow.mmd", *OWN, "--part", "validate", "--dry-run", "--budget-evaluations", "400"
     )
@@ -336,7 +338,7 @@ def test_it_is_cancelled_from_elsewhere_and_deleted(server: OpenAIServer) -> Non
     assert process.returncode == 130, err
     assert newest()["status"] == "cancelled"
     assert merrow("cancel", one["search"]).code == 1
-    assert merrow("optimizations", "--delete", one["search"]).code == 0
+    assert merrow("runs", "--kind", "optimization", "--delete", one["search"]).code == 0
     assert merrow("optimizations", "--format", "json").json == []
     assert list(Path("state/evaluations").glob("*")) == []
 

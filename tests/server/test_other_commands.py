@@ -1,17 +1,19 @@
 """``rules``, ``explain``, ``graph``, ``metrics``, and the program itself."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from tests.patience import PATIENCE
 from tests.server.program import GOOD, ONE_VOICE, in_process, markdown, merrow, write
 from tests.server.terminal import terminals
 
 from merrow_analysis.rules.registry import all_rules
-from merrow_server.cli import COMMANDS
+from merrow_server.cli import COMMANDS, program
 
 Capture = pytest.CaptureFixture[str]
 
@@ -29,6 +31,30 @@ def test_every_command_helps_with_an_example(name: str, capsys: Capture) -> None
     assert outcome.code == 0
     assert "Examples:" in outcome.out
     assert f"merrow {name}" in outcome.out
+
+
+def test_the_program_lists_twelve_commands_first() -> None:
+    first, rest = merrow().out.partition("\nCommands:\n")[2].split("\nMore commands:\n")
+    named = [line.split()[0] for line in first.splitlines() if re.match(r"  \w", line)]
+    assert len(named) == 12
+    assert {"check", "run", "evaluate", "optimize"} <= set(named)
+    assert all(re.search(rf"^  {name} ", rest, re.MULTILINE) for name in COMMANDS if name not in named)
+
+
+@pytest.mark.parametrize("name", ["evaluate", "run", "optimize"])
+def test_help_shows_ten_options_and_all_of_them_on_request(name: str, capsys: Capture) -> None:
+    def options(text: str) -> set[str]:
+        return set(re.findall(r"^  (?:-\w, )?(--[\w-]+)(?= |$)", text.partition("\nExamples:")[0], re.MULTILINE))
+
+    command = program.get_command(click.Context(program), name)
+    assert command is not None
+    every = {max(one.opts, key=len) for one in command.params if isinstance(one, click.Option)} | {"--help"}
+    short, whole = options(in_process(capsys, name, "--help").out), options(in_process(capsys, name, "--help-all").out)
+    assert len(short - {"--help", "--help-all"}) == 10
+    assert whole == every
+    assert len(every) > 35
+    completed = {one.value for one in command.shell_complete(click.Context(command), "--")}
+    assert every <= completed
 
 
 def test_help_loads_nothing_of_the_analysis() -> None:

@@ -167,7 +167,7 @@ critical path (whole graph): A -> B -> C -> D
 parallelism as Flow's code counts it (paths / steps): 1
 rank by expected: 200.6 (time 11.11, work 11.11, rework 6.944)
 """
-CYCLE = "The tasks wait for each other: `A` -> `B` -> `A`. Take out one of these dependencies."
+CYCLE = "The tasks wait for each other: `A` -> `B` -> `A`. Remove one of these dependencies."
 
 
 def test_figures_of_task_graphs_as_they_are_printed(capsys: Capture) -> None:

@@ -200,7 +200,7 @@ def test_names_of_pictures_and_other_diagrams(capsys: Capture) -> None:
     write("flow.mmd", FLOW)
     outcome = in_process(capsys, "render", "flow.mmd", "-o", "flow.gif")
     assert outcome.code == 2
-    assert "flow.gif ends neither in .svg nor in .png; give the picture a name that does." in outcome.err
+    assert "flow.gif ends neither in .svg nor in .png; give the image a name that does." in outcome.err
     write("talk.mmd", "sequenceDiagram\n    A->>B: hi\n")
     outcome = in_process(capsys, "render", "talk.mmd", "-o", "talk.svg")
     assert outcome.code == 2

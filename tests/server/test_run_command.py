@@ -151,7 +151,7 @@ def test_a_dry_run_shows_every_prompt_and_calls_nothing(server: OpenAIServer, ca
     assert plan["order"] == ["PROBLEM", "A", "B", "RETURN"]
     assert plan["calls"] == {"least": 2, "most": 2}
     assert plan["cost_usd"]["most"] is None
-    assert server.requests == []
+    assert {request.method for request in server.requests} <= {"GET"}
 
 
 def test_a_dry_run_says_that_it_can_not_know_what_is_planned_on_the_way(server: OpenAIServer, capsys: Capture) -> None:
@@ -165,11 +165,12 @@ def test_a_dry_run_says_that_it_can_not_know_what_is_planned_on_the_way(server: 
     )
     (figures,) = (line for line in lines if line.startswith("calls: "))
     assert re.fullmatch(
-        r"calls: 1 to unknown; tokens: about \d+ to unknown; cost: unknown, for a workflow is not planned yet", figures
+        r"calls: 1 to unknown; tokens: about \d+ to unknown; cost: unknown, because a workflow is not planned yet",
+        figures,
     )
     write("flow.mmd", CHAIN)
     known = in_process(capsys, "run", "flow.mmd", "--dry-run", "--base-url", server.base_url).out
-    assert "cost: unknown, for the price of a model is not known\n" in known
+    assert "cost: unknown, because a model has no known price\n" in known
     assert "not planned yet" not in known
 
 

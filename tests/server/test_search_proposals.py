@@ -221,7 +221,7 @@ def test_a_model_of_no_use_leaves_the_moves_and_ends_a_search_of_its_own_which_c
     model.propose = lambda _: answers[useless]
     done = in_process(capsys, "optimize", "flow.mmd", *LIMITED, *MODELS)
     assert done.code == 0, done.err
-    assert done.err.count("A question to the model that proposes brought nothing; the search goes on") == 1
+    assert done.err.count("A question to the model that proposes brought nothing; the search continues") == 1
     one = newest()
     assert one["status"] == "finished"
     assert one["candidates"] > 3

@@ -214,7 +214,7 @@ def test_costs_of_an_item_are_said_where_both_are_known(
     result = HeldOutResult(10, 0.5, 0.6, 0.1, (-0.9, 0.9), 2, 1, "McNemar", 1.0, 0.7, 0, 0, *costs)
     said = " ".join(report_lines(replace(found, held_out=result), whole=False))
     assert "best 0.600, start 0.500 on 10 items" in said
-    sentence = "One item costs the start about $0.0100 and the best about $0.0200, by a dry run."
+    sentence = "One item costs about $0.0100 with the start and about $0.0200 with the best, by a dry run."
     assert ("One item costs" in said, sentence in said) == ((None not in costs),) * 2
 
 
@@ -326,9 +326,9 @@ def test_the_best_is_named_where_it_is_and_paths_are_quoted(folder: Path, monkey
 
     best = f"/w/a b/{found.candidates[found.crown].file}"
     differs = "To see what it changes: diff"
-    assert last("/w/my flow.mmd") == f"The best is /w/a b/crown.mmd. {differs} '/w/my flow.mmd' '/w/a b/crown.mmd'"
+    assert last("/w/my flow.mmd") == f"The best is /w/a b/best.mmd. {differs} '/w/my flow.mmd' '/w/a b/best.mmd'"
     assert last("/w/flow.mmd", "stopped") == f"The best is {best}. {differs} /w/flow.mmd '{best}'"
-    assert last("/w/doc.md#2") == last("/w/doc.md") == "The best is /w/a b/crown.mmd."
+    assert last("/w/doc.md#2") == last("/w/doc.md") == "The best is /w/a b/best.mmd."
 
 
 LINE = """flowchart TD

@@ -133,11 +133,11 @@ def test_a_search_that_has_ended_is_told_in_words() -> None:
         "  round 2: Change␊<2> with round 0 (0.500)\n"
         "Held out: best 0.750, start 0.500 on 2 items: +0.250 [-0.250, +0.600] (Tango), p = 0.200 (McNemar): no difference is"
         " shown. This many items would show a difference of 0.900 with probability .8.\n"
-        "One item costs the start about $0.0100 and the best about $0.0200, by a dry run.\n"
+        "One item costs about $0.0100 with the start and about $0.0200 with the best, by a dry run.\n"
         "Round 1 is the cheapest of those that are about as good: estimated 0.250, about $0.2500 an item.\n"
         "\n"
         "The candidates are files in /w/found: round_000.mmd is the start.\n"
-        "The best is /w/found/crown.mmd. To see what it changes: diff '/w/my flow.mmd' /w/found/crown.mmd"
+        "The best is /w/found/best.mmd. To see what it changes: diff '/w/my flow.mmd' /w/found/best.mmd"
     )
     # A search for more than the score; candidates without a price; and what was not said of some.
     pareto = {**PLAN, "settings": {"objective": "pareto"}}
@@ -153,7 +153,7 @@ def test_a_search_that_has_ended_is_told_in_words() -> None:
         "  round 1: Change␊<1>",
         "  round 2: Change␊<2> (0.500)",
     ]
-    assert told[7] == "One item costs the start $0 and the best about $0.0200, by a dry run."
+    assert told[7] == "One item costs $0 with the start and about $0.0200 with the best, by a dry run."
     assert told[8:10] == [
         "No other candidate beats these in estimated score and cost at once:",
         "  round_002.mmd  0.500  3 calls an item",
@@ -250,7 +250,7 @@ def test_the_page_of_a_search_has_its_facts_and_its_charts() -> None:
     assert "<title>Search for a better my flow.mmd</title>" in shown
     assert "<h1>Search for a better my flow.mmd</h1>\n<p>Nothing else is to be tried.</p><p>4 candidates, " in shown
     assert (
-        "<p>The best is /w/found/crown.mmd. To see what it changes: diff '/w/my flow.mmd' /w/found/crown.mmd</p>\n<dl>"
+        "<p>The best is /w/found/best.mmd. To see what it changes: diff '/w/my flow.mmd' /w/found/best.mmd</p>\n<dl>"
         in shown
     )
     assert "<p></p>" not in shown

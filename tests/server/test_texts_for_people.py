@@ -274,7 +274,7 @@ def test_a_dry_run(capsys: Capture) -> None:
     assert re.fullmatch(r"calls: 5; tokens: about \d+ to [\d,]+; cost: \$0", lines[-2])
     assert lines[-1] == "No call was made. A question whose answer can't be used is asked up to twice more."
     unknown = in_process(capsys, *dry, "--base-url", "http://127.0.0.1:9/v1").out
-    assert "; cost: unknown, for the price of a model is not known\n" in unknown
+    assert "; cost: unknown, because a model has no known price\n" in unknown
     write("flow.mmd", ROUTED.replace("some-model", "gpt-4o-mini"))
     priced = (*dry, "--base-url", "https://api.openai.com/v1")
     cost = in_process(capsys, *priced, "--json").json["cost_usd"]
@@ -352,10 +352,10 @@ def test_the_list_of_runs(server: OpenAIServer, capsys: Capture, monkeypatch: py
             patch.setattr(time, "time", lambda later=later: begun + later)
             assert f"{run}  failed  {words} ago  " in in_process(capsys, "runs", "--limit", "1").out
     pruned = in_process(capsys, "runs", "--prune", "30")
-    assert (pruned.out, pruned.err) == ("", "0 runs and 0 kept answers were taken out.\n")
+    assert (pruned.out, pruned.err) == ("", "0 runs and 0 kept answers were deleted.\n")
     with monkeypatch.context() as patch:
         patch.setattr(time, "time", lambda: begun + 30 * 86400 + 60)
-        assert in_process(capsys, "runs", "--prune", "30").err == "2 runs and 2 kept answers were taken out.\n"
+        assert in_process(capsys, "runs", "--prune", "30").err == "2 runs and 2 kept answers were deleted.\n"
     assert in_process(capsys, "runs").out == ""
 
 

@@ -155,7 +155,7 @@ def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
             "  POST /runs     a run with the inputs in the body, as JSON",
             "  /openapi.json  what it takes and gives",
             "  /mcp           the tool flow, for the Model Context Protocol",
-            "Calls of a run: 2; tokens: about 98 to 2,146; cost: unknown, for the price of a model is not known.",
+            "Calls of a run: 2; tokens: about 98 to 2,146; cost: unknown, because a model has no known price.",
             "Where a price is not known, --total-usd can't hold; limit each run with --budget-tokens.",
             f"{model.origin} answers.",
             "At most 16 runs at a time; no further one once they have cost $10. Each is in the journal: merrow runs",

@@ -190,7 +190,7 @@ CASES: Fragment = {
     "properties": {
         "defaults": {
             "type": "object",
-            "description": "What holds for all cases that say nothing else.",
+            "description": "What applies to all cases that don't say otherwise.",
             "properties": DEFAULT_KEYS,
             "additionalProperties": False,
         },

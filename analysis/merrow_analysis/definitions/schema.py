@@ -173,7 +173,7 @@ INTERFACE_KEYS: Mapping[str, Fragment] = {
     "type": {
         "type": "string",
         "minLength": 1,
-        "description": "The type of what an input gives; Text where none is said.",
+        "description": "The type of what an input gives; Text if none is given.",
     },
     "default": NODE_KEYS["default"],
 }
@@ -269,7 +269,7 @@ MAP_KEYS: Mapping[str, Fragment] = {
         "type": "integer",
         "minimum": 1,
         "maximum": MOST_PARALLEL,
-        "description": "How many items run at once; the limit of the endpoint where none is said.",
+        "description": "How many items run at once; the limit of the endpoint if none is given.",
     },
     "max": {
         "type": "integer",

@@ -90,7 +90,7 @@ def lose_prompt(diagram: Diagram, name: str) -> TextEdit:
     """As `remove_prompt`. Raises `CannotWriteError` where the prompt can't be cut out."""
     edit = remove_prompt(diagram, name)
     if edit is None:
-        raise CannotWriteError(f"The prompt {name} can't be taken out of the front matter.")
+        raise CannotWriteError(f"The prompt {name} can't be removed from the front matter.")
     return edit
 
 

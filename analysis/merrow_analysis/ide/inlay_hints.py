@@ -198,7 +198,7 @@ def _plain(node: TypedNode, mention: Mention, place: Range) -> Iterator[Hint]:
         tooltip = f"{node.id} names no operator, so a model is asked the text of this box, with what its arrows bring."
         yield Hint(position, (HintPart(" a model is asked this"),), tooltip)
     elif node.asks:
-        tooltip = f"{node.id} asks a model which way to take; what arrives goes on that way."
+        tooltip = f"{node.id} asks a model which way to take; what arrives continues that way."
         yield Hint(position, (HintPart(" a model is asked which way"),), tooltip)
     elif (what := decided_by(node)) is not None:
         yield Hint(position, (HintPart(f" decided by {what}"),), f"{node.id} asks no model: {what} decides.")

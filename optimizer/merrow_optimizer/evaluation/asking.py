@@ -73,6 +73,9 @@ class Asking:
         await self._kept.writer.write(kept(key, answer, time.time()))
         return reply.text
 
+    def queued(self, *, waits: bool) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
     def retrying(self, failure: EndpointFailure, wait: float) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
 

@@ -90,7 +90,7 @@ async def carry_out(
     try:
         own = Store.open(journal_of(user, identity), answers=user, alone=True)
     except StoreFailure as problem:
-        raise StoreFailure(f"{kept.word.capitalize()} {identity} can't go on. {problem}") from None
+        raise StoreFailure(f"{kept.word.capitalize()} {identity} can't continue. {problem}") from None
     with closing(own):
         job = make(own)
         kept.update(identity, "running")

@@ -76,9 +76,9 @@ def _without_libraries(text: str) -> str:
     made = text[:line] + text[following + 1 :]
     after = _settings(made)
     if text[line:start].strip() or after.libraries or after.document.error is not None:
-        raise CannotWriteError("The libraries can't be taken out of the front matter.")
+        raise CannotWriteError("The libraries can't be removed from the front matter.")
     if (after.operators, after.types, after.prompts) != (settings.operators, settings.types, settings.prompts):
-        raise CannotWriteError("The libraries can't be taken out of the front matter.")
+        raise CannotWriteError("The libraries can't be removed from the front matter.")
     return made
 
 

@@ -242,9 +242,7 @@ def _boxes(change: Mutation) -> str | None:
 
 
 TYPES = Precondition("types", "a", "Types are inferred again, and every consumer still fits.", _types)
-BRIDGE = Precondition(
-    "bridge", "b", "What is taken out is bridged by its through port, and nothing is cut off.", _bridge
-)
+BRIDGE = Precondition("bridge", "b", "What is removed is bridged by its through port, and nothing is cut off.", _bridge)
 SIDES = Precondition("sides", "c", "A new node's required ports are fed from upstream.", _sides)
 PORTS = Precondition("ports", "d", "A new operator's ports fit what reads and feeds them.", _ports)
 CAPACITY = Precondition("capacity", "e", "Port capacities, liveness and the coverage of cases hold.", _capacity)

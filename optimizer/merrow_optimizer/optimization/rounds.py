@@ -13,7 +13,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import CandidateRecord
 from merrow_runtime.workflow import Workflow
 
-CROWN = "crown.mmd"
+BEST = "best.mmd"
 """The file of the best candidate at the end."""
 REPORT = "report.html"
 """The page about the search."""
@@ -48,7 +48,7 @@ class Rounds:
         """Raise `UsageFailure` where a new search would write over something in the folder."""
         if next(self.folder.glob("round_*.mmd"), None) is not None:
             raise UsageFailure(f"{self.folder} has candidates of another search; name another folder with --out.")
-        for name in (CROWN, REPORT):
+        for name in (BEST, REPORT):
             if os.path.lexists(self.folder / name):
                 raise UsageFailure(f"{self.folder / name} is there already; name another folder with --out.")
 
@@ -61,7 +61,7 @@ class Rounds:
 
     def crown(self, one: CandidateRecord, mean: float | None, scores: int) -> Path:
         """Write the best candidate once more, under a name of its own; its path."""
-        file = self.folder / CROWN
+        file = self.folder / BEST
         self._write(file, with_comment(self._search, one, mean, scores))
         return file
 

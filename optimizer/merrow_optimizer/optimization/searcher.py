@@ -87,8 +87,9 @@ class Searcher:
             draw = self._next()
             if draw is None or not self._is_same(draw, known):
                 raise UsageFailure(
-                    f"Search {self.id} can't go on: this version of Merrow would try other workflows than the one that began it."
-                    f" Begin another one with its best: merrow optimize {self._record.workflow} --from {self.id} ..."
+                    f"Search {self.id} can't continue: this version of Merrow would try other workflows than"
+                    " the one that began it. Begin another one with its best: merrow optimize"
+                    f" {self._record.workflow} --from {self.id} ..."
                 )
             if number not in self._outcomes:
                 waiting.append(draw)
@@ -265,7 +266,7 @@ class Searcher:
             return False
         if failure is not None and not told_before:
             self._tell(
-                "note", text=f"A question to the model that proposes brought nothing; the search goes on: {failure}"
+                "note", text=f"A question to the model that proposes brought nothing; the search continues: {failure}"
             )
         return True
 

@@ -72,7 +72,7 @@ async def work(user: Store, record: OptimizationRecord, plan: SearchPlan, told: 
     """Carry out a search to its end, whatever that is, and keep how it ended.
 
     Cancelling ends it: what is finished is kept. Raises `StoreFailure` where it can't begin: another process works on it;
-    `UsageFailure` where it can't go on as it began.
+    `UsageFailure` where it can't continue as it began.
     """
 
     def make(own: Store) -> Searcher:

@@ -67,6 +67,9 @@ class _Lost:
     def __init__(self, model: Model) -> None:
         self._model = model
 
+    def queued(self, *, waits: bool) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
     def retrying(self, failure: EndpointFailure, wait: float) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
 

@@ -251,7 +251,7 @@ def _cycles(tasks: Sequence[RawTask], after: Sequence[set[int]]) -> Iterator[str
         if len(component) > 1:
             cycle = shortest_cycle(successors, component)
             path = " -> ".join(_named(tasks[number].id or "") for number in [*cycle, cycle[0]])
-            yield f"The tasks wait for each other: {path}. Take out one of these dependencies."
+            yield f"The tasks wait for each other: {path}. Remove one of these dependencies."
 
 
 def _text(value: object) -> str:

@@ -82,6 +82,9 @@ class Asker:
         """No more is asked."""
         self._purse.close()
 
+    def queued(self, *, waits: bool) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
     def retrying(self, failure: EndpointFailure, wait: float) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
 

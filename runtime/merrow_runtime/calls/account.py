@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,24 @@ class NodeAccount:
     """What validators said of its results, in the order of that."""
     path: str = ""
     """That of the frame whose Loops its usage counts for: a revision may move what came of it."""
+
+    waited: float = 0.0
+    """Seconds in which all its calls waited for a place at the endpoint: they are no part of the time that it took."""
+    _queue: int = 0
+    _since: float = 0.0
+
+    def queue(self, *, waits: bool) -> None:
+        """Note that a call of the node begins to wait for a place, or has got it."""
+        if waits:
+            if self._queue == 0:
+                self._since = time.monotonic()
+            self._queue += 1
+        else:
+            self._queue -= 1
+            if self._since:
+                # From the first that is sent on, the node is at work, though others of its calls may wait.
+                self.waited += time.monotonic() - self._since
+                self._since = 0.0
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from merrow_runtime.calls.gate import Stops
+from merrow_runtime.calls.gate import Places, Stops
 from merrow_runtime.errors import EndpointFailure, RephrasedFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
 from merrow_runtime.models.endpoint import Endpoint, answer_limit_at, refused_at
@@ -30,6 +30,10 @@ class Listener(Protocol):
         """The call is tried again, in ``wait`` seconds."""
         ...
 
+    def queued(self, *, waits: bool) -> None:
+        """The call waits for a place at the endpoint, or has got it; where one is free, nothing is told."""
+        ...
+
     def streamed(self, text: str) -> None:
         """A part of the answer has come."""
         ...
@@ -45,7 +49,7 @@ class Calling:
     def __init__(
         self,
         endpoint: Endpoint,
-        semaphore: asyncio.Semaphore,
+        places: Places,
         budget: Budget | None = None,
         policy: RetryPolicy | None = None,
         meter: Meter | None = None,
@@ -53,7 +57,7 @@ class Calling:
         self.endpoint = endpoint
         self.origin = endpoint.origin
         self._open: Callable[[], Awaitable[None]] | None = getattr(endpoint, "open", None)
-        self._semaphore = semaphore
+        self._places = places
         self._budget = budget
         self._meter = meter
         self._policy = RetryPolicy() if policy is None else policy
@@ -158,7 +162,12 @@ class Calling:
             toll.close()
 
     async def _sent(self, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
-        await self._semaphore.acquire()  # `async with` takes three coroutines where this takes one
+        if self._places.is_full:
+            toll.listener.queued(waits=True)
+            await self._places.acquire()
+            toll.listener.queued(waits=False)
+        else:
+            await self._places.acquire()
         try:
             self._stops.check(request.model)
             task = self._stops.enter(request.model)
@@ -208,7 +217,7 @@ class Calling:
             finally:
                 self._stops.leave(task)
         finally:
-            self._semaphore.release()
+            self._places.release()
         if stopped is not None:
             raise stopped
         self._reached = True

@@ -84,6 +84,11 @@ class Question:
         """See `merrow_runtime.calls.calling.Listener`."""
         self.effects.telling.retrying(self.account.visit, self.sample, self.key.step, str(failure), wait)
 
+    def queued(self, *, waits: bool) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+        self.account.queue(waits=waits)
+        self.effects.telling.queued(self.account.visit, self.sample, self.key.step, waits=waits)
+
     def streamed(self, text: str) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
         self.effects.telling.output(self.account.visit, self.sample, text, self.key.step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -41,6 +42,43 @@ class InFlightCall:
             self._news.set_result(outcome)
 
 
+class Places:
+    """The calls to an endpoint that may be on their way at the same time: ``most``, or what ``ask`` tells before the first of
+    them where that is something. Others wait for a place here, where their time does not run yet.
+    """
+
+    __slots__ = ("_ask", "_asking", "_places")
+
+    def __init__(self, most: int, ask: Callable[[], Awaitable[int | None]] | None = None) -> None:
+        self._places = asyncio.Semaphore(most)
+        self._ask = ask
+        self._asking = asyncio.Lock()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a call has to wait for its place."""
+        return self._places.locked()
+
+    async def acquire(self) -> None:
+        """Wait for a place; `release` gives it back."""
+        if self._ask is not None:
+            await self._learn()
+        await self._places.acquire()
+
+    def release(self) -> None:
+        """Give a place back."""
+        self._places.release()
+
+    async def _learn(self) -> None:
+        async with self._asking:
+            if self._ask is None:
+                return
+            known = await self._ask()
+            self._ask = None
+            if known is not None:
+                self._places = asyncio.Semaphore(known)  # Nobody has a place of the old one yet.
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Gate:
     """The gate of one endpoint in one event loop, for all runs that use it."""
@@ -50,11 +88,14 @@ class Gate:
     """Calls on their way that others with the same request may wait for, by cache key."""
     under_way: int = 0
     """How many questions are being answered, from wherever."""
-    _semaphores: dict[int, asyncio.Semaphore] = field(default_factory=dict)
+    _places: dict[int, Places] = field(default_factory=dict)
 
-    def semaphore(self, concurrency: int) -> asyncio.Semaphore:
-        """What bounds the calls of all runs that want the same bound."""
-        return self._semaphores.setdefault(concurrency, asyncio.Semaphore(concurrency))
+    def places(self, concurrency: int, endpoint: Endpoint | None = None) -> Places:
+        """What bounds the calls of all runs that want the same bound. An ``endpoint`` whose bound is a guess is asked for it."""
+        if concurrency not in self._places:
+            ask = getattr(endpoint, "places", None)
+            self._places[concurrency] = Places(concurrency, ask if callable(ask) else None)
+        return self._places[concurrency]
 
 
 _GATES: WeakKeyDictionary[Endpoint, Gate] = WeakKeyDictionary()

@@ -327,7 +327,7 @@ def _digested(content: str) -> tuple[str, str]:
 def _judged(
     reply: ModelReply, read: Callable[[str], T], ended: AnswerFailure | None
 ) -> tuple[tuple[T, ...], AnswerFailure | None]:
-    """The reader's result for a reply: a value in a tuple, or an empty tuple and the failure, which ``ended`` is if it is there."""
+    """The reader's result for a reply: a value in a tuple, or an empty tuple and the failure: ``ended``, if it is there."""
     if ended is not None:
         return (), ended
     try:

@@ -174,7 +174,7 @@ class _Run:
         gate = Gate(asyncio.get_running_loop())
         calling = Calling(
             self._endpoint,
-            gate.semaphore(options.concurrency or concurrency_at(self._endpoint)),
+            gate.places(options.concurrency or concurrency_at(self._endpoint)),
             budget,
             options.retry,
             None,

@@ -75,6 +75,9 @@ class Untold:
     def retrying(self, visit: Visit, sample: int | None, step: str, reason: str, wait: float) -> None:
         """A node tries again."""
 
+    def queued(self, visit: Visit, sample: int | None, step: str, *, waits: bool) -> None:
+        """A call of a node waits for a place."""
+
     def output(self, visit: Visit, sample: int | None, text: str, step: str | None = None) -> None:
         """Text of a node comes into being."""
 

@@ -168,6 +168,7 @@ def _transport(connection: Connection) -> Any:
     from_environment = connection.proxy is None and not is_loopback(origin)
     has_tls = origin.startswith("https:") or from_environment or isinstance(connection.proxy, str)
     httpx: Any = importlib.import_module("httpx2")
+    most = DEFAULT_CONCURRENCY if connection.is_guessed else connection.concurrency
     try:
         _refuse_socks(connection, from_environment=from_environment)
         return bounded_client()(
@@ -177,8 +178,8 @@ def _transport(connection: Connection) -> Any:
             trust_env=from_environment,
             proxy=connection.proxy if isinstance(connection.proxy, str) else None,
             limits=httpx.Limits(
-                max_connections=connection.concurrency,
-                max_keepalive_connections=connection.concurrency,
+                max_connections=most,
+                max_keepalive_connections=most,
                 keepalive_expiry=_KEEPALIVE_SECONDS,
             ),
         )

@@ -118,11 +118,24 @@ def known_places(base_url: str) -> int | None:
     return places
 
 
-def _get(host: str, port: int, path: str, until: float) -> Any:
-    """What a server answers, read as JSON; None where it refuses, says too much or takes too long. No key goes there."""
+def models_at(base_url: str, key: str | None) -> tuple[str, ...] | None:
+    """The models that a server on this machine lists, asked without the client's package; None where it doesn't tell."""
+    parts = urlsplit(base_url)
+    try:
+        path = f"{parts.path.rstrip('/')}/models"
+        return listed(_get(parts.hostname or "", parts.port or 80, path, time.monotonic() + SECONDS, key))
+    except (OSError, ValueError, http.client.HTTPException, RecursionError):
+        return None
+
+
+def _get(host: str, port: int, path: str, until: float, key: str | None = None) -> Any:
+    """What a server answers, read as JSON; None where it refuses, says too much or takes too long. Only ``key`` goes along."""
     connection = http.client.HTTPConnection(host, port, timeout=SECONDS)
     try:
-        connection.request("GET", path, headers={"Accept": "application/json", "Connection": "close"})
+        headers = {"Accept": "application/json", "Connection": "close"}
+        connection.request(
+            "GET", path, headers=headers if key is None else {**headers, "Authorization": f"Bearer {key}"}
+        )
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
             return None

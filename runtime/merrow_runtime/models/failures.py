@@ -356,6 +356,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
+_WORDS_OF_NO_MODEL = ("unknown model", "invalid model name", "invalid model identifier", "not a valid model")
+"""What servers say besides: LiteLLM (400) and LM Studio among them."""
+
+
 def _is_about_model(status: int, error: ServerError, model: str) -> bool:
     if error.code in ("model_not_found", "model_not_available", "invalid_model", "DeploymentNotFound") and status < 500:
         return True
@@ -365,7 +369,7 @@ def _is_about_model(status: int, error: ServerError, model: str) -> bool:
     names = error.parameter == "model" or (model and model.casefold() in text) or "model" in text
     return bool(names) and (
         status == 404
-        or any(word in text for word in ("not found", "does not exist", "not exist", "no such", "unknown model"))
+        or any(word in text for word in ("not found", "does not exist", "not exist", "no such", *_WORDS_OF_NO_MODEL))
     )
 
 

@@ -20,6 +20,7 @@ from merrow_runtime.models.dialects import (
     after_ignored_schema,
     after_refusal,
 )
+from merrow_runtime.models.discovery import known_places
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.failures import ServerError, failures_of
 from merrow_runtime.models.limits import EVENTS, TooLargeError
@@ -89,6 +90,12 @@ class OpenAIEndpoint:
         if model in self._unlimited or self._dialects.of(model).limit == "none":
             return None
         return self._connection.max_tokens
+
+    async def places(self) -> int | None:
+        """How many requests the server answers at once, where nobody has said and it tells; else None."""
+        if not self._connection.is_guessed:
+            return None
+        return await asyncio.to_thread(known_places, self._connection.base_url)
 
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer; with ``on_text`` the answer is streamed, thinking left out. Raises `EndpointFailure`."""

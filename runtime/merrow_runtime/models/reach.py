@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.connections import Connection, acquire, keyless_headers, release, sendable, timeout
-from merrow_runtime.models.discovery import is_name
+from merrow_runtime.models.discovery import is_name, models_at
 from merrow_runtime.models.failures import Failures, ServerError, failures_of
 from merrow_runtime.models.limits import TooLargeError
-from merrow_runtime.models.origins import origin_of
+from merrow_runtime.models.origins import is_loopback, origin_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _SHOWN = 5
 _MOST_NAMED = 20
+_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,27 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
         return Reached(False, str(failure))
     finally:
         await release(connection)
+
+
+def served(connection: Connection) -> tuple[str, ...]:
+    """The names of the models that an endpoint lists; none where it doesn't. Asked once in a process, as far as it
+    answers: at most 3 seconds, also within an event loop.
+    """
+    if connection not in _served and connection.base_url.startswith("http:") and is_loopback(connection.base_url):
+        found = models_at(connection.base_url, connection.api_key)
+        if found is None:
+            return ()
+        _served[connection] = found
+    if connection not in _served:
+        with ThreadPoolExecutor(1) as thread:
+            reached = thread.submit(lambda: asyncio.run(reach(connection, _SECONDS))).result()
+        if reached.ok is False:  # It may be up the next time.
+            return ()
+        _served[connection] = tuple(name for name in reached.models if is_name(name))
+    return _served[connection]
+
+
+_served: dict[Connection, tuple[str, ...]] = {}
 
 
 async def _ask(client: AsyncOpenAI, connection: Connection, seconds: float, failures: Failures) -> Reached:

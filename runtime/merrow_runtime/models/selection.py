@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models import azure
 from merrow_runtime.models.connections import LOCAL_MAX_TOKENS, Connection, default_concurrency
 from merrow_runtime.models.dialects import DialectStore
-from merrow_runtime.models.discovery import known_places
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.offline import OfflineEndpoint
 from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, is_local, is_loopback, origin_of
@@ -59,10 +58,7 @@ class EndpointChoice:
             return OfflineEndpoint()
         from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 
-        connection = self.connection
-        if connection.is_guessed and (places := known_places(connection.base_url)) is not None:
-            connection = replace(connection, concurrency=places)
-        return OpenAIEndpoint(connection, dialects=dialects, prices=self.prices)
+        return OpenAIEndpoint(self.connection, dialects=dialects, prices=self.prices)
 
 
 def choose_endpoint(

@@ -151,7 +151,7 @@ class Job:
 
     def prepare(self, workflow: Workflow) -> dict[str, Steps]:
         """The steps of a workflow that a revision brings, and of the files that it calls, by place. Raises `UsageFailure` where
-        the run can't go on with it.
+        the run can't continue with it.
         """
         by_place = {one.place: make_steps(one, self.options, self.chosen.model) for one in workflow.reached()}
         self._check_prices(by_place, _all_loop_budgets(workflow))
@@ -302,7 +302,7 @@ class Job:
         return Effects(
             options,
             journal,
-            Calling(endpoint, gate.semaphore(self.chosen.concurrency), budget, options.retry, meter),
+            Calling(endpoint, gate.places(self.chosen.concurrency, endpoint), budget, options.retry, meter),
             gate,
             telling,
             Account(journal.spent(), before, meters=self.meters(self.workflow)),

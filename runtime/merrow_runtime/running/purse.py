@@ -20,9 +20,9 @@ class Purse:
 
     def __init__(self, chosen: Chosen, workflow: str, budget: Budget | None = None) -> None:
         endpoint = chosen.endpoint
-        semaphore = gate_of(endpoint).semaphore(chosen.concurrency)
+        places = gate_of(endpoint).places(chosen.concurrency, endpoint)
         self.origin = endpoint.origin
-        self._calling = Calling(endpoint, semaphore, budget, meter=meter_of(endpoint.origin, chosen.limits, workflow))
+        self._calling = Calling(endpoint, places, budget, meter=meter_of(endpoint.origin, chosen.limits, workflow))
 
     async def ask(self, request: ModelRequest, listener: Listener) -> ModelReply:
         """The reply, after the usual tries; ``listener`` hears what a try without one has used. Raises `EndpointFailure`,

@@ -86,7 +86,7 @@ def _parsed(payload: bytes) -> dict[str, Any]:
 
 
 class GuestEndedError(Exception):
-    """The guest can't go on.
+    """The guest can't continue.
 
     Attributes:
         outcome: why.

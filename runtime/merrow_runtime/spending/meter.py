@@ -43,7 +43,7 @@ class Meter:
             month = f"{datetime.now(UTC):%B}"
             raise MonthSpent(
                 f"Your settings allow {self._month_usd:g} US dollars a month, and {spent:.4f} are spent in {month}: raise"
-                " `month_usd` under `[limits]` in your own settings to go on now. `merrow costs` shows what was spent."
+                " `month_usd` under `[limits]` in your own settings to continue now. `merrow costs` shows what was spent."
             )
 
     async def admit(self, tokens: int) -> int:

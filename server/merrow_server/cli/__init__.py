@@ -7,10 +7,10 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from inspect import cleandoc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -78,16 +78,54 @@ GROUPS: dict[str, dict[str, str]] = {
 
 COMMANDS = {name: help_ for group in GROUPS.values() for name, help_ in group.items()}
 
+FIRST = ["new", "check", "fmt", "run", "show", "runs", "resume", "evaluate", "mutate", "optimize", "serve", "doctor"]
+"""The commands that `merrow` lists first, in the order in which people meet them."""
+
 _ROOMS = {name: title.lower().replace(" ", "_") for title, group in GROUPS.items() for name in group}
 _MODULES = {"import": "import_drawing"}
 """The modules of commands whose names Python keeps for itself."""
 
 
 class Command(click.Command):
-    """A command whose ``epilog`` is its examples, printed as they are written."""
+    """A command whose ``epilog`` is its examples, printed as they are written.
+
+    ``often`` has the options that people use, by what they are for; ``--help`` shows these, and
+    ``--help-all`` all of them. Without it ``--help`` shows all.
+    """
 
     allow_extra_args = True
     """They are refused below, in better words."""
+
+    def __init__(self, *given: Any, often: Mapping[str, Sequence[str]] | None = None, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._often = often or {}
+        if self._often:
+            self.params.append(
+                click.Option(
+                    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_help_all,
+                    help="Show all options and exit.",
+                )
+            )  # fmt: skip
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options by what they are for, those that few need only where all are asked for."""
+        if not self._often:
+            super().format_options(ctx, formatter)
+            return
+        records = {
+            max(option.opts, key=len): record
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option) and (record := option.get_help_record(ctx)) is not None
+        }
+        for title, names in self._often.items():
+            with formatter.section(title):
+                formatter.write_dl([records.pop(name) for name in names])
+        ends = [records.pop(name) for name in ("--help", "--help-all")]
+        if ctx.meta.get(_ALL):
+            with formatter.section("More options"):
+                formatter.write_dl(list(records.values()))
+        with formatter.section("Help"):
+            formatter.write_dl(ends)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -103,6 +141,16 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_examples(self.epilog, formatter)
+
+
+_ALL = "merrow.help_all"
+
+
+def _help_all(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        echo(ctx.get_help())
+        ctx.exit()
 
 
 def write_examples(examples: str | None, formatter: click.HelpFormatter) -> None:
@@ -141,9 +189,10 @@ class Program(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         width = max(map(len, COMMANDS))
-        for title, commands in GROUPS.items():
+        rest = [name for name in COMMANDS if name not in FIRST]
+        for title, names in (("Commands", FIRST), ("More commands", rest)):
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<{width}}", help_) for name, help_ in commands.items()])
+                formatter.write_dl([(f"{name:<{width}}", COMMANDS[name]) for name in names])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Commands with their sentences, without importing any, and the options of the program itself."""

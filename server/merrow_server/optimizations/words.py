@@ -11,7 +11,7 @@ from merrow_optimizer.evaluation.statistics.paired import interval_text, p_text
 from merrow_optimizer.optimization.consulting import EVERY
 from merrow_optimizer.optimization.plan import SearchPlan, affords
 from merrow_optimizer.optimization.readings import ASIDE
-from merrow_optimizer.optimization.rounds import CROWN
+from merrow_optimizer.optimization.rounds import BEST
 from merrow_optimizer.search.candidates import START
 from merrow_server.evaluations.tables import Style, bare
 from merrow_server.files import MARKDOWN_SUFFIXES
@@ -38,13 +38,13 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
     yield f"{counted(len(split.searched), 'item')} of {visible(dataset)} (part {part}) to search with, {held}."
     item = plan.forecast
     calls = _range(item.calls, "{:,.0f}")
-    said = f"One item costs the start {calls} call{'' if calls == '1' else 's'}"
+    said = f"The start makes {calls} call{'' if calls == '1' else 's'} for one item"
     asked = f"A candidate is asked for {counted(plan.block, 'answer')} or more"
     if item.cost_usd.most is None:
-        yield f"{said}; what that costs is not known, since the model has no price. {asked}."
+        yield f"{said}. What they cost is not known, because the model has no known price. {asked}."
     else:
         costs = _money(item.cost_usd, plan.block)
-        yield f"{said} and {_money(item.cost_usd)}. {asked}, which cost about {costs} if it is like the start."
+        yield f"{said}, at {_money(item.cost_usd)}. {asked}, which cost about {costs} if it is like the start."
     if plan.proposing is not None:
         models = plan.proposing.models
         yield (
@@ -123,7 +123,7 @@ def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> It
     yield f"The candidates are files in {visible(workflow_text(folder))}: {found.candidates[0].file} is the start."
     if crown.number != START:
         # Only at the end it is written once more, under a name of its own.
-        file = str(Path(workflow_text(folder)) / (CROWN if found.is_complete else crown.file))
+        file = str(Path(workflow_text(folder)) / (BEST if found.is_complete else crown.file))
         before = workflow_text(record.workflow)
         said = f"The best is {file}."
         if not before.lower().rstrip("0123456789").removesuffix("#").endswith(MARKDOWN_SUFFIXES):
@@ -171,7 +171,7 @@ def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
         yield held_out_text(result, style)
         start, crown = result.start_cost, result.crown_cost
         if start is not None and crown is not None:
-            yield f"One item costs the start {_dollars(start)} and the best {_dollars(crown)}, by a dry run."
+            yield f"One item costs {_dollars(start)} with the start and {_dollars(crown)} with the best, by a dry run."
     elif held["part"] is None:
         yield "No item was held out, so that nothing is claimed about other items."
     elif found.crown == START and found.is_complete:

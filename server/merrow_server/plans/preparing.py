@@ -162,7 +162,7 @@ def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepar
     settings = read_user_settings()
     options = RunOptions(default_model=settings.model, base_url=asked.base_url)
     chosen = choosing(options, asked.base_url, (), user.dialects)
-    model = asked.optimizer_model or settings.models.optimizer or asked.model or chosen.model or DEFAULT_MODEL
+    model = asked.optimizer_model or asked.model or settings.models.optimizer or chosen.model or DEFAULT_MODEL
     judge_model = asked.judge_model or settings.models.judge or model
     bounds = Bounds(asked.max_nodes, asked.max_agents, asked.roles, needs_agents=asked.given is None)
     wanted = Wanted(asked.task, model, bounds, asked.as_mermaid)

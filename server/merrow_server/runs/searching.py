@@ -13,7 +13,7 @@ from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.evaluation.sessions import delete
 from merrow_optimizer.optimization.plan import Bounded
 from merrow_optimizer.optimization.record import SearchRecord, load
-from merrow_optimizer.optimization.rounds import CROWN
+from merrow_optimizer.optimization.rounds import BEST
 from merrow_optimizer.optimization.sessions import begin, work
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import UsageFailure
@@ -113,7 +113,7 @@ class Searches(Journalled[_Ready, OptimizationRecord]):
 
     async def carry_out(self, ticket: Ticket, told: Callable[[Json], None]) -> Json:
         """Work on a search that is ready to its end, whatever that is; how it ended. ``told`` is called with how far it is, as
-        `_Telling` has it. Raises `StoreFailure`, `UsageFailure` where it can't go on as it began.
+        `_Telling` has it. Raises `StoreFailure`, `UsageFailure` where it can't continue as it began.
         """
         async with self._taken(ticket) as ready:
             prepared, record = ready.search, ready.record
@@ -157,7 +157,7 @@ class Searches(Journalled[_Ready, OptimizationRecord]):
             "before": found.candidates[START].text,
             "after": crown.text,
             "title": crown.title,
-            "file": str(folder / (CROWN if found.is_complete else crown.file)),
+            "file": str(folder / (BEST if found.is_complete else crown.file)),
             "text": "\n".join(report_lines(found, whole=False)),
         }
 

@@ -161,7 +161,7 @@ class Session:
         """Apply or refuse a waiting revision of a run in progress here; returns the run's id. Raises `UsageFailure`."""
         here = [one for one in self._runs if one.id.startswith(run)]
         if len(here) != 1:
-            raise UsageFailure(f"Run {run} does not go on here, so none of its revisions waits for you here.")
+            raise UsageFailure(f"Run {run} does not continue here, so none of its revisions waits for you here.")
         here[0].decide(number, apply=apply)
         return here[0].id
 

@@ -298,7 +298,7 @@ async def test_one_process_works_on_it_at_a_time(user: Store) -> None:
     first = asyncio.ensure_future(evaluated(user, plan, begun))
     await endpoint.until_asked(3)
     assert sessions.state_of(user, user.evaluations.get(begun.id)) == "running"
-    with pytest.raises(StoreFailure, match=f"Evaluation {begun.id} can't go on.*process"):
+    with pytest.raises(StoreFailure, match=f"Evaluation {begun.id} can't continue.*process"):
         await evaluated(user, plan, begun)
     endpoint.gate.set()
     assert set(statuses(await first).values()) == {"right"}

@@ -218,7 +218,7 @@ def test_huge_numbers_are_survived() -> None:
 
 ASKED_AGAIN = [
     (tasks(B={"after": ["A", "Z"]}), "Task `B` names `Z`, which is not the id of a task."),
-    (tasks(A={"after": ["D"]}), "The tasks wait for each other: `A` -> `B` -> `D` -> `A`. Take out one of these dependencies."),
+    (tasks(A={"after": ["D"]}), "The tasks wait for each other: `A` -> `B` -> `D` -> `A`. Remove one of these dependencies."),
     (tasks(B={"after": ["B"]}), "Task `B` needs its own result."),
     (tasks(B={"id": "A"}), "Two tasks have the id `A`; give each its own."),
     (tasks(B={"id": None}), "Task 2 has no id."),

@@ -244,7 +244,7 @@ def test_where_all_is_wrong_the_run_of_an_earlier_evaluation_is_named(tmp_path: 
     assert f"with: merrow show {known}/" in notes[0]
 
 
-@pytest.mark.parametrize("name", ["crown.mmd", "report.html"])
+@pytest.mark.parametrize("name", ["best.mmd", "report.html"])
 def test_a_file_of_the_user_is_never_written_over(tmp_path: Path, name: str) -> None:
     folder, elsewhere = tmp_path / "rounds", tmp_path / "elsewhere"
     folder.mkdir()
@@ -262,12 +262,12 @@ def test_nothing_is_written_where_a_link_leads(tmp_path: Path) -> None:
         with opened(tmp_path / "runs.sqlite") as user:
             plan = plan_for(FakeEndpoint(said), strategy="random", bounds=Bounded(evaluations=110))
             record = begin(user, plan, tmp_path / "rounds")
-            (tmp_path / "rounds" / "crown.mmd").symlink_to(elsewhere)
+            (tmp_path / "rounds" / "best.mmd").symlink_to(elsewhere)
             await carried_out(user, record, plan)
 
     asyncio.run(work())
     assert elsewhere.read_text() == "mine"
-    assert "%% Merrow search" in (tmp_path / "rounds" / "crown.mmd").read_text()
+    assert "%% Merrow search" in (tmp_path / "rounds" / "best.mmd").read_text()
     assert list((tmp_path / "rounds").glob(".*")) == []
 
 

@@ -52,7 +52,7 @@ visits = st.builds(
 async def calling(endpoint: FakeEndpoint, store: Store, name: str = "run-1") -> AsyncIterator[Effects]:
     journal = store.begin(run(name))
     gate = gate_of(endpoint)
-    line = Calling(endpoint, gate.semaphore(4))
+    line = Calling(endpoint, gate.places(4))
     yield Effects(RunOptions(), journal, line, gate, Telling(name, journal.pages), Account(), store.cache)
     await journal.close()
 

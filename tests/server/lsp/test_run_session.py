@@ -181,7 +181,7 @@ async def test_what_goes_on_is_found_by_its_id_cancelled_and_resumed(bench: Benc
     (listed,), _ = journal.list_runs(session, None, 5)
     assert (listed["here"], listed["status"]) == (True, "running")
     for unknown in ("other", ""):
-        sentence = f"Run {unknown} does not go on here, so none of its revisions waits for you here."
+        sentence = f"Run {unknown} does not continue here, so none of its revisions waits for you here."
         if unknown:
             assert await bench.refused(lambda: session.decide(unknown, 1, apply=True)) == sentence  # noqa: B023
     assert "Revision 3 of this run is not waiting" in await bench.refused(
@@ -531,7 +531,7 @@ async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench)
     assert searches.last(replace(text, text=FLOW.replace("first", "other"))) is None
     better = searches.better(name)
     assert {key: better[key] for key in ended} == ended
-    assert (better["before"], better["file"]) == (FLOW, str(out / "crown.mmd"))
+    assert (better["before"], better["file"]) == (FLOW, str(out / "best.mmd"))
     assert Path(better["file"]).read_text("utf-8").endswith(better["after"])
     assert better["title"] in report["text"]
     assert better["text"] != report["text"], "in short, without all rounds"

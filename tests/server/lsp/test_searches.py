@@ -116,7 +116,7 @@ async def test_a_search_is_watched_listed_reported_and_above_the_workflow(tmp_pa
         better = await editor.execute("merrow.showBetter", id=ended["search"])
         assert better["before"] == FLOW
         assert better["after"] != FLOW
-        assert Path(better["file"]).name == "crown.mmd"
+        assert Path(better["file"]).name == "best.mmd"
         assert Path(better["file"]).parent == tmp_path / "found"
 
 
@@ -142,7 +142,7 @@ async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) ->
         assert 30 <= stopped["answers"] < 340
         better = await editor.execute("merrow.showBetter", id=news["search"])
         assert Path(better["file"]).parent == tmp_path / "found"
-        assert Path(better["file"]).name != "crown.mmd", "that is written at the end"
+        assert Path(better["file"]).name != "best.mmd", "that is written at the end"
         assert better["after"] != FLOW
         assert Path(better["file"]).read_text("utf-8").endswith(better["after"]), "below comments on its score"
         calls = len(server.requests)

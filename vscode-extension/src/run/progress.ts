@@ -238,6 +238,8 @@ export class Progress {
         return { state: 'running', detail: '', since: event.at, began: event.number };
       case 'node_output':
         return known?.state === 'running' ? { ...known, detail: '' } : undefined;
+      case 'node_queued':
+        return known?.state === 'running' ? { ...known, detail: event.waits === true ? 'queued' : '' } : undefined;
       case 'node_retrying': {
         const wait = event.wait === undefined || event.wait === 0 ? '' : ` in ${secondsText(event.wait)}`;
         return { state: 'running', detail: `again${wait}: ${event.reason ?? ''}`, since: known?.since ?? event.at, began: known?.began ?? event.number };

@@ -33,6 +33,8 @@ export interface RunEvent {
   readonly sample?: number;
   readonly reason?: string;
   readonly wait?: number;
+  /** Of `node_queued`: whether a call waits for a place at the endpoint, or has got it. */
+  readonly waits?: boolean;
   readonly outputs?: Values;
   readonly usage?: Usage;
   readonly seconds?: number;

@@ -102,7 +102,7 @@ def _ends(graph: TypedGraph, box: Composite, most: int) -> list[Inline]:
         found.append(("after a turn in which ", describe.literal(until.value), " holds"))
     again = _again(graph, box)
     if not again:
-        found.append(("after one turn, for no edge is ", Code("again")))
+        found.append(("after one turn, because no edge is ", Code("again")))
     elif all(edge.source.kind == "decision" for edge in again):
         cases = list(dict.fromkeys((edge.source.id, edge.case_label or "") for edge in again))
         taken = [piece for node, case in cases for piece in (", ", Code(case), " of ", Code(node))]

@@ -147,7 +147,7 @@ def _decided(analysis: Analysis, node: TypedNode) -> Markup:
             ways += [", " if ways else "", Code(label)]
         remembered = _REMEMBERS.get(memory_of(node, analysis.settings).kind)
         sees = "what its arrows bring" + ("" if remembered is None else f" and {remembered}")
-        text.say(f"It sees {sees}. Its answer is one of ", *ways, "; what arrived goes on that way.")
+        text.say(f"It sees {sees}. Its answer is one of ", *ways, "; what arrived continues that way.")
     elif node.resolution.plain is not None:
         text.say("It is decided by ", Code(decided_by(node) or "what arrives"), ".")
     return text

@@ -112,6 +112,9 @@ class JudgeCalls:
         if self._kept is not None:
             await self._kept.record(call)
 
+    def queued(self, *, waits: bool) -> None:
+        """See `merrow_runtime.calls.calling.Listener`."""
+
     def retrying(self, failure: EndpointFailure, wait: float) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
 

@@ -45,7 +45,7 @@ def choose(name: str | None, allow_unsafe: bool) -> Backend:
         chosen = backends[name]()
         if isinstance(chosen, LimitsOnly) and not allow_unsafe:
             raise SandboxRefusedError(
-                "Generated code was not run: limits alone are not a sandbox; allow unsafe execution explicitly to go on."
+                "Generated code was not run: limits alone are not a sandbox; allow unsafe execution explicitly to continue."
             )
         status = chosen.status()
         if not status.usable:

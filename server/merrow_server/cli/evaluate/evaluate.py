@@ -27,9 +27,19 @@ if TYPE_CHECKING:
     from merrow_runtime.store.evaluations import EvaluationRecord
 
 
+OFTEN = {
+    "Data": ("--dataset", "--map", "--gold", "--limit"),
+    "Scores": ("--metric", "--compare", "--fail-under"),
+    "Model": ("--model",),
+    "Cost": ("--dry-run", "--budget-usd"),
+}
+"""The options that people use, by what they are for."""
+
+
 @click.command(
     "evaluate",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow evaluate flow.mmd --dataset arithmetic                           30 problems that come with Merrow
     merrow evaluate flow.mmd --dataset flow-tasks                           a game, slides and a website, judged as products

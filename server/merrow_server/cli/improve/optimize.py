@@ -25,9 +25,19 @@ if TYPE_CHECKING:
     from merrow_server.optimizations.preparing import SearchAsked
 
 
+OFTEN = {
+    "Data": ("--dataset", "--map", "--gold", "--metric"),
+    "Search": ("--strategy", "--optimizer-model", "--out"),
+    "Model": ("--model",),
+    "Cost": ("--dry-run", "--budget-usd"),
+}
+"""The options that people use, by what they are for."""
+
+
 @click.command(
     "optimize",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow optimize flow.mmd --dataset gsm8k_validate.jsonl --budget-usd 2
     merrow optimize flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric --dry-run

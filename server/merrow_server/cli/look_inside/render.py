@@ -26,9 +26,9 @@ KINDS: dict[str, Kind] = {".svg": "svg", ".png": "png"}
     """,
 )
 @diagram_argument
-@click.option("-o", "--output", required=True, metavar="FILE", help="Write the picture to this file: .svg or .png.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write the image to this file: .svg or .png.")
 @click.option(
-    "--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of the picture."
+    "--theme", type=click.Choice(["light", "dark"]), default="light", show_default=True, help="Colors of the image."
 )
 @click.option(
     "--timeout",
@@ -46,7 +46,7 @@ def command(file: str, output: str, theme: str, timeout: float) -> None:
     """
     kind = KINDS.get(Path(output).suffix.lower())
     if kind is None:
-        raise click.UsageError(f"{output} ends neither in .svg nor in .png; give the picture a name that does.")
+        raise click.UsageError(f"{output} ends neither in .svg nor in .png; give the image a name that does.")
     from merrow_server.drawing.picture import draw
     from merrow_server.errors import InputError
     from merrow_server.files import write_bytes

@@ -29,9 +29,19 @@ _LATEST = "\0latest"
 """What ``--run`` stands for alone; no run has such an id."""
 
 
+OFTEN = {
+    "Input and output": ("--input", "--output"),
+    "Model": ("--model", "--base-url", "--replay"),
+    "Cost": ("--dry-run", "--budget-usd"),
+    "Again": ("--from", "--run", "--only"),
+}
+"""The options that people use, by what they are for."""
+
+
 @click.command(
     "run",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow run flow.mmd --input problem="What is 6 times 7?"
     merrow run flow.mmd --input problem=@task.txt --model gpt-4o
@@ -203,14 +213,16 @@ def _offer_models(options: RunOptions) -> None:
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:
     from merrow_runtime import dry_run
     from merrow_runtime.program.loading import load
+    from merrow_server.choosing_models import unserved
     from merrow_server.cli.texts.forecast import forecast_lines
 
     workflow = load(file)
     forecast = dry_run(workflow, dict(inputs), options=options)
-    for sentence in workflow.how_read:
+    findings = [] if options.replay is not None else unserved(options.base_url, forecast)
+    for sentence in (*workflow.how_read, *map(visible, findings)):
         echo(f"{style('Note:', fg='yellow')} {sentence}", err=True)
     if as_json:
-        emit(json.dumps(forecast.to_json(), indent=2))
+        emit(json.dumps({**forecast.to_json(), "findings": findings}, indent=2))
         return
     for line in forecast_lines(forecast):
         echo(line)

@@ -14,7 +14,6 @@ from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.deleting import take_out
 from merrow_server.cli.texts.listing import print_rows
-from merrow_server.errors import InputError
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
@@ -23,6 +22,7 @@ from merrow_server.times import ago, duration
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
+    from merrow_runtime.store.listed import Listed
 
 
 @click.command(
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     epilog="""
     merrow runs                         the newest runs
     merrow runs --workflow flow.mmd     those of one workflow
-    merrow runs --prune 30              take out runs older than 30 days
-    merrow runs --delete 4f2a           take one out
+    merrow runs --prune 30              delete those older than 30 days
+    merrow runs --delete 4f2a           delete one
     merrow runs --kind optimization     searches, as merrow optimizations lists them
     merrow runs --kind extraction       extractions of operators
     """,
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to list: runs, evaluations, searches or extractions.",
 )
-@click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only runs of this workflow.")
+@click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only those of this workflow.")
 @click.option(
     "--delete",
     "deleted",
     metavar="RUN",
     shell_complete=words.runs,
     multiple=True,
-    help="Delete a run from the journal.",
+    help="Delete one from the journal.",
 )
-@click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete runs older than this many days.")
+@click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete those older than this many days.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(
     limit: int, kind: str, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str
@@ -65,19 +65,14 @@ def command(
     from merrow_runtime.store.database import Store
 
     with closing(Store.open(reading=not deleted and prune is None)) as store:
-        if kind == "extraction":
-            _extractions(store, limit, workflow, deleted, prune, output)
-            return
         if kind != "run":
-            if deleted or prune is not None:
-                raise InputError(f"--delete and --prune take out runs; take out others with: merrow {kind}s")
-            _list_others(store, kind, limit, workflow, output)
+            _others(store, kind, limit, workflow, deleted, prune, output)
             return
         for run in deleted:
             store.delete(run)
         if prune is not None:
             gone = store.prune(prune * 86_400, None)
-            echo(f"{gone.runs} runs and {gone.answers} kept answers were taken out.", err=True)
+            echo(f"{gone.runs} runs and {gone.answers} kept answers were deleted.", err=True)
         if deleted or prune is not None:
             return
         name = None if workflow is None else whole_path(workflow)
@@ -91,26 +86,33 @@ def command(
         _print(found)
 
 
-def _list_others(store: Store, kind: str, limit: int, workflow: str | None, output: str) -> None:
-    if kind == "evaluation":
-        from merrow_server.cli.evaluate.evaluations import list_evaluations
-
-        list_evaluations(store, limit, workflow, output)
-        return
-    from merrow_server.cli.improve.optimizations import list_searches
-
-    list_searches(store, limit, workflow, output)
-
-
-def _extractions(
-    store: Store, limit: int, cases: str | None, deleted: tuple[str, ...], prune: float | None, output: str
+def _others(
+    store: Store,
+    kind: str,
+    limit: int,
+    workflow: str | None,
+    deleted: tuple[str, ...],
+    prune: float | None,
+    output: str,
 ) -> None:
+    """What `merrow evaluations` and `merrow optimizations` do, and the same for extractions."""
+    from merrow_server.cli.evaluate.evaluations import list_evaluations
+    from merrow_server.cli.improve.optimizations import list_searches
     from merrow_server.cli.sessions.extraction import list_extractions
 
     if deleted or prune is not None:
-        take_out(store, store.extractions, deleted, prune, said="deleted")
-        return
-    list_extractions(store, limit, None if cases is None else whole_path(cases), output)
+        kept: dict[str, Listed[Any]] = {
+            "evaluation": store.evaluations,
+            "optimization": store.optimizations,
+            "extraction": store.extractions,
+        }
+        take_out(store, kept[kind], deleted, prune)
+    elif kind == "evaluation":
+        list_evaluations(store, limit, workflow, output)
+    elif kind == "optimization":
+        list_searches(store, limit, workflow, output)
+    else:
+        list_extractions(store, limit, None if workflow is None else whole_path(workflow), output)
 
 
 def _print(found: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Evaluations, searches and extractions are taken out of the journal: those that are named, and those that are old."""
+"""Evaluations, searches and extractions are deleted from the journal: those that are named, and those that are old."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ if TYPE_CHECKING:
     from merrow_runtime.store.listed import Listed
 
 
-def take_out(
-    user: Store, kept: Listed[Any], named: Iterable[str], days: float | None, *, said: str = "taken out"
-) -> None:
+def take_out(user: Store, kept: Listed[Any], named: Iterable[str], days: float | None) -> None:
     """Delete what is ``named``, and what began more than ``days`` ago but for what a process works on, and say how many those
-    were and that they were ``said``.
+    were.
     """
     from merrow_optimizer.evaluation.sessions import delete, is_open
 
@@ -27,4 +25,4 @@ def take_out(
     old = [one for one in kept.older_than(days * 86_400) if not is_open(user, one)]
     for identity in old:
         delete(user, kept, identity)
-    echo(f"1 {kept.word} was {said}." if len(old) == 1 else f"{len(old)} {kept.words} were {said}.", err=True)
+    echo(f"1 {kept.word} was deleted." if len(old) == 1 else f"{len(old)} {kept.words} were deleted.", err=True)

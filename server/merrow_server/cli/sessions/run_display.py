@@ -38,6 +38,7 @@ _FRAMES = 8
 """Loops and Maps that are shown at once, the newest."""
 _STATES = {
     "node_started": "[cyan]runs[/]",
+    "node_queued": "[dim]queued[/]",
     "node_retrying": "[yellow]tries again[/]",
     "node_judged": "[yellow]is judged[/]",
     "node_finished": "[green]finished[/]",
@@ -45,7 +46,7 @@ _STATES = {
     "node_skipped": "[dim]skipped[/]",
     "node_failed": "[red]failed[/]",
 }
-_AGAIN = frozenset({"node_retrying", "node_judged"})
+_AGAIN = frozenset({"node_queued", "node_retrying", "node_judged"})
 """Events of a node that goes on."""
 
 
@@ -209,6 +210,8 @@ def _line(event: Event, begun: set[str]) -> str | None:
             return f"{_who(event)} {done}{_details(data)}"
         case "node_skipped":
             return f"{_who(event)} is skipped: {data.get('reason', '')}"
+        case "node_queued":
+            return f"{_who(event)} is queued: the endpoint has no place free" if data.get("waits") else None
         case "node_retrying":
             return style(f"{_who(event)} tries again: {data.get('reason', '')}", fg="yellow")
         case "node_judged":
@@ -327,8 +330,8 @@ class LiveTable:
             self._note_frame(event)
             return
         running = self._running.setdefault(event.node, set())
-        if event.event == "node_started":
-            self._began[event.node] = time.monotonic()
+        if event.event == "node_started" or event.data.get("waits") is False:
+            self._began[event.node] = time.monotonic()  # Waiting for a place is not its time.
             running.add(event.path)
         elif event.node not in self._began and event.event in ("node_finished", "node_judged"):
             return  # An input or output: nothing happens there.
@@ -365,7 +368,7 @@ class LiveTable:
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0
             table.add_row(
                 f"[bold]{escape(visible(node))}[/]",
-                _STATES[event.event],
+                _STATES["node_started" if event.data.get("waits") is False else event.event],
                 duration(seconds),
                 f"{tokens:,} tokens" if tokens else "",
                 escape(visible(said)[:_SHORT]),

@@ -80,6 +80,7 @@ from merrow_server.errors import InputError
     show_default=True,
     help="Have the model write a plan in JSON, or a whole workflow in Mermaid.",
 )
+@click.option("--model", metavar="MODEL", help="Use this model instead of the one in your settings.")
 @click.option("--optimizer-model", metavar="MODEL", help="The model that plans; without it, the one in your settings.")
 @click.option(
     "--judge-model",
@@ -132,6 +133,7 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
                 given["max_nodes"],
                 judge=not given["no_judge"],
                 as_mermaid=given["form"] == "mermaid",
+                model=given["model"],
                 optimizer_model=given["optimizer_model"],
                 judge_model=given["judge_model"],
                 base_url=given["base_url"],

@@ -54,9 +54,9 @@ def bounds_text(bounds: Bounds, *, about: bool = False) -> str:
 def cost_text(bounds: Bounds, *, is_open: bool) -> str:
     """What a run may cost; ``is_open`` says that a workflow is planned while it runs."""
     if bounds.most is None and is_open:
-        return "unknown, for a workflow is not planned yet"
+        return "unknown, because a workflow is not planned yet"
     if bounds.most is None:
-        return "unknown, for the price of a model is not known"
+        return "unknown, because a model has no known price"
     if bounds.most == 0:
         return "$0"
     return f"${bounds.least:.4f} to ${bounds.most:.4f}, estimated"

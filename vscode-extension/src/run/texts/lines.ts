@@ -19,6 +19,8 @@ export function lineOf(event: RunEvent): string | undefined {
       return [`Run ${event.run} (${endpointName(event.endpoint ?? '')})`, ...(event.notices ?? [])].join('\n');
     case 'node_started':
       return `${node} begins`;
+    case 'node_queued':
+      return event.waits === true ? `${node} queued` : undefined;
     case 'node_retrying':
       return `${node} again${event.wait ? ` in ${secondsText(event.wait)}` : ''}: ${event.reason ?? ''}`;
     case 'node_judged': {
