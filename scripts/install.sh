@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Install a lock into a virtual environment, which is made where it is missing:
 #
-#   scripts/install.sh FOLDER LOCK [--editable | WHEEL]
+#   scripts/install.sh FOLDER LOCK [--editable | --only-these | WHEEL]
 #
-# --editable installs Merrow in place, WHEEL a built one. uv does the work where it is present, pip elsewhere; both compare
+# --editable installs Merrow in place, WHEEL a built one, too; --only-these, nothing that the lock's packages depend on. uv does the work where it is present, pip elsewhere; both compare
 # every package with its hash in the lock. PYTHON names the interpreter; without it, it is python3, or a
 # quicker one that is there. Their output is printed only where they fail.
 set -euo pipefail
@@ -63,9 +63,12 @@ if ! suitable "$folder/bin/python"; then
   rm -rf "$folder"
   quietly "$python" -m venv --without-pip "$folder"
 fi
-install --require-hashes -r "$lock"
 case $merrow in
-  '') ;;
+  --only-these) install --require-hashes --no-deps --only-binary :all: -r "$lock" ;;
+  *) install --require-hashes -r "$lock" ;;
+esac
+case $merrow in
+  '' | --only-these) ;;
   --editable) install --no-deps --no-build-isolation --editable "$root" ;;
   *) install --no-deps "$merrow" ;;
 esac

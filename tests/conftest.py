@@ -55,6 +55,9 @@ settings.register_profile(
 )
 settings.load_profile("merrow")
 
+REAL_MODEL = bool(os.environ.get("MERROW_REAL_MODEL"))
+collect_ignore = [] if REAL_MODEL else ["real_model"]
+
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     require_shared()
@@ -160,3 +163,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(
             f"MERROW_SEED={SEED} chose the cases of thinned tests; MERROW_ALL_CASES=1 runs all."
         )
+    if not REAL_MODEL:
+        terminalreporter.write_line("The tests with a real model did not run; `make real-model` runs them.")

@@ -23,7 +23,8 @@ from merrow_analysis.diagnostics import Diagnostic, Related
 from merrow_analysis.document import Document
 from merrow_analysis.files_read import Beside, ReadMemory, Reads, beside, said_of
 from merrow_analysis.graph import typed
-from merrow_analysis.graph.drawings.fold import fold
+from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ, fold
+from merrow_analysis.graph.flow import Undrawn
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.measures.call_bounds import call_bounds
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -264,7 +265,7 @@ class CalledFiles:
         return _MEMORY.remembered(what, name, self.reads.read(name), self.config, self.reads, made)
 
     def _find_meaning(self, name: str) -> _Meaning:
-        graph = _typed(self.reads.read(name), Beside(self.reads, name), self.config, _From(self, name))
+        graph, _ = _typed(self.reads.read(name), Beside(self.reads, name), self.config, _From(self, name))
         assert graph is not None  # noqa: S101 (its outline has no problem)
         given: list[tuple[str, Type]] = [(node.id, output_type(node, graph.types)) for node in graph.outputs]
         always = [
@@ -298,21 +299,28 @@ class _From:
         return self.files.way(self.name, path)
 
 
-def _typed(text: str, files: Provider, config: Config, callees: Callees | None) -> TypedGraph | None:
-    """The typed graph of a text; None where it is not a workflow."""
+def _typed(
+    text: str, files: Provider, config: Config, callees: Callees | None
+) -> tuple[TypedGraph | None, Undrawn | None]:
+    """The typed graph of a text; None where it is not a workflow, or beside what says that it has too many edges."""
     with collection_paused():
         diagram = Document(text).diagram
         if not diagram.is_flowchart:
-            return None
+            return None, None
         flow = fold(diagram.blocks, diagram.moved)
         front = diagram.front_matter
         own = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
         settings, _ = with_libraries(own, files, config.libraries)
-        return typed.build(flow, settings, callees=callees) if typed.is_workflow(flow, settings) else None
+        graph = typed.build(flow, settings, callees=callees) if typed.is_workflow(flow, settings) else None
+        return graph, flow.scenery.undrawn
 
 
 def _outline_of(name: str, text: str, files: Provider, config: Config) -> _Outline:
-    graph = _typed(text, files, config, None)
+    graph, undrawn = _typed(text, files, config, None)
+    if undrawn is not None:
+        return _Outline(
+            problem=f"{name} has {undrawn.edges:,} edges, more than the {MOST_EDGES_READ:,} that Merrow reads."
+        )
     if graph is None:
         return _Outline(
             problem=f"{name} is not a workflow: name its operators, or give its front matter a `workflow:` block."

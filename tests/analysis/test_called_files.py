@@ -82,12 +82,16 @@ def test_a_type_of_the_called_file_is_the_callers_where_both_mean_the_same() -> 
         assert "Level of takes.mmd" in found[0].message
 
 
+MANY = " & ".join(f"N{number}" for number in range(500))
+
+
 @pytest.mark.parametrize(
     ("called", "says"),
     [
         (None, "There is no file f.mmd"),
         ("sequenceDiagram\n    A->>B: hi\n", "not a workflow"),
         ("flowchart TD\n    A --> B\n", "not a workflow"),
+        ("flowchart TD\n    A --> B\n" + f"    {MANY} --> {MANY}\n", "f.mmd has 250,001 edges, more than the 200,000"),
         (flow('A["Custm<br/>"]:::CustmOp', "PROBLEM --> A --> RETURN"), "has an error on line 4"),
     ],
 )

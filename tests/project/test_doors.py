@@ -57,6 +57,8 @@ KNOWN = {
     ("merrow_runtime/models/prices.py", "tomllib"): _OWN,
     ("merrow_runtime/models/redaction.py", "re"): "escaped words",
     ("merrow_runtime/models/retry.py", "**"): "floating point, an exponent of 64 at most",
+    ("merrow_runtime/models/settings_text.py", "re"): "the names of four settings",
+    ("merrow_runtime/models/settings_text.py", "tomllib"): "the type of its error; `read_toml` reads",
     ("merrow_runtime/models/user_settings.py", "tomllib"): "the type of its error; `read_toml` reads",
     ("merrow_runtime/operators/formats/structured.py", "json_repair"): "length, depth and brackets are measured before",
     ("merrow_runtime/operators/formats/structured.py", "re"): "escaped names of fields",

@@ -152,6 +152,8 @@ def test_killed_anywhere_it_is_the_same_search(
         "--budget-evaluations",
         "200",
         *MODELS,
+        "--strategy",
+        "guided",
         "--proposer",
         proposer,
         "--jobs",

@@ -96,6 +96,7 @@ NODE_KEYS: Mapping[str, Fragment] = {
     "samples": {
         "type": "integer",
         "minimum": 1,
+        "maximum": 10_000,
         "description": "Runs the node this many times; its outputs become lists.",
     },
     "returns": {

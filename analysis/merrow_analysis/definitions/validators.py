@@ -10,6 +10,8 @@ from typing import Any, Literal, cast
 
 from merrow_analysis.bounded.patterns import PatternError, check_pattern
 from merrow_analysis.bounded.python_source import parse_python
+from merrow_analysis.bounded.schema_forms import problem_of_schema
+from merrow_analysis.definitions.plain_values import is_json
 from merrow_analysis.definitions.validation import Path, violations
 from merrow_analysis.definitions.validator_schema import CHECK_KEYS, VALIDATION_KEYS
 from merrow_analysis.graph.decisions import read_expression
@@ -200,6 +202,8 @@ def _regex(pattern: str) -> str | None:
 
 
 def _schema(schema: dict[str, Any]) -> str | None:
+    if not is_json(schema):
+        return "its `schema` has a value that JSON does not have, such as .nan or .inf; write another one."
     waiting: list[object] = [schema]
     seen: set[int] = set()
     for value in waiting:  # It grows meanwhile.
@@ -214,7 +218,10 @@ def _schema(schema: dict[str, Any]) -> str | None:
             if isinstance(reference, str) and not reference.startswith("#"):
                 return f"`$ref: {_short(reference)}` leads out of the schema; write what it means into it."
         waiting += value.values() if isinstance(value, dict) else value
-    return None
+    problem = problem_of_schema(schema)
+    if problem is None:
+        return None
+    return f"its `schema` is not a JSON Schema{problem.place and f' at {problem.place}'}: {problem.message}."
 
 
 def file_of(said: object) -> str | None:

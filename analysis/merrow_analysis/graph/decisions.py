@@ -15,10 +15,9 @@ from typing import Literal
 
 from merrow_analysis.bounded.allowance import TooMuchError
 from merrow_analysis.bounded.expressions import FUNCTIONS, PARTS, excess_in, parse
+from merrow_analysis.definitions.plain_values import FALSY, TRUTHY
 from merrow_analysis.suggest import Guesses
 
-TRUTHY = frozenset({"yes", "true", "pass", "passed", "ok"})
-FALSY = frozenset({"no", "false", "fail", "failed"})
 ELSE = "else"
 KIND = "kind"
 """What a value of a union says its kind by (`merrow_runtime.values`)."""
@@ -66,6 +65,16 @@ class Cases:
             value = value.get(KIND)
         key = str(value).strip().casefold()
         return self.keys.index(key) if key in self.keys and key != ELSE else self._otherwise()
+
+    def named(self, default: object) -> int | None:
+        """The number of the case that a ``default:`` names by a label or a value, or None where it names none."""
+        if default is None:
+            return None
+        if not isinstance(default, str):
+            return self.choose(default)
+        # A label, which is not a value to decide on: the text `no` is as true as any other.
+        key = case_key(default, self.decided_by)
+        return self.keys.index(key) if key in self.keys else None
 
     def _otherwise(self) -> int | None:
         return self.keys.index(ELSE) if ELSE in self.keys else None

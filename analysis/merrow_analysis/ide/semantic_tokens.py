@@ -78,12 +78,17 @@ def semantic_tokens(analysis: Analysis, place: Range | None = None) -> list[Toke
     return [token._replace(line=token.line + block.line) for block in blocks for token in _tokens(analysis, block)]
 
 
+_MOST_EQUAL = 20_000
+
+
 class TokenMemory:
     """Remembers the tokens of the blocks of one text, which live on across edits: only what an edit touched is read again."""
 
     def __init__(self) -> None:
         self._world: tuple[object, ...] = ()
         self._blocks: dict[int, _Known] = {}
+        self._equal: dict[Token, Token] = {}
+        """One of each token: since places count from a block's first line, most blocks have the same ones."""
 
     def tokens(self, analysis: Analysis) -> Iterator[tuple[Block, tuple[Token, ...]]]:
         """Each block with its tokens, whose lines count from the block's first; equal to `semantic_tokens`.
@@ -93,6 +98,8 @@ class TokenMemory:
         if not analysis.diagram.is_flowchart:
             return
         world = _world(analysis)
+        if len(self._equal) > _MOST_EQUAL:
+            self._equal.clear()
         before = self._blocks if world == self._world else {}
         now: dict[int, _Known] = {}
         self._world, self._blocks = world, now
@@ -101,9 +108,12 @@ class TokenMemory:
             if known is None or known.needs != _meanings(analysis, known.nodes) or known.is_guess:
                 nodes = _nodes(block)
                 is_guess = any(type(statement) is Broken for statement in block.statements)
-                known = _Known(block, nodes, _meanings(analysis, nodes), _tokens(analysis, block), is_guess)
+                known = _Known(block, nodes, _meanings(analysis, nodes), self._read(analysis, block), is_guess)
             now[id(block)] = known
             yield block, known.tokens
+
+    def _read(self, analysis: Analysis, block: Block) -> tuple[Token, ...]:
+        return tuple([self._equal.setdefault(token, token) for token in _tokens(analysis, block)])
 
 
 class _Known(NamedTuple):
@@ -114,7 +124,7 @@ class _Known(NamedTuple):
 
     block: Block
     nodes: tuple[str, ...]
-    needs: list[object]
+    needs: tuple[object, ...]
     tokens: tuple[Token, ...]
     is_guess: bool
 
@@ -145,9 +155,9 @@ def _nodes(block: Block) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _meanings(analysis: Analysis, nodes: tuple[str, ...]) -> list[object]:
+def _meanings(analysis: Analysis, nodes: tuple[str, ...]) -> tuple[object, ...]:
     if analysis.typed is None or not nodes:
-        return []
+        return ()
     handles, resolutions = analysis.typed.core.handles, analysis.typed.resolutions
     placements = analysis.typed.placements
     found: list[object] = []
@@ -160,7 +170,7 @@ def _meanings(analysis: Analysis, nodes: tuple[str, ...]) -> list[object]:
             found.append((resolution.kind, resolution.spec, placements[handle].when))
         else:
             found.append((resolution.kind, resolution.spec))
-    return found
+    return tuple(found)
 
 
 def _tokens(analysis: Analysis, block: Block) -> tuple[Token, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from merrow_analysis.definitions.plain_values import FALSY, TRUTHY
 from merrow_analysis.definitions.types import BOOL
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.labels import write_label
-from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, CaseProblem
+from merrow_analysis.graph.decisions import ELSE, CaseProblem
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.decision_fixes import (

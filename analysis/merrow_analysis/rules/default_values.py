@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import json
-import math
-import re
+from collections.abc import Mapping
 
-from merrow_analysis.definitions.types import BOOL, NUMBER, Type, TypeTable, item_of
-from merrow_analysis.graph.decisions import FALSY, TRUTHY
+from merrow_analysis.definitions.plain_values import is_json, read_bool, read_number, read_word
+from merrow_analysis.definitions.types import (
+    ANY,
+    BOOL,
+    BUILT_IN,
+    CODE,
+    JSON,
+    NUMBER,
+    WORKFLOW,
+    Type,
+    TypeTable,
+    is_variable,
+    item_of,
+)
+from merrow_analysis.graph.decisions import KIND
 
-_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,4})?")
-_LONGEST_NUMBER = 400
-_DECORATION = " \t\r\n\"'`*_.()[]"
+VALUE = "value"
+"""What a value of a union has beside its kind."""
+
 _DEEPEST = 20
+_MOST_NAMED = 8
 
 
 def why_not(value: object, type_: Type, types: TypeTable, depth: int = 0) -> str | None:
     """What is wrong with a value of a type, as the end of a sentence; None where a run takes it, or where only a run can tell."""
-    if depth > _DEEPEST:
+    if depth > _DEEPEST or types.is_broken(type_):
         return None
     item = item_of(type_)
     if item is not None:
@@ -25,35 +38,82 @@ def why_not(value: object, type_: Type, types: TypeTable, depth: int = 0) -> str
         if not isinstance(listed, list):
             return f"it is not a list ({type_})"
         return next((why for one in listed if (why := why_not(one, item, types, depth + 1))), None)
-    if type_ in types.records:
-        return _record(value, type_, types, depth)
-    if type_ in types.words:
-        words = types.words[type_]
-        said = "" if isinstance(value, (list, dict)) else _said(value).strip(_DECORATION).casefold()
-        if said and any(said in (word.casefold(), word.strip(_DECORATION).casefold()) for word in words):
+    words, fields, kinds = types.words_of(type_), types.fields_of(type_), types.kinds_of(type_)
+    if words is not None:
+        said = None if value is None or isinstance(value, (list, dict)) else _said(value)
+        if said is not None and read_word(said, words) is not None:
             return None
-        return f"it is none of {', '.join(words[:8])}"
-    if type_ == BOOL:
-        folded = value.strip(_DECORATION).casefold() if isinstance(value, str) else None
-        return (
-            None if isinstance(value, bool) or folded in TRUTHY or folded in FALSY else "it is neither true nor false"
-        )
-    if type_ == NUMBER:
-        return None if _is_number(value) else "it is not a number"
-    return None
+        return f"it is none of {', '.join(words[:_MOST_NAMED])}"
+    if fields is not None:
+        return _record(_parsed(value), type_, fields, types, depth)
+    if kinds is not None:
+        return _union(_parsed(value), kinds, types, depth)
+    return _plain(value, next((above for above in types.ancestors(type_) if above in BUILT_IN), type_))
 
 
-def _record(value: object, type_: Type, types: TypeTable, depth: int) -> str | None:
-    fields, given = types.records[type_], _parsed(value)
+def _plain(value: object, kind: str) -> str | None:
+    """What is wrong with a value of a built-in type."""
+    if kind in (JSON, ANY) or is_variable(kind):
+        return None if is_json(value) else "it holds a number that JSON does not have"
+    if kind == BOOL:
+        return "it is neither true nor false" if read_bool(value) is None else None
+    if kind == NUMBER:
+        return "it is not a number" if read_number(value) is None else None
+    if value is None:
+        return "it is empty"
+    return "it is not text" if kind in (CODE, WORKFLOW) and isinstance(value, (list, dict)) else None
+
+
+def _record(given: object, type_: Type, fields: Mapping[str, Type], types: TypeTable, depth: int) -> str | None:
     if not isinstance(given, dict):
         return f"it is not an object with {', '.join(fields)}"
-    written = {str(name).strip().casefold(): one for name, one in given.items()}
+    written = {str(name).strip().casefold(): name for name in reversed(given)}
+    taken = set()
     for name, wanted in fields.items():
-        if name.casefold() not in written:
+        key = name if name in given else written.get(name.casefold())
+        if key is None:
             return f"its field {name} is missing"
-        if why := why_not(written[name.casefold()], wanted, types, depth + 1):
+        taken.add(key)
+        if why := _in_field(given[key], wanted, types, depth):
             return f"in its field {name}, {why}"
-    return None
+    extra = next((key for key in given if key not in taken), None)
+    return None if extra is None else f"{extra} is not a field of {type_}"
+
+
+def _in_field(value: object, type_: Type, types: TypeTable, depth: int) -> str | None:
+    if isinstance(value, (list, dict)) and _is_text(type_, types):
+        return "it is not text"
+    return why_not(value, type_, types, depth + 1)
+
+
+def _is_text(type_: Type, types: TypeTable) -> bool:
+    if item_of(type_) is not None or type_ == ANY or is_variable(type_):
+        return False
+    if types.words_of(type_) is not None or types.fields_of(type_) is not None or types.kinds_of(type_) is not None:
+        return False
+    return not any(above in (BOOL, NUMBER, JSON) for above in types.ancestors(type_))
+
+
+def _union(given: object, kinds: tuple[Type, ...], types: TypeTable, depth: int) -> str | None:
+    """A value with its kind; the fields of a record may also stand beside the kind."""
+    if not isinstance(given, dict):
+        return f"it is not an object with {KIND} and {VALUE}"
+    said = given.get(KIND)
+    named = {kind.casefold(): kind for kind in kinds}
+    kind = named.get(said.strip().casefold()) if isinstance(said, str) else None
+    if kind is None:
+        return f"its {KIND} is none of {', '.join(kinds[:_MOST_NAMED])}"
+    beside = {key: one for key, one in given.items() if key != KIND}
+    why = f"its {VALUE} is missing"
+    if beside.keys() == {VALUE}:
+        found = _in_field(beside[VALUE], kind, types, depth)
+        if found is None:
+            return None
+        why = f"in its {VALUE}, {found}"
+    fields = types.fields_of(kind)
+    if fields is not None and _record(beside, kind, fields, types, depth + 1) is None:
+        return None
+    return why
 
 
 def _parsed(value: object) -> object:
@@ -66,14 +126,4 @@ def _parsed(value: object) -> object:
 
 
 def _said(value: object) -> str:
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, str):
-        said = value.strip().strip("`*").strip()
-        return len(said) <= _LONGEST_NUMBER and any(map(str.isdigit, said)) and _NUMBER.fullmatch(said) is not None
-    try:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:
-        return False
+    return value if isinstance(value, str) else json.dumps(value)

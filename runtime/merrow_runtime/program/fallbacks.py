@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from merrow_analysis.graph.decisions import KIND, case_key
+from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.formats.planned import EMPTY
@@ -25,13 +25,7 @@ def plain_value(value: object, node: TypedNode, key: str) -> Value:
 def fallback_case_of(node: TypedNode) -> int | None:
     """The number of the case that a failed Decision takes: ``default:`` names it by a label or a value. None if it names none."""
     said, cases = node.resolution.parameters.get("default"), node.cases
-    if said is None or cases is None:
-        return None
-    if not isinstance(said.value, str):
-        return cases.choose(said.value)
-    # A label, which is not a value to decide on: the text `no` is as true as any other.
-    key = case_key(said.value, cases.decided_by)
-    return cases.keys.index(key) if key in cases.keys else None
+    return None if said is None or cases is None else cases.named(said.value)
 
 
 def check_fallback_case(node: TypedNode, on_error: object) -> None:

@@ -106,25 +106,35 @@ def in_range(server: MerrowServer, params: types.SemanticTokensRangeParams) -> t
     return types.SemanticTokens(data.numbers)
 
 
+_MOST_EQUAL = 20_000
+
+
 class _Memory:
     """The numbers of a diagram's blocks, kept for as long as their tokens are and stand as far from the margin."""
 
     def __init__(self) -> None:
         self._tokens = ide_semantic_tokens.TokenMemory()
         self._numbers: dict[int, _Kept] = {}
+        self._equal: dict[tuple[int, ...], tuple[int, ...]] = {}
+        """One of each block's numbers: many blocks have the same ones."""
 
     def encode(self, diagram: OpenDiagram, data: _Encoder) -> None:
         """Add the tokens of ``diagram`` to ``data``."""
         fence = diagram.fence
         first_line = 0 if fence is None else fence.line
         before, now = self._numbers, {}
+        if len(self._equal) > _MOST_EQUAL:
+            self._equal.clear()
         for block, tokens in self._tokens.tokens(diagram.analysis):
             if not tokens:
                 continue
-            shifts = () if fence is None else tuple(map(fence.shift, range(block.line, block.line + block.line_count)))
+            shifts: tuple[int, ...] = (
+                () if fence is None else tuple(map(fence.shift, range(block.line, block.line + block.line_count)))
+            )
             known = before.get(id(tokens))
             if known is None or known.shifts != shifts:
-                known = _Kept(tokens, shifts, _block_numbers(tokens, shifts, first_line + block.line, diagram.document))
+                numbers = tuple(_block_numbers(tokens, shifts, first_line + block.line, diagram.document))
+                known = _Kept(tokens, shifts, self._equal.setdefault(numbers, numbers))
             now[id(tokens)] = known
             data.add_block(first_line + block.line, known.numbers)
         self._numbers = now
@@ -135,7 +145,7 @@ class _Kept(NamedTuple):
 
     tokens: tuple[Token, ...]
     shifts: tuple[int, ...]
-    numbers: list[int]
+    numbers: tuple[int, ...]
 
 
 def _block_numbers(tokens: tuple[Token, ...], shifts: tuple[int, ...], first: int, document: OpenDocument) -> list[int]:
@@ -186,7 +196,7 @@ class _Encoder:
         self.numbers: list[int] = []
         self._line = self._character = 0
 
-    def add_block(self, line: int, numbers: list[int]) -> None:
+    def add_block(self, line: int, numbers: tuple[int, ...]) -> None:
         """Add the tokens of a block that begins at ``line``; nothing else may be on its lines before it."""
         start = len(self.numbers)
         self.numbers += numbers

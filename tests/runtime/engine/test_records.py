@@ -206,7 +206,9 @@ async def test_a_default_may_have_a_field_with_the_name_of_the_output() -> None:
 
 
 async def test_a_default_that_is_no_such_record_is_refused_before_the_run() -> None:
-    with pytest.raises(UsageFailure, match=r"its `default:` can't be its output response \(Place\): Field `rank`"):
+    with pytest.raises(
+        UsageFailure, match=r"its `default:` for its output response must be of type Place.*rank.*MW319"
+    ):
         await ran(with_default("city: Bonn"), {})
 
 

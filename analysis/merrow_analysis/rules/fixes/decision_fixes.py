@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from merrow_analysis.definitions.plain_values import FALSY, TRUTHY
 from merrow_analysis.definitions.types import BOOL
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import Link
-from merrow_analysis.graph.decisions import ELSE, FALSY, TRUTHY, case_key
+from merrow_analysis.graph.decisions import ELSE, case_key
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import firsts, relabel, remove_edge

@@ -8,13 +8,12 @@ object with exactly its fields, a union an object that says its kind (`merrow_ru
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from merrow_analysis.definitions.plain_values import is_json, is_number, read_bool, read_number, read_word
 from merrow_analysis.definitions.types import (
     ANY,
     BOOL,
@@ -28,7 +27,7 @@ from merrow_analysis.definitions.types import (
     is_variable,
     item_of,
 )
-from merrow_analysis.graph.decisions import FALSY, KIND, TRUTHY
+from merrow_analysis.graph.decisions import KIND
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.planned import EMPTY, problem_of, read_workflow
 from merrow_runtime.operators.formats.python_code import read_code
@@ -47,9 +46,6 @@ _KINDS: Mapping[str, Kind] = {
 
 _NONE: Mapping[str, Any] = {}
 
-_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:[eE][+-]?\d{1,4})?")
-_DECORATION = " \t\r\n\"'`*_.()[]"
-_LONGEST_NUMBER = 400
 _SHOWN = 60
 _MOST_NAMED = 8
 """Fields of a record that a message names."""
@@ -198,7 +194,7 @@ def coerce(value: Value, shape: Shape) -> Value:
 def is_of(value: Value, shape: Shape) -> bool:
     """Whether the value is one of the type's, as it stands."""
     if shape.kind in ("json", "any"):
-        return _is_json(value)
+        return is_json(value)
     if shape.kind == "list":
         return isinstance(value, list) and all(shape.item is None or is_of(item, shape.item) for item in value)
     if shape.kind == "record":
@@ -214,7 +210,7 @@ def is_of(value: Value, shape: Shape) -> bool:
     if shape.kind == "bool":
         return isinstance(value, bool)
     if shape.kind == "number":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and _is_finite(value)
+        return is_number(value)
     if shape.kind == "workflow":
         return isinstance(value, str) and problem_of(value) is None
     return isinstance(value, str) and (shape.kind != "words" or value in shape.words)
@@ -276,27 +272,9 @@ def _unfit(value: Value, shape: Shape) -> AnswerFailure:
 
 
 def _json(value: Value) -> Value:
-    if not _is_json(value):
+    if not is_json(value):
         raise AnswerFailure("The answer holds a number that JSON does not have.", advice="Answer with valid JSON.")
     return value
-
-
-def _is_json(value: object) -> bool:
-    todo = [value]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, dict):
-            if not all(isinstance(key, str) for key in part):
-                return False
-            todo += part.values()
-        elif isinstance(part, list):
-            todo += part
-        elif isinstance(part, float):
-            if not math.isfinite(part):
-                return False
-        elif part is not None and not isinstance(part, (str, int)):
-            return False
-    return True
 
 
 def _list(value: Value, shape: Shape) -> Value:
@@ -381,40 +359,21 @@ def _union(value: dict[str, Value], shape: Shape) -> Value:
 
 
 def _word(value: Value, shape: Shape) -> str:
-    said = as_text(value).strip(_DECORATION).casefold()
-    for word in shape.words:
-        if said in (word.casefold(), word.strip(_DECORATION).casefold()):
-            return word
-    raise _unfit(value, shape)
+    word = read_word(as_text(value), shape.words)
+    if word is None:
+        raise _unfit(value, shape)
+    return word
 
 
 def _bool(value: Value, shape: Shape) -> bool:
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        said = value.strip(_DECORATION).casefold()
-        if said in TRUTHY:
-            return True
-        if said in FALSY:
-            return False
-    raise _unfit(value, shape)
-
-
-def _is_finite(number: float) -> bool:
-    """Whether a number can be worked with: an integer may have more digits than there are numbers with a point for."""
-    try:
-        return math.isfinite(number)
-    except OverflowError:
-        return False
+    truth = read_bool(value)
+    if truth is None:
+        raise _unfit(value, shape)
+    return truth
 
 
 def _number(value: Value, shape: Shape) -> int | float:
-    if isinstance(value, str):
-        said = value.strip().strip("`*").strip()
-        if not said or len(said) > _LONGEST_NUMBER or not _NUMBER.fullmatch(said) or not any(map(str.isdigit, said)):
-            raise _unfit(value, shape)
-        plain = said.replace(",", "")
-        value = int(plain) if plain.lstrip("+-").isdigit() else float(plain)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _is_finite(value):
+    number = read_number(value)
+    if number is None:
         raise _unfit(value, shape)
-    return value
+    return number
