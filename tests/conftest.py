@@ -85,6 +85,7 @@ if "MERROW_STATE_DIR" not in os.environ:
     os.environ["MERROW_STATE_DIR"] = _STATE.name
 
 os.environ["MERROW_DISCOVERY_PORTS"] = ""  # Model servers of the developer's are not met.
+os.environ["MERROW_CONCURRENCY"] = "64"  # The servers of tests have as many places as any; a test of few says so.
 
 SELDOM = (20_000, 10, 10)
 """When the collector looks: garbage of a few hundred megabytes may gather."""

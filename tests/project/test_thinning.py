@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTING = re.compile(r'environ(?:\.get\(|\[|\.setdefault\()\s*"(MERROW_\w+)"|"(MERROW_\w+)" (?:not )?in os\.environ')
-OTHERS = {"MERROW_STATE_DIR", "MERROW_CONFIG_DIR", "MERROW_DISCOVERY_PORTS", "MERROW_TEST_SECRET"}
+OTHERS = {"MERROW_STATE_DIR", "MERROW_CONFIG_DIR", "MERROW_DISCOVERY_PORTS", "MERROW_CONCURRENCY", "MERROW_TEST_SECRET"}
 """What the tests set themselves."""
 NOT_LONG = {
     "MERROW_SEED",

@@ -20,6 +20,8 @@ from merrow_runtime.provenance import OFFLINE_ORIGIN
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
+CONCURRENCY_VARIABLE = "MERROW_CONCURRENCY"
+"""How many calls at the same time, where neither an option nor the user's settings say."""
 OFFLINE_NAMES = frozenset({"offline", OFFLINE_ORIGIN})
 
 Source = Literal["command line", "environment", "workspace", "settings", "default", "nothing"]
@@ -111,7 +113,7 @@ def decide(
         notices.append(f"The key goes to {origin} unencrypted; use an https address where there is one.")
     of_azure = azure.azure_at(base_url, environment, user_settings.azure, key_source=key_source)
     address, needed = of_azure or (base_url.strip(), None)
-    concurrency = options.concurrency or user_settings.concurrency
+    concurrency = options.concurrency or user_settings.concurrency or _whole(environment, CONCURRENCY_VARIABLE)
     connection = Connection(
         address,
         key,
@@ -173,6 +175,12 @@ def _environment_origin(environment: Mapping[str, str]) -> str:
         return origin_of(named)
     except UsageFailure:
         return ""
+
+
+def _whole(environment: Mapping[str, str], name: str) -> int | None:
+    """The value of a variable that is a whole number from 1 on; others count as not set."""
+    said = _set(environment, name) or ""
+    return int(said) if said.isascii() and said.isdecimal() and int(said[:9]) > 0 and len(said) <= 9 else None
 
 
 def _set(environment: Mapping[str, str], name: str) -> str | None:
