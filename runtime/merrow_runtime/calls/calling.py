@@ -162,6 +162,7 @@ class Calling:
             toll.close()
 
     async def _sent(self, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
+        await self._places.ready()
         if self._places.is_full:
             toll.listener.queued(waits=True)
             await self._places.acquire()

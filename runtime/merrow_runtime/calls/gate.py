@@ -59,10 +59,13 @@ class Places:
         """Whether a call has to wait for its place."""
         return self._places.locked()
 
-    async def acquire(self) -> None:
-        """Wait for a place; `release` gives it back."""
+    async def ready(self) -> None:
+        """Learn how many places there are, before anything is asked of them."""
         if self._ask is not None:
             await self._learn()
+
+    async def acquire(self) -> None:
+        """Wait for a place; `release` gives it back."""
         await self._places.acquire()
 
     def release(self) -> None:
