@@ -119,7 +119,8 @@ def redirect(status: int) -> str:
         ),
         (
             Status(400, "no", code="context_length_exceeded"),
-            "It finds the prompt too long (HTTP 400: no); shorten it, or limit the node's memory.",
+            "It finds the prompt too long for `gpt-test` (HTTP 400: no); shorten it, limit the node's `memory:`, or give the"
+            " model a larger context.",
             {},
         ),
         (

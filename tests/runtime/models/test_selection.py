@@ -190,6 +190,7 @@ def test_an_unencrypted_endpoint_without_a_key_is_nothing_to_remark() -> None:
 
 
 LOCAL = "http://localhost:11434"
+AT_HOME = Connection(f"{LOCAL}/v1", None, 4, max_tokens=4096, is_guessed=True)
 NOT_SENT = (
     f"OPENAI_API_KEY is not sent to {MINE}, which it was not set for; to send it, add"
     f' "{MINE}" = "OPENAI_API_KEY" to `[api_key_env]` in your own settings.'
@@ -248,7 +249,7 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             ModelOptions(),
             WITH_KEY,
             UserSettings(base_url=f"{LOCAL}/v1"),
-            EndpointChoice(LOCAL, "settings", Connection(f"{LOCAL}/v1")),
+            EndpointChoice(LOCAL, "settings", AT_HOME),
             None,
         ),
         (
@@ -308,7 +309,12 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             ModelOptions(base_url=f"{LOCAL}/v1"),
             WITH_KEY,
             UserSettings(),
-            EndpointChoice(LOCAL, "command line", Connection(f"{LOCAL}/v1"), "OPENAI_API_KEY"),
+            EndpointChoice(
+                LOCAL,
+                "command line",
+                AT_HOME,
+                "OPENAI_API_KEY",
+            ),
             KEY,
         ),
     ],

@@ -94,7 +94,7 @@ HOSTILE = {
         "`format` at A must be a word",
     ),
     "samples": (
-        flow("A@{op: Custom, prompt: x, samples: 1000000}", "S@{op: ScEnsemble}", "PROBLEM --> A --> S --> RETURN"),
+        flow("A@{op: Custom, prompt: x, samples: 9000}", "S@{op: ScEnsemble}", "PROBLEM --> A --> S --> RETURN"),
         "more than 1,000 calls",
     ),
     "turns": (
