@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from merrow_analysis.bounded.allowance import Allowance, TooMuchError
-from merrow_analysis.bounded.patterns import PatternError, check_pattern, search
+from merrow_analysis.bounded.patterns import PatternError, check_pattern, compiled
 
 PIECES = st.sampled_from(
     ["a", "b", ".", "[ab]", "[^a]", r"\d", r"\w", r"\s", r"\b", r"\B", "^", "$", r"\A", r"\Z", "", "é", "[a-cß]", "ab"]
@@ -39,7 +39,7 @@ TEXTS = st.text("abAB1 é\nßxK", max_size=7)
 
 
 def found(pattern: str, text: str) -> bool:
-    return search(pattern, text, Allowance(10_000_000, "too much"))
+    return compiled(pattern)(text, Allowance(10_000_000, "too much"))
 
 
 @settings(max_examples=examples(1000), deadline=None)
@@ -63,7 +63,7 @@ def test_a_pattern_is_found_where_python_finds_it(flags: str, pattern: str, text
 def test_a_search_ends(pattern: str, size: int) -> None:
     before = time.process_time()
     try:
-        assert not search(pattern, "a" * size + "-", Allowance(4_000_000, "too much"))
+        assert not compiled(pattern)("a" * size + "-", Allowance(4_000_000, "too much"))
     except TooMuchError:
         assert size > 60, pattern
     assert time.process_time() - before < 15  # some 0.01 s, and 0.5 s

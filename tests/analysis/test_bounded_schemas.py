@@ -111,6 +111,16 @@ def levels(count: int, keyword: str) -> Any:
     return {"$defs": {**inner, f"d{count}": {"type": "object"}}, "$ref": "#/$defs/d0"}
 
 
+MANY = [f"k{number}" for number in range(20_000)]
+LONG = "A" * 5_000
+
+
+def often(schema: Any, name: str = "d", code: str = "d") -> Any:
+    """A schema that is applied again and again to the same value; references write its name as ``code``."""
+    inner = {f"{name}{n}": {"allOf": [{"$ref": f"#/$defs/{code}{n + 1}"}] * 2} for n in range(40)}
+    return {"$defs": {**inner, f"{name}40": schema}, "$ref": f"#/$defs/{code}0"}
+
+
 OBJECTS = [{"name": f"n{number}", "more": [number]} for number in range(6_000)]
 PRIME = 2**61 - 1
 HOSTILE: dict[str, tuple[Any, Any]] = {
@@ -135,6 +145,24 @@ HOSTILE: dict[str, tuple[Any, Any]] = {
     "messages": ({"anyOf": [{"type": "integer"}] * 2_000}, "x" * 300_000),
     "another draft inside": ({"allOf": [{"$schema": "http://json-schema.org/draft-07/schema#", "pattern": "(a+)+$"}]},
                              "a" * 60 + "b"),
+    "many required": (often({"required": MANY}), dict.fromkeys(MANY, 1)),
+    "many properties": (often({"properties": dict.fromkeys(MANY, True)}), {}),
+    "many dependentRequired": (often({"dependentRequired": {name: [] for name in MANY}}), {}),
+    "many dependentSchemas": (often({"dependentSchemas": dict.fromkeys(MANY, True)}), {}),
+    "many patterns of no property": (often({"patternProperties": dict.fromkeys(MANY[:2_000], True)}), {}),
+    "many patterns": (often({"patternProperties": dict.fromkeys(MANY[:300], True)}), {"a": 1}),
+    "parts of nothing": (often({"pattern": "(?:)" * 2_000}), ""),
+    "many properties, no more": (often({"properties": dict.fromkeys(MANY, True), "additionalProperties": False}),
+                                 dict.fromkeys(MANY, 1)),
+    "many properties, unevaluated": (often({"properties": dict.fromkeys(MANY, True), "unevaluatedProperties": False}),
+                                     dict.fromkeys(MANY, 1)),
+    "many names": (often({"propertyNames": True}), dict.fromkeys(MANY, 1)),
+    "many items": (often({"items": True}), MANY),
+    "many items, unevaluated": (often({"items": True, "unevaluatedItems": False}), MANY),
+    "many items in order": (often({"prefixItems": [True] * 20_000}), MANY),
+    "contains anything": (often({"contains": True}), MANY),
+    "long const": (often({"const": "x" * 1_000_000}), "".join(["x"] * 1_000_000)),
+    "long escaped names": (often(True, LONG, "%41" * 5_000), 1),
     "back to itself": ({"$ref": "#"}, {}),
     "back to itself in two steps": ({"anyOf": [{"not": {"$ref": "#"}}]}, 1),
     "back to itself, unevaluated": ({"unevaluatedProperties": False, "allOf": [{"$ref": "#"}]}, {"a": 1}),
@@ -171,6 +199,44 @@ def test_references_lead_to_what_is_in_the_schema(reference: str, value: Any, va
     text = {"$anchor": "named", "$id": "name.json", "type": "string"}
     schema = {"$defs": {"name": text, "a/b c": {"type": "string"}}, "allOf": [True], "items": {"$ref": reference}}
     assert (first_fault(schema, [value]) is None) is valid
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"required": 5}, {"type": "nosuch"}, {"properties": {"a": 5}}, {"$ref": 5}, {"multipleOf": 0}, {"minimum": "a"}],
+)
+@pytest.mark.parametrize("reference", ["#/enum/0", "#named", "x.json"])
+def test_what_a_reference_leads_to_must_be_a_schema(reference: str, other: Any) -> None:
+    named = {"$anchor": "named", "$id": "x.json", **other}
+    assert problem_of_schema({"properties": {"b": {"$ref": reference}}, "enum": [named]}) is not None
+    assert problem_of_schema({"enum": [named]}) is None
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [{"items": [{"type": "string"}]}, {"exclusiveMinimum": True}, {"required": True}, {"type": "any"}, {"type": [{}]}],
+)
+def test_a_form_of_an_older_draft_is_no_schema(schema: Any) -> None:
+    assert problem_of_schema({"$schema": "http://json-schema.org/draft-04/schema#", **schema}) is not None
+
+
+NUMBERS: list[Any] = [0, -1, 10**400, 10**4_000, 16**5_000, 0.5, 1e-300, 5e-324, 1e308, float("1e999"), float("-1e999")]
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["multipleOf", "minimum", "exclusiveMaximum", "minLength", "maxItems", "const", "enum", "type"]
+        ),
+        st.sampled_from([*NUMBERS, NUMBERS, "number", "integer"]),
+        min_size=1,
+    ),
+    st.sampled_from([*NUMBERS, NUMBERS, "text"]),
+)
+def test_numbers_of_any_size_are_looked_at(schema: Any, value: Any) -> None:
+    if problem_of_schema(schema) is None:
+        first_fault(schema, value)
 
 
 @pytest.mark.parametrize("reference", ["#/$defs/none", "http://127.0.0.1:9/x", "other.json#/a", "#none"])

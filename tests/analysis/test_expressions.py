@@ -155,7 +155,7 @@ def test_a_field_of_a_record_is_reached_by_a_dot() -> None:
 @pytest.mark.parametrize(
     "expression",
     ["text.__class__", "words.append(1)", "part.pop('size')", "text.format(1)", "text.encode()", "len.x", "(lambda: 1)()",
-     "[a for a in words]", "open('x')", "text.translate({})"],
+     "[a for a in words]", "open('x')", "text.translate({})", "b'%99d' % 1", "b'%.99f' % 1.5", "b'x' == 1", "2j", "..."],
 )  # fmt: skip
 def test_what_is_not_allowed_has_no_value(expression: str) -> None:
     with pytest.raises(WRONG):

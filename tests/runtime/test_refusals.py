@@ -219,6 +219,15 @@ def test_a_default_of_all_nodes_is_needed_at_each() -> None:
     assert not analyse(text.replace("prompt: p", "prompt: p, on_error: fail")).errors
 
 
+@pytest.mark.parametrize("form", ["type: nosuch", "items: [type: string]", '$ref: "#/enum/0"\n    enum: [required: 5]'])
+def test_a_format_that_is_no_schema_is_found(form: str) -> None:
+    text = (
+        "flowchart TD\nPROBLEM([P]):::Interface\nRETURN([R]):::Interface\nclassDef Interface fill:#eee\n"
+        f"A@{{\n  op: Custom\n  prompt: x\n  format:\n    {form}\n}}\nPROBLEM -->|input| A --> RETURN\n"
+    )
+    assert [one.code for one in analyse(text).errors] == ["MW305"]
+
+
 def test_a_schema_with_a_value_that_json_does_not_have_is_found() -> None:
     front = "validators: {small: {schema: {type: number, maximum: VALUE}}}"
     text = FLOW.replace("FRONT", front).replace("PARAMETERS", "op: Custom, prompt: p, validate: small")

@@ -15,6 +15,9 @@ from merrow_analysis import faults
 from merrow_analysis.check import Analyser, Analysis, analyse
 from merrow_analysis.rules import registry
 from merrow_analysis.rules.fixes import fix_context
+from merrow_optimizer.mutations.base import Move
+from merrow_optimizer.mutations.change import Mutation
+from merrow_optimizer.mutations.moves import OPERATORS, Choice
 from merrow_server.cli.check import fmt
 from merrow_server.features import code_action
 
@@ -191,6 +194,38 @@ def test_fmt_and_repair_leave_a_file_at_which_they_fail_and_go_on(
     assert "a.mmd: Merrow failed here (KeyError" in outcome.err
     assert "b.mmd" in outcome.err
     assert (tmp_path / "a.mmd").read_text() == BAD
+
+
+@pytest.mark.parametrize("where", ["in one mutation", "between mutations"])
+def test_a_mutation_that_fails_is_told_and_the_others_are_listed(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.mmd").write_text(GOOD)
+    monkeypatch.chdir(tmp_path)
+    before = in_process(capsys, "mutate", "--list", "a.mmd").out.splitlines()
+    number = len(before) // 2
+
+    if where == "in one mutation":
+        broken = before[number].split()[0]
+        good = Choice.make_if_safe
+
+        def make(self: Choice, change: Mutation) -> Move | None:
+            made = good(self, change)
+            return boom() if made is not None and made.id == broken else made
+
+        monkeypatch.setattr(Choice, "make_if_safe", make)
+        left = [line for line in before if not line.startswith(broken)]
+    else:
+        operator = before[number].split()[1]
+        monkeypatch.setitem(OPERATORS, operator, boom)  # type: ignore[arg-type]
+        left = [line for line in before if line.split()[1] != operator]
+    outcome = in_process(capsys, "mutate", "--list", "a.mmd")
+    assert outcome.out.splitlines() == left
+    assert outcome.code == 1
+    assert outcome.err.count("Merrow failed here (KeyError") == 1
+    assert SECRET not in outcome.err
+    with pytest.raises(KeyError):
+        in_process(capsys, "--debug", "mutate", "--list", "a.mmd")
 
 
 def test_debug_shows_where_it_failed(

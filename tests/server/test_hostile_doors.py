@@ -87,6 +87,7 @@ PLANNED = (
 MANY_TIMES = {"t": {"text": "{input} " * 4_000, "template": True}}
 TEMPLATE = front({"prompts": MANY_TIMES}, f"{HEAD}    A@{{ op: Custom, role: t }}\n{TAIL}")
 NAMED = {"type": "object", "properties": {"name": {"type": "string", "pattern": BACK_AND_FORTH}}}
+MANY = {"properties": {f"k{n}": True for n in range(5_000)}}
 MANY_WORDS = {"type": "object", "properties": {"x": {"anyOf": [{"type": "integer"}] * 2_000}}}
 LIBRARY = f"types:\n{aliases('[x]', '  ')}"
 CASES = f"cases:\n- id: a\n  inputs:\n{aliases('[x]')}"
@@ -112,6 +113,9 @@ CHECKED: dict[str, Door] = {
     "quotient of powers": Door(decision("len(value) > 5**3999998 // 3**2600000"), "MW214"),
     "width of an f-string": Door(decision("f'{value:>999999999}' == value"), "MW214"),
     "width of a percent": Door(decision("'%99999999d' % 1 == value"), "MW214"),
+    "width in bytes": Door(decision("b'%999999999d' % 1 == value"), "is not an expression"),
+    "format that leads elsewhere": Door(shaped({"$ref": "#/enum/0", "enum": [{"required": 5}]}), "names"),
+    "edges to itself": Door(HEAD + "    A" + " --> A" * 20_000 + "\n", "MW111"),
     "until": Door(loop("until", "A.response == 'x' * 9**9**9"), "16,384 bits"),
     "best": Door(loop("best", "9**9**9 * A.response"), "16,384 bits"),
     "validator's if": Door(judged({"if": "3999999**3999999 > len(output)"}), "MW333"),
@@ -129,8 +133,9 @@ CHECKED: dict[str, Door] = {
 RUN: dict[str, Door] = {
     "format with a pattern": Door(shaped(NAMED),
                                   "does not match", json.dumps({"name": LONG_NAME})),
-    "format with allOf": Door(shaped(doubling()), "200,000 steps", "{}"),
-    "format with unevaluatedProperties": Door(shaped(doubling(unevaluatedProperties=False)), "200,000 steps", "{}"),
+    "format with allOf": Door(shaped(doubling()), "100,000 steps", "{}"),
+    "format with many names": Door(shaped(doubling(**{"$defs": {**doubling()["$defs"], "d40": MANY}})), "100,000 steps", "{}"),
+    "format with unevaluatedProperties": Door(shaped(doubling(unevaluatedProperties=False)), "100,000 steps", "{}"),
     "format with patternProperties": Door(shaped({"type": "object", "patternProperties": {BACK_AND_FORTH: False}}), "",
                                           json.dumps({"a" * 60 + "3": 1})),
     "format with uniqueItems": Door(shaped({"type": "object", "properties": {"l": {"uniqueItems": True}}}), "",
@@ -138,7 +143,7 @@ RUN: dict[str, Door] = {
     "format that leads back": Door(shaped({"$ref": "#"}), "leads back to itself", "{}"),
     "format in many words": Door(shaped(MANY_WORDS), "does not fit",
                                  json.dumps({"x": "x" * 300_000})),
-    "validator's schema": Door(judged({"schema": doubling()}), "200,000 steps", "{}"),
+    "validator's schema": Door(judged({"schema": doubling()}), "100,000 steps", "{}"),
     "planned if": Door(PLANNED, "16,384 bits", fenced(decision("3999999**3999999 > 1"))),
     "planned validator": Door(PLANNED, "16,384 bits", fenced(judged({"if": "3999999**3999999 > len(output)"}))),
     "planned aliases": Door(PLANNED, "too large", fenced(f"---\nworkflow:\n  types:\n{aliases('{x: Text}')}---\n{PLAIN}")),

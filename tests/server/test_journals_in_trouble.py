@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.examples import examples
+from tests.server.lsp.editor import MODERN, Editor, ServerError
 from tests.server.program import GOOD, in_process
 
 from merrow_runtime.errors import StoreFailure
@@ -225,6 +226,23 @@ def test_a_journal_of_an_older_version_is_read_where_it_can_not_be_changed(
         assert outcome.code == 0, outcome.err
         assert len(outcome.json) == 5
     assert journal.file.read_bytes() == before
+
+
+def test_an_editor_reads_a_journal_on_a_read_only_file_system(
+    journal: Journal, disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved(journal, disk, monkeypatch)
+    with read_only(disk):
+        editor = Editor(MODERN, tmp_path)
+        try:
+            assert [one["run"] for one in editor.request("merrow/runs", {})] == [journal.run]
+            assert editor.request("merrow/show", {"run": journal.run})["run"] == journal.run
+            both = {"a": journal.run, "b": journal.run}
+            assert editor.request("merrow/compareRuns", both)
+            with pytest.raises(ServerError, match="Read-only file system"):
+                editor.request("merrow/deleteRun", {"run": journal.run})
+        finally:
+            editor.close()
 
 
 def test_what_only_reads_writes_nothing(journal: Journal, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

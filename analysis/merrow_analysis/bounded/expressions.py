@@ -65,6 +65,8 @@ def parse(text: str) -> ast.Expression:
         raise TooMuchError(_too_deep()) from None
     except ValueError as problem:
         raise SyntaxError(str(problem)) from None
+    if any(isinstance(node, ast.Constant) and isinstance(node.value, _NO_VALUES) for node in ast.walk(tree)):
+        raise SyntaxError("an expression has no bytes, imaginary numbers or dots")
     level: list[ast.AST] = [tree]
     for _ in range(DEEPEST):
         level = [inner for node in level for inner in ast.iter_child_nodes(node)]
@@ -136,7 +138,8 @@ _SIGNED: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
     ast.Invert: operator.invert,
 }
-_SEVERAL = (str, bytes, list, tuple)
+_SEVERAL = (str, list, tuple)
+_NO_VALUES = (bytes, complex, type(...))
 
 
 class _Evaluation:
@@ -215,7 +218,7 @@ class _Evaluation:
         for one in (*given, *named.values()):
             if function is str:
                 self._allowance.take(10 * size_of(one, self._allowance))
-            elif function is not len and isinstance(one, (str, bytes)) and len(one) > _LONGEST_NUMBER:
+            elif function is not len and isinstance(one, str) and len(one) > _LONGEST_NUMBER:
                 raise TooMuchError(f"a number has more than {_LONGEST_NUMBER:,} characters; use a shorter one")
         return function(*given, **named)
 
@@ -273,7 +276,7 @@ def _written(value: Any, conversion: int) -> Any:
 
 
 def _extent(several: Any) -> int:
-    return len(several) * (1 if isinstance(several, (str, bytes)) else 8)
+    return len(several) * (1 if isinstance(several, str) else 8)
 
 
 def _check_bits(sign: type[ast.operator], left: int, right: int) -> None:

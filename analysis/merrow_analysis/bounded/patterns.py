@@ -43,21 +43,17 @@ def check_pattern(pattern: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             re.compile(pattern)
-    except (re.error, RecursionError, OverflowError, MemoryError) as problem:
+    except (re.error, RecursionError, ValueError, OverflowError, MemoryError) as problem:
         raise PatternError(str(problem)) from None
 
 
-def search(pattern: str, text: str, allowance: Allowance) -> bool:
-    """Whether the pattern is found in the text, as ``re.search`` says. Raises `PatternError`, and `TooMuchError` where the
-    allowance is used up.
-    """
-    part, only_at_start = _compiled(pattern)
-    allowance.take(len(text))
-    return bool(part(text, {0} if only_at_start else set(range(len(text) + 1)), allowance))
+Search = Callable[[str, Allowance], bool]
+"""Whether a pattern is found in a text, as ``re.search`` says. Raises `TooMuchError` where the allowance is used up."""
 
 
 @lru_cache(maxsize=64)
-def _compiled(pattern: str) -> tuple[Part, bool]:
+def compiled(pattern: str) -> Search:
+    """How a pattern is searched for. Raises `PatternError`."""
     check_pattern(pattern)
     parsed = _parsed(pattern)
     flags = parsed.state.flags
@@ -65,9 +61,14 @@ def _compiled(pattern: str) -> tuple[Part, bool]:
     anchors = (
         (_signs.AT_BEGINNING_STRING,) if flags & re.MULTILINE else (_signs.AT_BEGINNING, _signs.AT_BEGINNING_STRING)
     )
-    return _Builder(parsed.state).row(parsed, flags, 0), first is not None and first[0] is _signs.AT and first[
-        1
-    ] in anchors
+    part = _Builder(parsed.state).row(parsed, flags, 0)
+    only_at_start = first is not None and first[0] is _signs.AT and first[1] in anchors
+
+    def search(text: str, allowance: Allowance) -> bool:
+        allowance.take(len(text) + 1)
+        return bool(part(text, {0} if only_at_start else set(range(len(text) + 1)), allowance))
+
+    return search
 
 
 def _parsed(pattern: str) -> Any:
@@ -77,7 +78,7 @@ def _parsed(pattern: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             parsed = _parser.parse(pattern)
-    except (re.error, RecursionError, OverflowError, MemoryError) as problem:
+    except (re.error, RecursionError, ValueError, OverflowError, MemoryError) as problem:
         raise PatternError(str(problem) or "it nests too deep") from None
     # Python takes some milliseconds to read each class of characters beyond the first 256.
     wide = 0
@@ -122,6 +123,7 @@ class _Builder:
             for part in parts:
                 if not places:
                     break
+                allowance.take(1)
                 places = part(text, places, allowance)
             return places
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from merrow_analysis.bounded.allowance import Allowance, TooMuchError, size_of
-from merrow_analysis.bounded.patterns import search
+from merrow_analysis.bounded.patterns import Search, compiled
 from merrow_analysis.bounded.schema_words import cut, shown
 
 STEP = 20
@@ -56,6 +56,7 @@ class Check:
         self._allowance = allowance
         self._at_work: set[tuple[int, int]] = set()
         self._named: dict[str, Any] | None = None
+        self._searches: dict[str, Search] = {}
 
     def fault(self, schema: Any, value: Any, path: Path) -> Found | None:
         """What is wrong first with a value at a place."""
@@ -70,6 +71,8 @@ class Check:
                 self._allowance.take(STEP)
                 keyword = self._keywords.get(key)
                 if keyword is not None and keyword.is_about(value):
+                    # Each keyword may look once at all that it says, and at all parts of the value.
+                    self._allowance.take(len(said) // 16 if isinstance(said, str) else _parts(said) + _parts(value))
                     found = keyword.check(At(self, said, value, schema, path))
                     if found is not None:
                         return found
@@ -81,7 +84,11 @@ class Check:
 
     def found(self, pattern: str, text: str) -> bool:
         """Whether a pattern is found in a text."""
-        return search(pattern, text, self._allowance)
+        # Reading a pattern costs far more than finding it, so each is read once.
+        search = self._searches.get(pattern)
+        if search is None:
+            search = self._searches[pattern] = compiled(pattern)
+        return search(text, self._allowance)
 
     def pay(self, value: object) -> None:
         """Take the size of a value from the allowance."""
@@ -89,6 +96,7 @@ class Check:
 
     def referred(self, reference: str) -> Any:
         """The schema that a reference names. Raises `SchemaRefusedError` where it is not in this one."""
+        self._allowance.take(len(reference))
         address, _, place = reference.partition("#")
         if place and not place.startswith("/"):
             found = self._names().get(f"#{place}")
@@ -116,6 +124,7 @@ class Check:
         """The properties that a schema says something about, as ``unevaluatedProperties`` counts them."""
         keys: set[str] = set()
         for one in self._applied(schema, value, ("dependentSchemas",)):
+            self._allowance.take(_parts(value))
             keys |= one.get("properties", {}).keys() & value.keys()
             for key in ("additionalProperties", "unevaluatedProperties"):
                 if key in one:
@@ -129,6 +138,7 @@ class Check:
         """The numbers of the items that a schema says something about, as ``unevaluatedItems`` counts them."""
         items: set[int] = set()
         for one in self._applied(schema, value, ()):
+            self._allowance.take(_parts(value))
             items |= set(range(len(value) if "items" in one else len(one.get("prefixItems", ()))))
             for key in ("contains", "unevaluatedItems"):
                 if key in one:
@@ -138,6 +148,7 @@ class Check:
     def additional(self, schema: Mapping[str, Any], value: Mapping[str, Any]) -> list[str]:
         """The properties of a value that ``additionalProperties`` is about."""
         named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+        self._allowance.take(_parts(value))
         return [name for name in value if name not in named and not any(self.found(one, name) for one in patterns)]
 
     def _applied(self, schema: Any, value: Any, more: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
@@ -152,6 +163,7 @@ class Check:
             yield one
             waiting += [self.referred(one[key]) for key in ("$ref", "$dynamicRef") if key in one]
             for key in more:
+                self._allowance.take(_parts(one.get(key)))
                 waiting += [inner for name, inner in one.get(key, {}).items() if name in value]
             for key in ("allOf", "anyOf", "oneOf"):
                 waiting += [inner for inner in one.get(key, ()) if self.holds(inner, value)]
@@ -175,6 +187,10 @@ class _Inside:
 
     def __exit__(self, *_: object) -> None:
         self._at_work.discard(self._mark)
+
+
+def _parts(of: object) -> int:
+    return len(of) if isinstance(of, (dict, list)) else 0
 
 
 def _parts_of(schema: object) -> Iterator[dict[str, Any]]:

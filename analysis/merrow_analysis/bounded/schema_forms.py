@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any, NamedTuple
 
+from merrow_analysis.bounded.allowance import Allowance
 from merrow_analysis.bounded.patterns import PatternError, check_pattern
-from merrow_analysis.bounded.schema_check import Path
+from merrow_analysis.bounded.schema_check import Check, Path, SchemaRefusedError
 from merrow_analysis.bounded.schema_keywords import TYPES, is_number
-from merrow_analysis.bounded.schema_words import cut
+from merrow_analysis.bounded.schema_words import cut, shown
 
 
 class SchemaProblem(NamedTuple):
@@ -24,12 +27,10 @@ class SchemaProblem(NamedTuple):
 
 
 def problem_of_schema(schema: object) -> SchemaProblem | None:
-    """What is wrong first with a schema; None where nothing is. Its references are not followed.
-
-    Of a schema that names an older draft, what drafts differ in is not looked at.
+    """What is wrong first with a schema; None where nothing is. What its references lead to is a schema, too; that they lead
+    anywhere is not looked at. A schema of an older draft must be one of 2020-12 as well, since it is read as that.
     """
-    draft = schema.get("$schema") if isinstance(schema, dict) else None
-    differ = _DIFFER if isinstance(draft, str) and "2020-12" not in draft else ()
+    references = _References(schema)
     waiting: list[tuple[Path, object]] = [((), schema)]
     seen: set[int] = set()
     for path, one in waiting:  # It grows meanwhile.
@@ -41,11 +42,25 @@ def problem_of_schema(schema: object) -> SchemaProblem | None:
             continue
         seen.add(id(one))
         for key, said in one.items():
-            message = _FORMS[key](said) if key in _FORMS and key not in differ else None
+            message = _FORMS[key](said) if key in _FORMS else None
             if message is not None:
                 return SchemaProblem((*path, key), cut(message))
-            waiting += _inner((*path, key), key, said) if key not in differ else ()
+            waiting += references.of((*path, key), said) if key in _REFERENCES else _inner((*path, key), key, said)
     return None
+
+
+class _References:
+    """What the references of a schema lead to."""
+
+    def __init__(self, schema: object) -> None:
+        # Each reference is followed once, which takes no longer than to read it.
+        self._check = Check(schema, {}, Allowance(sys.maxsize, "")) if isinstance(schema, dict) else None
+
+    def of(self, path: Path, said: str) -> list[tuple[Path, object]]:
+        try:
+            return [] if self._check is None else [(path, self._check.referred(said))]
+        except SchemaRefusedError:
+            return []
 
 
 def _inner(path: Path, key: str, said: Any) -> list[tuple[Path, object]]:
@@ -57,7 +72,7 @@ def _inner(path: Path, key: str, said: Any) -> list[tuple[Path, object]]:
 
 
 def _shown(said: object) -> str:
-    return cut(repr(said) if isinstance(said, (str, int, float, type(None))) else f"this {type(said).__name__}")
+    return cut(shown(said) if isinstance(said, (str, int, float, type(None))) else f"this {type(said).__name__}")
 
 
 def _is(holds: Callable[[Any], bool], wanted: str) -> Callable[[Any], str | None]:
@@ -94,7 +109,7 @@ def _patterns(said: object) -> str | None:
 
 _SCHEMA = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems",
            "unevaluatedProperties")  # fmt: skip
-_DIFFER = ("exclusiveMaximum", "exclusiveMinimum", "items", "required", "type")
+_REFERENCES = ("$ref", "$dynamicRef")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
 
@@ -108,7 +123,10 @@ _FORMS: Mapping[str, Callable[[Any], str | None]] = {
     **dict.fromkeys(("minContains", "maxContains"), _COUNT),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _NUMBER),
     **dict.fromkeys(("$ref", "$dynamicRef", "$id", "$anchor", "$dynamicAnchor"), _TEXT),
-    "multipleOf": _is(lambda said: is_number(said) and said > 0, "a number above 0"),
+    "multipleOf": _is(lambda said: is_number(said) and 0 < said < inf, "a number above 0"),
+    "items": lambda said: (
+        "a list of schemas is called `prefixItems` in draft 2020-12" if isinstance(said, list) else None
+    ),
     "pattern": _pattern,
     "patternProperties": _patterns,
     "type": _is(_is_type, f"one or several of {', '.join(TYPES)}"),

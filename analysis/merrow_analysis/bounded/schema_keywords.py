@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from merrow_analysis.bounded.allowance import TooMuchError
@@ -120,7 +121,7 @@ def _bound(holds: Callable[[Any, Any], bool], words: str) -> Callable[[At], Foun
     def keyword(at: At) -> Found | None:
         if holds(at.value, at.said):
             return None
-        return Found(at.path, lambda: f"{shown(at.value)} is {words} of {at.said!r}")
+        return Found(at.path, lambda: f"{shown(at.value)} is {words} of {shown(at.said)}")
 
     return keyword
 
@@ -128,10 +129,12 @@ def _bound(holds: Callable[[Any, Any], bool], words: str) -> Callable[[At], Foun
 def _multiple_of(at: At) -> Found | None:
     if _is_multiple(at.value, at.said):
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} is not a multiple of {at.said}")
+    return Found(at.path, lambda: f"{shown(at.value)} is not a multiple of {shown(at.said)}")
 
 
 def _is_multiple(value: Any, of: Any) -> bool:
+    if isinstance(value, float) and not isfinite(value):  # JSON's 1e999
+        return False
     if not isinstance(of, float):
         return not value % of
     try:

@@ -23,6 +23,13 @@ _CUT.maxlevel, _CUT.maxlist, _CUT.maxdict, _CUT.maxstring, _CUT.maxlong = 4, 10,
 def shown(value: object) -> str:
     """A value as Python writes it; a large one is cut without being written whole."""
     try:
+        return _written(value)
+    except ValueError:
+        return "a number with too many digits"  # more than Python writes
+
+
+def _written(value: object) -> str:
+    try:
         size_of(value, Allowance(_SMALL, ""))
     except TooMuchError:
         return _CUT.repr(value)

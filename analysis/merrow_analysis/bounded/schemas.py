@@ -15,7 +15,8 @@ from merrow_analysis.bounded.schema_check import STEP, Check, Path, SchemaRefuse
 from merrow_analysis.bounded.schema_keywords import KEYWORDS
 from merrow_analysis.bounded.schema_words import cut
 
-MOST_STEPS = 200_000
+MOST_STEPS = 100_000
+"""Some 0.3 s, for which whatever else the process serves may have to wait."""
 
 
 class Fault(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from merrow_analysis.bounded.schema_forms import problem_of_schema
 from merrow_analysis.definitions.labels.metadata import MetaDoc, parse_metadata
 from merrow_analysis.definitions.schema import (
     EDGE_KEYS,
@@ -27,6 +28,7 @@ from merrow_analysis.rules.key_rules import (
     FRAGMENTS,
     IDLE,
     NOT_VALIDATED,
+    WRONG_VALUE,
     Finding,
     conflicts,
     label_findings,
@@ -102,6 +104,7 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[Finding]:
         yield from metadata_findings(doc, index, allowed, what, MERMAID_NODE_KEYS)
     yield from _idle(resolution)
     yield from _not_validated(resolution)
+    yield from _no_schema(resolution)
     parts = resolution.label_parts
     if parts is not None and resolution.kind == "operator":
         overruled = {key for doc in docs for key in doc.values}
@@ -156,6 +159,17 @@ def _not_validated(resolution: Resolution) -> Iterator[Finding]:
             yield Finding(NOT_VALIDATED, message, parameter.block, (key,), on_key=True, repair=repair, superfluous=True)
         elif written is not None:
             yield Finding(NOT_VALIDATED, message, None, span=written.key_span, repair=repair, superfluous=True)
+
+
+def _no_schema(resolution: Resolution) -> Iterator[Finding]:
+    """A `format` that is an object, but no JSON Schema: the node would fail before it asks."""
+    parameter = resolution.parameters.get("format")
+    if parameter is None or parameter.block is None or not isinstance(parameter.value, dict):
+        return
+    problem = problem_of_schema(parameter.value)
+    if problem is not None:
+        message = f"`format` is not a JSON Schema{problem.place and f' at {problem.place}'}: {problem.message}."
+        yield Finding(WRONG_VALUE, message, parameter.block, ("format",))
 
 
 def _diagnostic(node: TypedNode, finding: Finding, label: int | None) -> Diagnostic:

@@ -23,6 +23,7 @@ from merrow_analysis.rules.box_kinds import led_to_boxes
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import unroll_once
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
+from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.loop_fixes import looped, with_word
 from merrow_analysis.rules.fixes.operator_fixes import call_it
 from merrow_analysis.rules.fixes.path_fixes import (
@@ -154,6 +155,8 @@ def _misplaced_edges(context: GraphContext, causes: Mapping[EdgeRecord, Sequence
 def _without_loop(context: GraphContext, edge: FlowEdge) -> Iterator[Fix]:
     """Turn a node that leads to itself into a Loop, or remove the edge. A lone Decision has nothing new to decide on."""
     node = context.graph.by_id[edge.record.source]
+    if asked(context).is_crowded_at(node.id):
+        return
     if node.kind != "decision":
         yield from looped(context, SELF_LOOP, [node.index])
     yield from remove_edge(context, SELF_LOOP, edge, reveals=_off_the_path)

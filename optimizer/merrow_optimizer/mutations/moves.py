@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
+from typing import TypeVar
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Severity
@@ -22,6 +23,7 @@ from merrow_optimizer.mutations.names import ADDITION, DELETION, MAX_NODES, REWI
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.preconditions import ALL, BOXES, Precondition, failing
 
+_T = TypeVar("_T")
 Proposals = Callable[[Original], Iterable[Proposal]]
 """How an operator lists its possible changes. Random draws from the sequence don't create all of it."""
 
@@ -165,19 +167,48 @@ def changes(original: Original, choice: Choice = DEFAULT) -> Iterator[Mutation]:
             yield proposal()
 
 
-def moves(analysis: Analysis, choice: Choice = DEFAULT) -> Iterator[Move]:
-    """All safe moves of a workflow, lazily, in an order that depends only on the text; none if it is not a workflow."""
+Failed = Callable[[Exception], None]
+"""What to do about a fault of Merrow in one mutation, after which the others follow; it may raise it again."""
+
+
+def moves(analysis: Analysis, choice: Choice = DEFAULT, failed: Failed | None = None) -> Iterator[Move]:
+    """All safe moves of a workflow, lazily, in an order that depends only on the text; none if it is not a workflow. Without
+    ``failed`` a fault in one of them is raised.
+    """
     if why_unchangeable(analysis) is not None:
         return
     original = Original(analysis)
-    for change in changes(original, choice):
-        move = choice.make_if_safe(change)
-        if move is not None:
-            yield move
-    for rewriting in rewritings(original, choice.files) if SUBGRAPH in choice.operators else ():
-        made = rewriting.make(original, choice.files)
+    for making in _makings(original, choice, failed):
+        try:
+            made = making()
+        except Exception as problem:
+            if failed is None:
+                raise
+            failed(problem)
+            continue
         if isinstance(made, Move):
             yield made
+
+
+def _makings(
+    original: Original, choice: Choice, failed: Failed | None
+) -> Iterator[Callable[[], Move | Refused | None]]:
+    """How to make each mutation that the operators propose."""
+    for proposals in choice.operators.values():
+        for proposal in _all_of(partial(proposals, original), failed):
+            yield lambda proposal=proposal: choice.make_if_safe(proposal())  # type: ignore[misc]
+    if SUBGRAPH in choice.operators:
+        for rewriting in _all_of(partial(rewritings, original, choice.files), failed):
+            yield partial(rewriting.make, original, choice.files)
+
+
+def _all_of(several: Callable[[], Iterable[_T]], failed: Failed | None) -> Iterator[_T]:
+    try:
+        yield from several()
+    except Exception as problem:
+        if failed is None:
+            raise
+        failed(problem)
 
 
 def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move | Refused | None:

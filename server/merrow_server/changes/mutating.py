@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from merrow_analysis import faults
 from merrow_analysis.text import TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.base import Move, NewFile, Refused
 from merrow_optimizer.mutations.calls.files import Files
@@ -46,10 +47,18 @@ def choice_for(opened: Opened, max_nodes: int, config: str | None, *, use_files:
     return replace(DEFAULT, operators=operators, max_nodes=max_nodes, files=files)
 
 
-def list_moves(opened: Opened, choice: Choice, as_json: bool) -> None:
-    """Print every safe move, a line each."""
+def list_moves(opened: Opened, choice: Choice, as_json: bool) -> bool:
+    """Print every safe move, a line each; whether Merrow failed at none."""
     lines = split_lines(opened.text)
-    for move in moves(opened.analysis, choice):
+    failures: list[Exception] = []
+
+    def failed(problem: Exception) -> None:
+        if faults.are_raised():
+            raise problem
+        failures.append(problem)
+        complain(f"{opened.target.name}: {faults.sentence('one mutation is not listed, all others are', problem)}")
+
+    for move in moves(opened.analysis, choice, failed):
         if as_json:
             edits = [
                 {"range": wire_range(lines, edit.range), "newText": edit.new_text}
@@ -58,6 +67,7 @@ def list_moves(opened: Opened, choice: Choice, as_json: bool) -> None:
             emit(json.dumps({**_object(opened, move), "edits": edits, **_created(move)}))
         else:
             echo(f"{move.id}  {move.operator:<12}  {move.title}")
+    return not failures
 
 
 def apply_move(opened: Opened, choice: Choice, identifier: str, as_json: bool, write_files: bool) -> bool:

@@ -21,17 +21,17 @@ def list_runs(session: Session, workflow: str | None, limit: int) -> tuple[list[
     """
     running = session.running
     damaged: list[str] = []
-    return [
-        {**run_object(run), **place_of(run.workflow), "here": run.id in running}
-        for run in session.store.runs(limit, workflow, damaged.append)
-    ], damaged
+    with session.reading() as store:
+        found = store.runs(limit, workflow, damaged.append)
+        listed = [{**run_object(run), **place_of(run.workflow), "here": run.id in running} for run in found]
+    return listed, damaged
 
 
 def show_run(session: Session, run: str, node: str | None) -> Json:
     """A run as a whole, or one of its nodes; ``text`` is as its revisions have made it. Raises `UsageFailure` where there is
     none, `StoreFailure`.
     """
-    with journal_with(session.store, run) as store:
+    with session.reading() as user, journal_with(user, run) as store:
         report = run_report(store, run, node)
         if report["revisions"]:
             report["text"] = json.loads(snapshot_at(store, report["run"])).get("text")
@@ -47,4 +47,5 @@ def delete_run(session: Session, run: str) -> Json:
 
 def compare(session: Session, first: str, second: str) -> Json:
     """Two runs side by side; see `compare_runs`."""
-    return compare_runs(session.store, first, second)
+    with session.reading() as store:
+        return compare_runs(store, first, second)

@@ -98,6 +98,20 @@ class Session:
             self._store = Store.open()
         return self._store
 
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Store]:
+        """The journal for who only reads it, which may be where nothing can be written. Raises `StoreFailure`."""
+        try:
+            known: Store | None = self.store
+        except StoreFailure:
+            known = None
+        if known is not None:
+            yield known
+            return
+        # Not kept: once the disk has space again, the journal is opened for writing.
+        with contextlib.closing(Store.open(reading=True)) as opened:
+            yield opened
+
     @property
     def running(self) -> set[str]:
         """The ids of the runs in progress here."""

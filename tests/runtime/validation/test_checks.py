@@ -156,7 +156,7 @@ async def test_what_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
 async def test_a_schema_takes_a_bounded_number_of_steps() -> None:
     levels = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
     check = {"schema": {"$defs": {**levels, "d30": {}}, "$ref": "#/$defs/d0"}}
-    assert "takes more than 200,000 steps" in await broken(check, "{}")
+    assert "takes more than 100,000 steps" in await broken(check, "{}")
 
 
 async def test_a_judge_who_can_not_be_read_after_being_asked_again() -> None:
@@ -224,9 +224,11 @@ async def test_a_schema_that_is_none_is_found_before_the_run() -> None:
 
 @pytest.mark.parametrize("value", [".nan", ".inf", "-.inf"])
 async def test_a_value_that_json_does_not_have_is_found_before_the_run(value: str) -> None:
-    front = f"{{validators: {{v: {{schema: {{const: {value}}}}}}}}}"
     with pytest.raises(UsageFailure, match=r"has a value that JSON does not have, such as.*MW333"):
-        workflow('A@{op: Custom, prompt: "p", validate: v}', "PROBLEM --> A --> RETURN", front=front)
+        workflow(
+            'A@{op: Custom, prompt: "p", validate: v}', "PROBLEM --> A --> RETURN",
+            front=f"{{validators: {{v: {{schema: {{const: {value}}}}}}}}}",
+        )  # fmt: skip
 
 
 async def test_long_reasons_are_cut() -> None:

@@ -294,6 +294,10 @@ class FixContext:
         """The most edges that lead into one node with findings, times how many fixes may look at all of them."""
         return max(self._edges_into, default=0) * self._wrong
 
+    def is_crowded_at(self, name: str) -> bool:
+        """Whether so many edges lead into a node that nothing is offered for each of them."""
+        return len(self.graph.core.chart.incoming.get(name, ())) ** 2 > _MOST_AT_ONE
+
     @cached_property
     def _edges_into(self) -> list[int]:
         """How many edges lead into each node with findings about its edges."""

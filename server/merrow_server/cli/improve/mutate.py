@@ -78,7 +78,8 @@ def command(
     choice = choice_for(opened, max_nodes, config, use_files=not no_config)
     as_json = output == "json"
     if listing:
-        list_moves(opened, choice, as_json)
+        if not list_moves(opened, choice, as_json):
+            ctx.exit(NOT_WELL)
     elif identifier is not None:
         if not apply_move(opened, choice, identifier, as_json, write_files):
             ctx.exit(NOT_WELL)
