@@ -104,7 +104,7 @@ async def test_the_users_own_settings_say_who_plans_who_judges_and_what_is_spent
         config.write_text(f"suggest_ask_above_usd = 0\n{models}{prices}")
         async with editor_on(tmp_path, server, capabilities=pushed, options={"suggestAskAboveUsd": 100}) as editor:
             dry = await editor.execute(PLAN, task=TASK, n=1, model="the editor's", dryRun=True)
-            assert (dry["mayCost"], dry["model"]) == (True, "planner")
+            assert (dry["mayCost"], dry["model"]) == (True, "the editor's")
             assert "calls to planner and, to judge, judge at" in dry["text"]
             alone = await editor.execute(PLAN, task=TASK, n=1, judge=False, dryRun=True)
             assert "calls to planner at" in alone["text"]

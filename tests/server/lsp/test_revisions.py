@@ -405,7 +405,7 @@ async def test_a_run_that_is_not_there_is_refused_and_two_texts_are_compared_wit
         (REVISE, {"run": "none", "text": OTHER}, "no run 'none'"),
         (REVISE, {"run": "none", "revision": 0}, "no run 'none'"),
         (DIFF, {"run": "none", "text": OTHER, "finished": ["A"]}, "no run 'none'"),
-        ("merrow.decideRevision", {"run": "none", "revision": 0, "apply": False}, "Run none does not go on here"),
+        ("merrow.decideRevision", {"run": "none", "revision": 0, "apply": False}, "Run none does not continue here"),
         (ACCEPT, {"run": "none"}, "no run 'none'"),
     ]
     async with editor_on(tmp_path) as editor:
