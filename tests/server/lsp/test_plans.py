@@ -103,17 +103,17 @@ async def test_the_users_own_settings_say_who_plans_who_judges_and_what_is_spent
         prices = f'[prices."{server.origin}"."*"]\ninput = 1\noutput = 1\n'
         config.write_text(f"suggest_ask_above_usd = 0\n{models}{prices}")
         async with editor_on(tmp_path, server, capabilities=pushed, options={"suggestAskAboveUsd": 100}) as editor:
-            dry = await editor.execute(PLAN, task=TASK, n=1, model="the editor's", dryRun=True)
-            assert (dry["mayCost"], dry["model"]) == (True, "the editor's")
+            dry = await editor.execute(PLAN, task=TASK, n=1, dryRun=True)
+            assert (dry["mayCost"], dry["model"]) == (True, "planner")
             assert "calls to planner and, to judge, judge at" in dry["text"]
             alone = await editor.execute(PLAN, task=TASK, n=1, judge=False, dryRun=True)
             assert "calls to planner at" in alone["text"]
-            await editor.execute(PLAN, task=TASK, n=1, model="the editor's", agreed=True)
+            await editor.execute(PLAN, task=TASK, n=1, agreed=True)
             assert [request.body["model"] for request in server.requests] == ["planner", "judge"]
         config.write_text(f"suggest_ask_above_usd = {dry['cost_usd']['most']!r}\n{models}{prices}")
         async with editor_on(tmp_path, server, capabilities=pushed, options={"suggestAskAboveUsd": 100}) as editor:
             for task, more in ((TASK, False), (f"{TASK} And more.", True)):
-                asked = await editor.execute(PLAN, task=task, n=1, model="the editor's", fresh=True, dryRun=True)
+                asked = await editor.execute(PLAN, task=task, n=1, fresh=True, dryRun=True)
                 assert asked["mayCost"] == more, "what may cost just as much is spent unasked"
 
 
