@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 _REASONS = {
     200: "OK",
@@ -120,6 +120,10 @@ class OpenAIServer:
         """Set when a client has gone while its request was open."""
         self.slots = 0
         """How many places it tells of, as llama.cpp's server does; 0 for a server that doesn't tell."""
+        self.models: tuple[str, ...] | None = None
+        """What it lists at ``GET /models``, a question that isn't recorded; None for a server that doesn't list its models."""
+        self.scripts_models = False
+        """Whether ``GET /models`` is recorded and answered as every other request is."""
         self._at_once = 0
         self._script: deque[Step] = deque()
         self._arrival = asyncio.Condition()
@@ -181,9 +185,10 @@ class OpenAIServer:
         method, path, _ = head[0].split(" ", 2)
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         text = await reader.readexactly(int(headers.get("content-length", 0)))
-        if path == "/props":  # How many places it has, as llama.cpp's server tells; no question that counts.
-            content = json.dumps({"total_slots": self.slots}).encode()
-            writer.write(_head(200 if self.slots else 404, "application/json", {}, len(content)) + content)
+        told = self._told(method, path)
+        if told is not None:
+            content = b"" if told is False else json.dumps(told).encode()
+            writer.write(_head(404 if told is False else 200, "application/json", {}, len(content)) + content)
             return True
         request = Received(method, path, headers, json.loads(text) if text else None)
         self._at_once += 1
@@ -198,6 +203,16 @@ class OpenAIServer:
             return await self._perform(step, request, reader, writer)
         finally:
             self._at_once -= 1
+
+    def _told(self, method: str, path: str) -> Mapping[str, Any] | Literal[False] | None:
+        """What it tells of itself, which is no question that counts; False where it doesn't tell, None for all other requests."""
+        if path == "/props":  # How many places it has, as llama.cpp's server tells.
+            return {"total_slots": self.slots} if self.slots else False
+        if method == "GET" and path == "/v1/models" and not self.scripts_models:
+            if self.models is None:
+                return False
+            return {"object": "list", "data": [{"id": name} for name in self.models]}
+        return None
 
     async def _perform(
         self, step: Step, request: Received, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

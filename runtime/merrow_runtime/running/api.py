@@ -112,7 +112,7 @@ def start(
         snapshot = {
             "workflow": workflow.snapshot(),
             "inputs": job.inputs,
-            "options": options.to_json(),
+            "options": job.options.to_json(),
             "base_url": resources.base_url,
             "origin": job.endpoint,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.masking import mask_notice, mask_of
 from merrow_runtime.running.node_recorder import NodeRecorder, NodeRecords
+from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.revisions import Revisions, model_of_reviser
 from merrow_runtime.running.run import Execution, Run, with_members
@@ -40,7 +41,7 @@ from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun, single_inputs, visit_named
 from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunJournal, RunRecord
-from merrow_runtime.store.recordings.recording import Recorder, Replay
+from merrow_runtime.store.recordings.recording import Recorder, Replay, header_of
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
@@ -117,10 +118,17 @@ class Job:
         taken = [node for node in own if node.status == "reused"]
         self.revised = revised
         self.workflow = workflow
-        self.options = options
         self.resources = resources
+        self.replay = Replay.read(options.replay) if isinstance(options.replay, Path) else options.replay
         graph = workflow.graph
-        self.chosen = resources.chosen(workflow.machine)
+        settled = resources.chosen(workflow.machine)
+        self.chosen = with_only_model(settled, options, workflow.reached())
+        if self.replay is not None and options.default_model is None:
+            options = replace(options, default_model=self.replay.model)
+        elif self.chosen.model != settled.model:
+            # Part of the run: resumed, it goes on with this model, whatever the endpoint lists by then.
+            options = replace(options, default_model=self.chosen.model)
+        self.options = options
         self.by_place = {one.place: make_steps(one, options, self.chosen.model) for one in workflow.reached()}
         self.steps = self.by_place[workflow.place]
         inside = [step for place, steps in self.by_place.items() if place for step in steps.values()]
@@ -137,7 +145,6 @@ class Job:
         self.rerun = Rerun() if start is None else Rerun(behind(graph, graph.by_id[start.node].index), start)
         self.set_outputs = SetOutputs(workflow, options.set_outputs)
         self.mask = mask_of(graph, options)
-        self.replay = Replay.read(options.replay) if isinstance(options.replay, Path) else options.replay
         self.asks = self.replay is None or self.replay.may_ask
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
@@ -145,7 +152,8 @@ class Job:
         self._check_prices(self.by_place, self.loop_budgets)
         self._check_price_of_reviser()
         if isinstance(options.record, Path):
-            resources.recorder = Recorder(options.record, {"workflow": workflow.name, "seed": options.seed})
+            header = header_of(workflow.name, options.seed, options.default_model or self.chosen.model)
+            resources.recorder = Recorder(options.record, header)
         elif options.record is not None:
             resources.recorder = options.record
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
 from merrow_runtime.errors import EndpointFailure, StoreFailure
-from merrow_runtime.models.connections import DEFAULT_CONCURRENCY, concurrency_at
+from merrow_runtime.models.connections import DEFAULT_CONCURRENCY, Connection, concurrency_at
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.selection import ModelOptions, decide
@@ -48,13 +48,16 @@ def without_user(base_url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An endpoint with what the user's settings say about calls to it. ``notices`` are for the user to read."""
+    """An endpoint with what the user's settings say about calls to it. ``notices`` are for the user to read; ``connection`` is
+    None where no server is known that could be asked for its models.
+    """
 
     endpoint: Endpoint
     model: str | None = None
     concurrency: int = DEFAULT_CONCURRENCY
     notices: tuple[str, ...] = ()
     limits: SpendingLimits = field(default_factory=SpendingLimits)
+    connection: Connection | None = None
 
 
 def choose(
@@ -75,7 +78,7 @@ def choose(
     choice = decide(asked, os.environ, settings, machine)
     endpoint = choice.open(dialects)
     concurrency = options.concurrency or settings.concurrency or concurrency_at(endpoint)
-    return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits)
+    return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
 
 
 class Resources:

@@ -13,7 +13,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.running.run import Run, RunResult, with_members
 from merrow_runtime.store.contract import NodeRecord, RunRecord, Told
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.recordings.recording import Recorder
+from merrow_runtime.store.recordings.recording import Recorder, header_of
 from merrow_runtime.telling import Telling
 
 
@@ -87,7 +87,8 @@ def _numbered(told: list[Told]) -> list[Told]:
 def _record(record: RunRecord, store: Store, options: RunOptions) -> None:
     """Write the calls of the run as a recording, which is what a resumed run with ``--record`` leaves."""
     assert options.record is not None  # noqa: S101 (that is why it was called)
-    header = {"workflow": record.workflow, "seed": record.snapshot["options"].get("seed", 0)}
+    kept = record.snapshot["options"]
+    header = header_of(record.workflow, kept.get("seed", 0), kept.get("default_model"))
     recorder = Recorder(options.record, header) if isinstance(options.record, Path) else options.record
     try:
         recorder.begin()

@@ -17,6 +17,7 @@ from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import Chosen
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
@@ -89,6 +90,9 @@ async def carry_out(suite: Suite, cases: Sequence[Case], asked: Asked, opens: Op
             # Its answers would look like a model's.
             await chosen.endpoint.close()
             chosen = None
+    if chosen is not None:
+        given = RunOptions(model=asked.model, default_model=None if recording is None else recording.model)
+        chosen = await asyncio.to_thread(with_only_model, chosen, given, suite.workflow.reached())
     if asked.record:
         if chosen is None:
             raise UsageFailure(

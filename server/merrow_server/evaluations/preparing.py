@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -23,6 +24,7 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
 from merrow_runtime.running.masking import mask_of, maskable
+from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import Chosen, choose, without_user
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
@@ -157,6 +159,7 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
         raise InputError(f"{workflow.name} has no node with an output of a kind of Text, so there is nothing to mask.")
     chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
     try:
+        chosen = await asyncio.to_thread(with_only_model, chosen, options, workflow.reached())
         plan = make_plan(
             workflow,
             data,

@@ -21,6 +21,7 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_settings
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
@@ -162,7 +163,10 @@ def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepar
     settings = read_user_settings()
     options = RunOptions(default_model=settings.model, base_url=asked.base_url)
     chosen = choosing(options, asked.base_url, (), user.dialects)
-    model = asked.optimizer_model or asked.model or settings.models.optimizer or chosen.model or DEFAULT_MODEL
+    named = asked.optimizer_model or asked.model or settings.models.optimizer
+    if named is None:
+        chosen = with_only_model(chosen, options, None)
+    model = named or chosen.model or DEFAULT_MODEL
     judge_model = asked.judge_model or settings.models.judge or model
     bounds = Bounds(asked.max_nodes, asked.max_agents, asked.roles, needs_agents=asked.given is None)
     wanted = Wanted(asked.task, model, bounds, asked.as_mermaid)

@@ -53,7 +53,7 @@ class Endpoints:
         choice = decide(asked, environment, settings, machine)
         endpoint = choice.open(dialects)
         concurrency = options.concurrency or settings.concurrency or concurrency_at(endpoint)
-        return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits)
+        return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
 
     def take(self, base_url: str | None, machine: Sequence[WorkspaceValue], dialects: DialectStore) -> Access:
         """Choose an endpoint and open it, unless it is open; to be given back with `release`. Raises `UsageFailure`."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
+from merrow_runtime.models.selection import EndpointChoice
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.definitions import make_steps
@@ -17,6 +18,8 @@ from merrow_runtime.program.loading import configuration
 from merrow_runtime.program.workspace import Surroundings
 from merrow_runtime.running.api import resume, start
 from merrow_runtime.running.forecast import dry_run
+from merrow_runtime.running.only_model import with_only_model
+from merrow_runtime.running.resources import Chosen
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.workflow import Workflow, check_workflow, restore
@@ -136,6 +139,8 @@ class Session:
         workflow, base_url = self._workflow(order)
         access = self._endpoints.take(base_url, workflow.machine, self.store.dialects)
         try:
+            if order.workflow is not None:  # A run that is resumed keeps the model that it has.
+                access = await asyncio.to_thread(_with_only_model, access, order, workflow)
             run = self._begin(order, workflow, access)
             self._runs.add(run)
             begun(run.id, workflow.name)
@@ -197,8 +202,9 @@ class Session:
         assert order.workflow is not None  # noqa: S101 (a dry run is of a text)
         workflow = check(order.workflow)
         choice = self._endpoints.choose(None, workflow.machine)
-        options = RunOptions(model=order.model, default_model=choice.model)
-        return dry_run(workflow, order.inputs, options=options, endpoint=choice.open()).to_json()
+        chosen = _chosen(choice, order.model, workflow)
+        options = RunOptions(model=order.model, default_model=chosen.model)
+        return dry_run(workflow, order.inputs, options=options, endpoint=chosen.endpoint).to_json()
 
     def answering(self, text: WorkflowText | None, model: str | None) -> Json:
         """What would answer a run: ``{endpoint, source, key, models}``. ``key`` says whether one is sent, ``models`` are those
@@ -209,10 +215,13 @@ class Session:
             with contextlib.suppress(RunFailure):
                 workflow = check(text)
         choice = self._endpoints.choose(None, [] if workflow is None else workflow.machine)
-        models = [model or choice.model or DEFAULT_MODEL]
+        default = choice.model
+        with contextlib.suppress(RunFailure):
+            default = _chosen(choice, model, workflow).model
+        models = [model or default or DEFAULT_MODEL]
         if workflow is not None:
             with contextlib.suppress(RunFailure):
-                steps = make_steps(workflow, RunOptions(model=model, default_model=choice.model)).values()
+                steps = make_steps(workflow, RunOptions(model=model, default_model=default)).values()
                 models = list(dict.fromkeys(step.definition.model for step in steps)) or models
         return {"endpoint": choice.origin, "source": choice.source, "key": bool(choice.key_source), "models": models}
 
@@ -324,6 +333,18 @@ async def _followed(run: Run, channel: Channel, notices: tuple[str, ...]) -> Run
         raise
     finally:
         await reader
+
+
+def _chosen(choice: EndpointChoice, model: str | None, workflow: Workflow | None) -> Chosen:
+    """What would answer a run of a workflow, or of any, with ``model``, if that is set. Raises `UsageFailure`."""
+    chosen = Chosen(choice.open(), choice.model, connection=choice.connection)
+    return with_only_model(chosen, RunOptions(model=model), None if workflow is None else workflow.reached())
+
+
+def _with_only_model(access: Access, order: Order, workflow: Workflow) -> Access:
+    chosen = Chosen(access.endpoint, access.model, notices=access.notices, connection=access.connection)
+    chosen = with_only_model(chosen, RunOptions(model=order.model), workflow.reached())
+    return replace(access, model=chosen.model, notices=chosen.notices)
 
 
 def _ended(result: RunResult) -> Json:

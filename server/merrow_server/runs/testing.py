@@ -48,7 +48,7 @@ async def carry_out(
         choice, settings = endpoints.choose(base_url, machine), read_user_settings()
         endpoint = choice.open(user.dialects)
         concurrency = settings.concurrency or concurrency_at(endpoint)
-        return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits)
+        return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
 
     try:
         asked = Asked(order.record, order.model, order.base_url)

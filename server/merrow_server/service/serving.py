@@ -25,6 +25,7 @@ from merrow_runtime.program.inputs import type_of_input
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Forecast
+from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
@@ -94,6 +95,7 @@ async def _serve(
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     with closing(Store.open()) as store:
         chosen = choose(options, options.base_url, workflow.machine, store.dialects)
+        chosen = with_only_model(chosen, options, workflow.reached())
         try:
             runs = ServedRuns(workflow, options, chosen, store, most=limits.most_runs, usd=limits.total_usd)
             for line in _about(workflow, options, chosen, address, limits):

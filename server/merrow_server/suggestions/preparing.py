@@ -31,6 +31,7 @@ from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_setting
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
@@ -158,6 +159,7 @@ async def prepare(
     items, failures, tries, notices = _evaluated(ground, asked, user)
     chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
     try:
+        chosen = await asyncio.to_thread(with_only_model, chosen, options, [workflow])
         optimizer = asked.optimizer_model or settings.models.optimizer or _executor(workflow, asked, chosen)
         models = Models(optimizer, asked.judge_model or settings.models.judge or optimizer)
         check_models(chosen, models, asked.limits)

@@ -59,6 +59,7 @@ LONG = "m" * 400
 )
 async def test_what_came_of_it_is_told(step: Step, ok: bool | None, sentence: str, models: tuple[str, ...]) -> None:
     async with OpenAIServer() as server:
+        server.scripts_models = True
         server.script(step)
         reached = await reach(Connection(server.base_url, KEY), 0.3 if isinstance(step, Hang) else 10.0)
         assert (server.requests[0].method, server.requests[0].path) == ("GET", "/v1/models")

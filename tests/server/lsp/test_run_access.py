@@ -102,6 +102,20 @@ async def test_who_would_answer_is_told_without_a_key(tmp_path: Path) -> None:
         assert (await editor.ask("merrow/answering", uri=notes, model=""))["models"] == ["test-model"]
 
 
+async def test_the_only_model_of_an_endpoint_is_told_and_asked(tmp_path: Path) -> None:
+    text = CHAIN.replace("  model: test-model\n", "")
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
+        server.models = ("tiny",)
+        uri = editor.open(text)
+        assert (await editor.ask("merrow/answering", uri=uri))["models"] == ["tiny"]
+        assert (await editor.ask("merrow/answering"))["models"] == ["tiny"]
+        assert server.requests == []
+        await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert [body["model"] for body in server.bodies] == ["tiny", "tiny"]
+        (started,) = editor.named("run_started")
+        assert [notice.count("`tiny`") for notice in started["notices"]] == [1]
+
+
 async def test_the_embedded_model_answers_without_an_endpoint_and_the_doctor_says_so(tmp_path: Path) -> None:
     async with editor_on(tmp_path, environment={"OPENAI_API_KEY": ""}) as editor:
         uri = editor.open(CHAIN)

@@ -15,7 +15,16 @@ from typing import Any
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord
-from merrow_runtime.store.recordings.recording import CASES_MARK, FORMAT, MARK, Replay, call_of, line_of, object_of
+from merrow_runtime.store.recordings.recording import (
+    CASES_MARK,
+    FORMAT,
+    MARK,
+    Replay,
+    call_of,
+    line_of,
+    model_of,
+    object_of,
+)
 from merrow_runtime.values import canonical
 
 Take = tuple[str, int]
@@ -42,8 +51,7 @@ class CaseRecording:
     @property
     def model(self) -> str | None:
         """The model that was asked where neither node nor workflow names one; None where the recording says nothing of it."""
-        model = self.header.get("model")
-        return model if isinstance(model, str) else None
+        return model_of(self.header)
 
     @classmethod
     def read(cls, path: Path) -> CaseRecording:

@@ -148,6 +148,11 @@ class Replay:
                 calls[call.key, call.request_hash] = call
         return cls(str(path), header, calls)
 
+    @property
+    def model(self) -> str | None:
+        """The model that was asked where neither node nor workflow names one; None where the recording says nothing of it."""
+        return model_of(self.header)
+
     def find(self, key: CallKey, request_hash: str) -> CallRecord | None:
         """The recorded call, where there is one. Of a reviser it is the one of its number, whatever it was shown then: what had
         finished by then is a matter of time.
@@ -204,6 +209,17 @@ def object_of(path: Path, number: int, line: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise UsageFailure(f"Line {number} of the recording {path} is not a JSON object: {line[:_SHOWN]!r}.")
     return content
+
+
+def header_of(workflow: str, seed: Any, model: str | None) -> dict[str, Any]:
+    """What the recording of a run says first; ``model`` is that of nodes for which nothing names one, None for the default."""
+    return {"workflow": workflow, "seed": seed, **({} if model is None else {"model": model})}
+
+
+def model_of(header: Mapping[str, Any]) -> str | None:
+    """The model that a header names; None where it names none."""
+    model = header.get("model")
+    return model if isinstance(model, str) and model else None
 
 
 def _model(content: Mapping[str, Any]) -> str:
