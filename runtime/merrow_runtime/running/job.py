@@ -22,7 +22,7 @@ from merrow_runtime.frontier import OneNode, behind
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.offline import NOTICE
 from merrow_runtime.models.prices import price_at
-from merrow_runtime.options import RunOptions
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.definitions import Steps, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
@@ -152,7 +152,7 @@ class Job:
         self._check_prices(self.by_place, self.loop_budgets)
         self._check_price_of_reviser()
         if isinstance(options.record, Path):
-            header = header_of(workflow.name, options.seed, options.default_model or self.chosen.model)
+            header = header_of(workflow.name, options.seed, options.default_model or self.chosen.model or DEFAULT_MODEL)
             resources.recorder = Recorder(options.record, header)
         elif options.record is not None:
             resources.recorder = options.record

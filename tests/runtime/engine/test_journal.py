@@ -366,7 +366,7 @@ async def test_a_finished_run_tells_the_same_when_it_is_resumed_and_records_the_
     assert result.to_json() == {**first.to_json(), "seconds": store.run(first.run).seconds, "finished_before": True}
     assert set(result.nodes) == set(first.nodes) == set(again.nodes)
     lines = [json.loads(line) for line in recording.read_text().splitlines()]
-    assert lines[0] == {"merrow_recording": 1, "workflow": "test.mmd", "seed": 7}
+    assert lines[0] == {"merrow_recording": 1, "workflow": "test.mmd", "seed": 7, "model": "gpt-4o-mini"}
     assert [(line["node"], line["request_hash"]) for line in lines[1:]] == [
         (call.key.node, call.request_hash) for call in store.calls(first.run)
     ]

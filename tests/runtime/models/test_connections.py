@@ -232,6 +232,7 @@ async def test_a_header_of_the_environment_takes_the_place_of_one_in_other_lette
 
 async def test_doctor_treats_a_key_as_a_run_does() -> None:
     async with OpenAIServer(lambda _: Reply("")) as server:
+        server.scripts_models = True
         refused = await reach(Connection(server.base_url, "schlüssel"))
         assert server.requests == []
         await reach(Connection(server.base_url, f" {KEY}\n"))

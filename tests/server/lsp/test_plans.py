@@ -197,7 +197,7 @@ async def test_what_is_just_allowed_is_planned_and_who_shows_no_runs_is_told_wha
 async def test_the_connections_of_a_plan_are_let_go_with_it(tmp_path: Path) -> None:
     async with OpenAIServer(planner()) as server, editor_on(tmp_path, server) as editor:
         for number in (1, 2):
-            await editor.execute(PLAN, task=TASK, n=1, judge=False, agreed=True, fresh=True)
+            await editor.execute(PLAN, task=TASK, n=1, model="m", judge=False, agreed=True, fresh=True)
             assert (len(server.requests), server.connections) == (number, number)
 
 

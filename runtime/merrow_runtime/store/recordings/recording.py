@@ -212,7 +212,7 @@ def object_of(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def header_of(workflow: str, seed: Any, model: str | None) -> dict[str, Any]:
-    """What the recording of a run says first; ``model`` is that of nodes for which nothing names one, None for the default."""
+    """What the recording of a run says first; ``model`` is that of nodes for which nothing names one, None where it isn't known."""
     return {"workflow": workflow, "seed": seed, **({} if model is None else {"model": model})}
 
 
