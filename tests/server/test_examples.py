@@ -63,6 +63,17 @@ def test_an_example_runs_from_its_recording_to_the_output_that_was_written_for_i
     assert "Note: The recording says: The answers in this recording were written by hand" in outcome.err
 
 
+@pytest.mark.parametrize("script", SCRIPTS[::8], ids=lambda script: script.name)
+def test_it_does_so_whatever_model_the_user_has_set(
+    script: Script, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text('model = "mine"\n')
+    monkeypatch.chdir(ROOT)
+    outcome = in_process(capsys, *script.command[1:])
+    assert (outcome.out, outcome.code) == (f"{script.output}\n", 0), outcome.err
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_a_recording_says_that_it_was_written_by_hand_and_has_nothing_of_the_machine_that_made_it(
     script: Script,
