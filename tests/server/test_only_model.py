@@ -119,6 +119,18 @@ def test_a_resumed_run_keeps_it(capsys: Capture, monkeypatch: pytest.MonkeyPatch
     assert in_process(capsys, "run", "flow.mmd", "--input", "problem=1", "--replay", "run.jsonl").code == 0
 
 
+def test_a_resumed_run_keeps_the_model_of_the_settings_too(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(lambda request: Status(400, "no") if "Shorten" in request.prompt else Reply("one")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        write("config/config.toml", 'model = "set"\n')
+        assert in_process(capsys, "run", "flow.mmd", "--input", "problem=1").code == 1
+        (run,) = in_process(capsys, "runs", "--format", "json").json
+        server.answer, before = (lambda _: Reply("one")), len(server.requests)
+        write("config/config.toml", 'model = "changed"\n')
+        assert in_process(capsys, "resume", run["run"]).code == 0
+        assert asked(server)[before:] == ["set"]  # the first node isn't paid again for another name
+
+
 @pytest.mark.parametrize("settings", ["", 'model = "set"\n'])
 def test_a_recording_replays_where_the_endpoint_is_gone_and_settings_differ(
     server: OpenAIServer, capsys: Capture, monkeypatch: pytest.MonkeyPatch, settings: str

@@ -121,13 +121,11 @@ class Job:
         self.resources = resources
         self.replay = Replay.read(options.replay) if isinstance(options.replay, Path) else options.replay
         graph = workflow.graph
-        settled = resources.chosen(workflow.machine)
-        self.chosen = with_only_model(settled, options, workflow.reached())
-        if self.replay is not None and options.default_model is None:
-            options = replace(options, default_model=self.replay.model)
-        elif self.chosen.model != settled.model:
-            # Part of the run: resumed, it goes on with this model, whatever the endpoint lists by then.
-            options = replace(options, default_model=self.chosen.model)
+        self.chosen = with_only_model(resources.chosen(workflow.machine), options, workflow.reached())
+        if options.default_model is None:
+            # Part of the run: resumed, it goes on with this model, whatever the settings say and the endpoint lists by then.
+            recorded = None if self.replay is None else self.replay.model
+            options = replace(options, default_model=recorded or self.chosen.model)
         self.options = options
         self.by_place = {one.place: make_steps(one, options, self.chosen.model) for one in workflow.reached()}
         self.steps = self.by_place[workflow.place]
@@ -152,7 +150,7 @@ class Job:
         self._check_prices(self.by_place, self.loop_budgets)
         self._check_price_of_reviser()
         if isinstance(options.record, Path):
-            header = header_of(workflow.name, options.seed, options.default_model or self.chosen.model or DEFAULT_MODEL)
+            header = header_of(workflow.name, options.seed, options.default_model or DEFAULT_MODEL)
             resources.recorder = Recorder(options.record, header)
         elif options.record is not None:
             resources.recorder = options.record

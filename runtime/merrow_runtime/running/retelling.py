@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_runtime.events import LAST_OF
-from merrow_runtime.options import RunOptions
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.running.run import Run, RunResult, with_members
 from merrow_runtime.store.contract import NodeRecord, RunRecord, Told
 from merrow_runtime.store.database import Store
@@ -88,7 +88,7 @@ def _record(record: RunRecord, store: Store, options: RunOptions) -> None:
     """Write the calls of the run as a recording, which is what a resumed run with ``--record`` leaves."""
     assert options.record is not None  # noqa: S101 (that is why it was called)
     kept = record.snapshot["options"]
-    header = header_of(record.workflow, kept.get("seed", 0), kept.get("default_model"))
+    header = header_of(record.workflow, kept.get("seed", 0), kept.get("default_model") or DEFAULT_MODEL)
     recorder = Recorder(options.record, header) if isinstance(options.record, Path) else options.record
     try:
         recorder.begin()

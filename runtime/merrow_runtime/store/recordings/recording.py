@@ -211,9 +211,9 @@ def object_of(path: Path, number: int, line: str) -> dict[str, Any]:
     return content
 
 
-def header_of(workflow: str, seed: Any, model: str | None) -> dict[str, Any]:
-    """What the recording of a run says first; ``model`` is that of nodes for which nothing names one, None where it isn't known."""
-    return {"workflow": workflow, "seed": seed, **({} if model is None else {"model": model})}
+def header_of(workflow: str, seed: int, model: str) -> dict[str, Any]:
+    """What the recording of a run says first; ``model`` is that of nodes for which nothing names one."""
+    return {"workflow": workflow, "seed": seed, "model": model}
 
 
 def model_of(header: Mapping[str, Any]) -> str | None:
