@@ -385,6 +385,7 @@ RETURN: Interface
 
 
 def test_what_is_installed_and_reached(server: OpenAIServer, capsys: Capture, tmp_path: Path) -> None:
+    server.scripts_models = True
     server.script(Raw(b'{"object": "list", "data": [{"id": "some-model"}]}'), Status(401, "no"))
     reached, refused = (in_process(capsys, "doctor", "--base-url", server.base_url) for _ in range(2))
     parts = re.split(r"^(\w+)$\n", steady(reached.out), flags=re.MULTILINE)

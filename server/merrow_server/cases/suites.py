@@ -15,7 +15,7 @@ from merrow_optimizer.evaluation.cases.tester import Answers, Tester
 from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue
-from merrow_runtime.options import RunOptions
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import Chosen
@@ -99,7 +99,7 @@ async def carry_out(suite: Suite, cases: Sequence[Case], asked: Asked, opens: Op
                 "There is no endpoint to record: set OPENAI_API_KEY or name one with --base-url.", remedy="key"
             )
         if recording is None:
-            header = {"workflow": Path(suite.workflow.name).name, **({"model": chosen.model} if chosen.model else {})}
+            header = {"workflow": Path(suite.workflow.name).name, "model": chosen.model or DEFAULT_MODEL}
             recording = CaseRecording(recording_path(suite.path), header)
     if asked.fresh and chosen is None:
         raise UsageFailure(
