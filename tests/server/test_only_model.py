@@ -161,3 +161,10 @@ def test_an_evaluation_asks_it(server: OpenAIServer, capsys: Capture) -> None:
     )
     assert asked(server) == ["tiny", "tiny"], done.err
     assert "`tiny`" in done.err
+
+
+@pytest.mark.parametrize("command", [("plan", "Answer letters.", "-n", "1"), ("suggest", "flow.mmd")])
+def test_plans_and_suggestions_ask_it(server: OpenAIServer, capsys: Capture, command: tuple[str, ...]) -> None:
+    write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 0\noutput = 0\n')
+    done = in_process(capsys, *command)
+    assert set(asked(server)) == {"tiny"}, done.err

@@ -78,9 +78,9 @@ class Service:
             self.said.append(line.rstrip("\n"))
             if line.startswith("Stop it"):
                 break
-        found = re.search(r"http://127\.0\.0\.1:\d+", self.told)
+        found = re.search(r"is served at (http://127\.0\.0\.1:\d+)", self.told)
         assert found is not None, self.told
-        self.url = found[0]
+        self.url = found[1]
         made = re.search(r"Token: (\S+)", self.told)
         self.headers = {"Authorization": f"Bearer {made[1] if made else token}"}
         self.client = httpx2.Client(base_url=self.url, headers=self.headers, timeout=PATIENCE)
@@ -145,6 +145,16 @@ def kept(run: str) -> dict[str, Any]:
 
 def events_of(text: str) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
+
+
+def test_the_only_model_of_the_endpoint_answers_where_the_workflow_names_none(model: OpenAIServer) -> None:
+    model.models = ("tiny",)
+    write("flow.mmd", FLOW)
+    with up("--base-url", model.base_url) as service:
+        assert service.told.count("`tiny`") == 1
+        model.models = ("another",)
+        assert service.post({"PROBLEM": "Is it?"}).status_code == 200
+    assert {body["model"] for body in model.bodies} == {"tiny"}
 
 
 @pytest.mark.thinned(1, "slow")
