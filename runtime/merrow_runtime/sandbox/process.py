@@ -300,10 +300,10 @@ class Guest:
 
     def _measure_folder(self) -> int:
         """Bytes of its files; a program with more than it may have is ended."""
-        used = guest_folder.used(self._folder)
-        if used > self._limits.folder_mb * 1024 * 1024:
+        measured = guest_folder.used(self._folder)
+        if measured > self._limits.folder_mb * 1024 * 1024:
             self._end(GuestEndedError("output", "the limit on files was reached"))
-        return used
+        return measured
 
     async def _resident_kib(self) -> int:
         asking = await asyncio.create_subprocess_exec(
