@@ -1,7 +1,7 @@
 # For a fresh machine with Python 3.11+, make and npm:
 #   make demo       shows a mistake and its quick fix, a safe mutation, and a run whose steps remember
 #   make test       formatting, lint, types, import contracts, all tests, the VS Code extension
-#   make nightly    the long variants of the tests, the lowest versions of the dependencies, packages, known vulnerabilities
+#   make test-all   that with every case, the lowest versions of the dependencies, a real model, packages, known vulnerabilities
 #   make dist       builds sdist, wheel, VSIX and documentation in dist/, and tries the wheel with every Python from 3.11 on that is here
 #   make vsix       packs the VS Code extension and does nothing else
 #   make lock       renews the locked versions in requirements/ (needs uv)
@@ -36,7 +36,7 @@ PYTEST := pytest -q -n $(WORKERS) --dist worksteal -ra
 REQUIRED := MERROW_REQUIRE_MERMAID=1 MERROW_REQUIRE_AIMOCK=1
 
 .PHONY: help demo setup node_modules workbench-setup test parts lint types contracts unit extension extension-checks vsix engine
-.PHONY: workbench nightly long-tests long-workbench real-model lowest audit mutants dist lock format docs cache-key clean
+.PHONY: workbench test-all first-line second-line real-model lowest audit mutants dist lock format docs cache-key clean
 
 help:
 	@sed -n '1,8s/^# \{0,1\}//p' Makefile
@@ -100,13 +100,18 @@ cache-key:
 
 # ---- Tests ------------------------------------------------------------------------------------------------------
 
+# What parts did not run, a file for each that has something to say.
+NOT_RUN := $(CURDIR)/.cache/not-run
+
 test: setup
+	@rm -rf $(NOT_RUN) && mkdir -p $(NOT_RUN)
 	@echo "Testing in two lines at once; each part prints its output when it is done, the longest after some minutes."
 	@scripts/in_memory.sh $(MAKE) $(PARALLEL) parts || { echo "make test failed; the lines above that begin with 'make' and '***' name the parts." >&2; exit 1; }
-	@echo "All is well: format, lint, types, import contracts, tests, extension, workbench."
+	@echo "All is well: format, lint, types, import contracts, tests, extension$$(grep -qs '^The workbench did not run' $(NOT_RUN)/workbench || echo ', workbench')."
+	@cat $(NOT_RUN)/* 2>/dev/null || true
 
 # What takes long starts first: the workbench mostly waits, so it has a line of its own, and the short checks follow it.
-parts: export MERROW_PUSH := 1
+parts: export VSIX_UNSEARCHED := 1
 parts: vsix workbench unit types extension-checks lint contracts
 
 lint: $(DEV)
@@ -120,7 +125,8 @@ contracts: $(DEV)
 	@$(BIN)/lint-imports
 
 unit: $(DEV) $(NPM)
-	@$(REQUIRED) scripts/tests.sh nice $(BIN)/$(PYTEST)
+	@mkdir -p $(NOT_RUN)
+	@$(REQUIRED) MERROW_NOT_RUN=$(NOT_RUN)/tests scripts/tests.sh nice $(BIN)/$(PYTEST)
 
 # The extension's lint, types and unit tests, and the packed extension.
 extension: extension-checks vsix
@@ -138,35 +144,29 @@ engine: $(DEV) $(call npm_stamp,vscode-extension)
 
 # The packed extension in a real workbench; says why where there is none (vscode-extension/test/e2e/README.md sets one up).
 workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)
-	@cd vscode-extension && export E2E_VSIX=$(CURDIR)/vscode-extension/merrow.vsix && node test/host/run.mjs && node test/e2e/run.mjs
+	@cd vscode-extension && export E2E_VSIX=$(CURDIR)/vscode-extension/merrow.vsix MERROW_NOT_RUN=$(NOT_RUN)/workbench && mkdir -p $(NOT_RUN) && node test/host/run.mjs && node test/e2e/run.mjs
 
-# ---- Every night ------------------------------------------------------------------------------------------------
+# ---- All of it --------------------------------------------------------------------------------------------------
 
-# A further part is added here; one that fails stops none of the others.
-NIGHTLY := long-tests long-workbench real-model lowest audit dist mutants
+# A further part is added here, to the line that is done earlier; one that fails stops none of the others. CONTRIBUTING.md lists them.
+FIRST_LINE := unit
+SECOND_LINE := lint types contracts extension-checks workbench real-model dist audit lowest
+FAILED := $(CURDIR)/.cache/failed-parts
 
-# The long variants of tests. A further variable, or a Hypothesis profile, is added here.
-LONG := MERROW_ALL_CASES=1 MERROW_TIMES=20 MERROW_EXAMPLES=3000 MERROW_GROWTH=1 MERROW_MEMORY_EDITS=20000 \
-  MERROW_KILLS=200 MERROW_PROBLEMS=164 MERROW_ALL_VISIBLE_TESTS=1 MERROW_SANDBOX_ALL=1 MERROW_SURVIVAL=whole MERROW_NESTED=50000 \
-  MERROW_INSPECT_PYTHON=$(CURDIR)/.venv-inspect/bin/python
-# Which tests: `make long-tests TESTS=tests/boxes` runs those in one folder.
-TESTS ?= tests
+# Two lines at once, as in `make test`: the long one of tests, and the others one after another.
+test-all: export MERROW_TEST_ALL := 1
+test-all: setup .venv-inspect/bin/inspect
+	@rm -rf $(NOT_RUN) $(FAILED) && mkdir -p $(NOT_RUN)
+	@echo "Testing all of it in two lines at once, which takes up to an hour; each prints its output when it is done."
+	@scripts/in_memory.sh $(MAKE) $(PARALLEL) first-line second-line
+	@cat $(NOT_RUN)/* 2>/dev/null || true
+	@if [ -e $(FAILED) ]; then echo "Failed: $$(tr '\n' ' ' < $(FAILED))" >&2; exit 1; fi
+	@echo "All is well: $(FIRST_LINE) $(SECOND_LINE)."
 
-nightly: setup
-	@failed=; \
-	for part in $(NIGHTLY); do \
-	  echo "== $$part"; \
-	  $(MAKE) $$part || failed="$$failed $$part"; \
-	done; \
-	if [ -n "$$failed" ]; then echo "Failed:$$failed" >&2; exit 1; fi; \
-	echo "All is well: $(NIGHTLY)."
-
-long-tests: $(DEV) $(NPM) .venv-inspect/bin/inspect
-	@$(REQUIRED) $(LONG) scripts/tests.sh $(BIN)/$(PYTEST) $(TESTS)
-
-# All suites of the workbench: also those that take turns in `make test`, that measure, and that take the pictures of the documentation.
-long-workbench: vsix $(if $(E2E_REQUIRED),workbench-setup)
-	@cd vscode-extension && E2E_VSIX=$(CURDIR)/vscode-extension/merrow.vsix node test/e2e/run.mjs --nightly
+first-line: LINE := $(FIRST_LINE)
+second-line: LINE := $(SECOND_LINE)
+first-line second-line:
+	@for part in $(LINE); do echo "== $$part"; $(MAKE) $$part || echo $$part >> $(FAILED); done
 
 # A program that is no dependency, for the test that it reads what we write.
 .venv-inspect/bin/inspect:
@@ -184,9 +184,9 @@ real-model: $(DEV) $(REAL_MODEL)
 	MERROW_REAL_MODEL=$(CURDIR)/.venv-real-model/bin/python MERROW_LITELLM=$$litellm $(BIN)/pytest -q -ra $(REAL) && \
 	[ -n "$$litellm$$without" ]
 
-# Everything with the lowest versions that pyproject.toml allows; the tests of the editors and of other programs stay out.
+# What `make test` runs, with the lowest versions that pyproject.toml allows; the tests of the editors and of other programs stay out.
 lowest: $(LOWEST) $(NPM)
-	@scripts/tests.sh .venv-lowest/bin/$(PYTEST) tests/analysis tests/extension tests/optimizer tests/runtime tests/server
+	@MERROW_TEST_ALL= scripts/tests.sh .venv-lowest/bin/$(PYTEST) -o cache_dir=.cache/pytest-lowest tests/analysis tests/extension tests/optimizer tests/runtime tests/server
 
 # Known vulnerabilities of all locked packages; says so where an index can't be asked.
 audit: $(DEV)
@@ -194,7 +194,7 @@ audit: $(DEV)
 
 # How many deliberate defects the tests notice.
 mutants: $(DEV) $(NPM)
-	@$(BIN)/python scripts/mutants.py runtime server --fresh --count 200 --seed $$(date +%j) --jobs $(WORKERS)
+	@$(BIN)/python scripts/mutants.py runtime server --fresh --count 200 --seed 7 --jobs $(WORKERS)
 
 # ---- Packages and versions --------------------------------------------------------------------------------------
 
@@ -227,4 +227,4 @@ docs: $(DEV)
 	@$(BIN)/python scripts/make_images.py
 
 clean:
-	@rm -rf .venv .venv-lowest .venv-inspect .venv-real-model .venv-litellm dist $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .cache .hypothesis .import_linter_cache
+	@rm -rf .venv .venv-lowest .venv-inspect .venv-real-model .venv-litellm dist $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .cache .import_linter_cache

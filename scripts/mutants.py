@@ -178,7 +178,7 @@ class Worker:
         command += ["-o", f"faulthandler_timeout={self.limit / 4:.0f}", "-o", "faulthandler_exit_on_timeout=true"]
         for name in self.unreliable:
             command += ["--deselect", name]
-        environment = {**os.environ, "MERROW_TIMES": "0.2", "TMPDIR": str(self.folder), "NO_COLOR": "1"}
+        environment = {**os.environ, "TMPDIR": str(self.folder), "NO_COLOR": "1"}
         environment.pop("PYTHONPATH", None)
         with subprocess.Popen(  # noqa: S603
             [*command, *tests],

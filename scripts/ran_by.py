@@ -145,7 +145,6 @@ def find_out(folder: Path = KEPT, root: Path = ROOT, tests: Iterable[str] = (), 
         **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},  # a test may ask
         "COVERAGE_PROCESS_START": str(settings),
         "MERROW_RAN_BY": str(folder / _SECONDS),
-        "MERROW_TIMES": "0.2",
         "PYTHONPATH": str(Path(__file__).parent),
     }
     command = [sys.executable, "-m", "pytest", "-q", "-n", str(workers), "--dist", "worksteal", "-p", "note_tests"]

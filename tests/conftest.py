@@ -1,10 +1,8 @@
 """Settings of all tests.
 
-Property tests have no deadline. On a developer's machine and every night they draw new examples in every run; what failed is
-kept in ``.hypothesis`` and tried first the next time. In CI (``CI`` is set) a test draws the same examples each time, so that a
-change is judged by what it changes and not by luck. A failure is printed with what reproduces it. ``MERROW_TIMES=20`` draws
-twenty times as many examples, always new ones; with less than 1, a failure is reported as it was found, without a search
-for a smaller one.
+What runs is a function of the commit (``tests/sizes.py``). Property tests draw the same examples in every run and keep none: what
+one once found is an example of its test. They have no deadline. Hypothesis would also draw constants out of the modules that are
+loaded, which the tests before in the same process decide: it is given none.
 
 Programs that tests start keep their bytecode in ``.cache/bytecode``, even where the environment forbids bytecode: without it,
 each start of a server compiles tens of thousands of lines again. It lies apart so that packages and bundles hold no bytecode.
@@ -12,13 +10,6 @@ They also start with Ctrl-C at work: a shell's background job, and all it starts
 
 Python's collector would walk over all that thousands of tests loaded and collected, again and again: a fifth of the time of all
 tests. What is there before the first test is left out, and new objects are looked at less often, as in the program's commands.
-
-A test with ``@pytest.mark.thinned(n)`` has many cases that are alike, each of them dear. A run of whole files takes one in ``n``;
-``MERROW_SEED``, by default the number of the day, says which, so that ``n`` days try all; `make test` runs one in
-``8n``, so that ``thinned(1)`` is for those that only a run of all tests can't afford: ``thinned(1, "slow")`` is on each test that
-takes more than a second or so. ``MERROW_ALL_CASES=1``, or
-naming the test with ``::``, runs every case. The cases of all tests with ``@pytest.mark.thinned(n, "what they are about")`` are
-as those of one test: they are dear and alike, too, as where many commands are killed anywhere.
 """
 
 from __future__ import annotations
@@ -28,29 +19,33 @@ import os
 import signal
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.database import DirectoryBasedExampleDatabase
-from tests.examples import DAYS, SAME, SEED, TIMES, examples
+from hypothesis import HealthCheck, settings
+from hypothesis.configuration import set_hypothesis_home_dir
+from hypothesis.internal.conjecture import providers
+from tests import not_run
 from tests.shared import require_shared
+from tests.sizes import left_out, runs_every_case
 
 from merrow_analysis import faults
 
+CACHE = Path(__file__).resolve().parents[1] / ".cache"
+set_hypothesis_home_dir(CACHE / "hypothesis")  # Tables of Unicode.
+if hasattr(providers, "_get_local_constants"):  # Since 6.131.
+    providers._get_local_constants = providers.Constants
 # Each value is given: where CI is set, Hypothesis has a profile of its own.
 settings.register_profile(
     "merrow",
-    max_examples=examples(100),
+    max_examples=25,
     deadline=None,
-    derandomize=SAME,
-    database=None
-    if SAME
-    else DirectoryBasedExampleDatabase(Path(__file__).resolve().parents[1] / ".hypothesis" / "examples"),
+    derandomize=True,
+    database=None,
     print_blob=True,
-    phases=[phase for phase in Phase if TIMES >= 1 or phase not in (Phase.shrink, Phase.explain)],
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("merrow")
@@ -70,7 +65,7 @@ def faults_are_raised() -> Iterator[None]:
         yield
 
 
-sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / ".cache" / "bytecode")
+sys.pycache_prefix = str(CACHE / "bytecode")
 sys.dont_write_bytecode = False
 os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -113,36 +108,12 @@ LONGEST = (
 """Where the longest tests are, longest first: beginnings of paths from the root of the repository."""
 
 
-ALL_CASES = bool(os.environ.get("MERROW_ALL_CASES"))
-
-
-def _left_out(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The cases of thinned tests whose turn is another day; at least one case of each test, or of each subject, stays."""
-    tests: defaultdict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
-    for item in items:
-        # Of a test's own mark and its file's the nearer one counts: both together would leave some cases without a day.
-        if marker := item.get_closest_marker("thinned"):
-            one_in, *subject = marker.args
-            tests[subject[0] if subject else item.nodeid.partition("[")[0], one_in].append(item)
-    return [
-        case
-        for (_, one_in), cases in tests.items()
-        for number, case in enumerate(cases)
-        if (number + SEED) % min(one_in * DAYS, len(cases))
-    ]
-
-
-def _all_cases(config: pytest.Config) -> bool:
-    return ALL_CASES or any("::" in argument for argument in config.args)
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Thin what is marked so, and run the longest tests first: no worker is left with one of them when the others are done."""
-    if not _all_cases(config):
-        left_out = _left_out(items)
-        others = set(left_out)
-        items[:] = [item for item in items if item not in others]
-        config.hook.pytest_deselected(items=left_out)
+    """Leave out what `make test` does, and run the longest tests first: no worker is left with one of them at the end."""
+    others = {} if runs_every_case(config) else left_out(items)
+    config.stash[not_run.LEFT_OUT] = Counter(others.values())
+    items[:] = [item for item in items if item not in others]
+    config.hook.pytest_deselected(items=list(others))
     items.sort(
         key=lambda item: next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
     )
@@ -159,10 +130,21 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     gc.set_threshold(*SELDOM)
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Each worker collects; the process that started them says what was left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left out"] = dict(session.config.stash.get(not_run.LEFT_OUT, Counter()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """All workers left out the same."""
+    if told := getattr(node, "workeroutput", {}).get("left out"):
+        node.config.stash[not_run.LEFT_OUT] = Counter(told)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if not _all_cases(config):
-        terminalreporter.write_line(
-            f"MERROW_SEED={SEED} chose the cases of thinned tests; MERROW_ALL_CASES=1 runs all."
-        )
-    if not REAL_MODEL:
-        terminalreporter.write_line("The tests with a real model did not run; `make real-model` runs them.")
+    lines = not_run.said(terminalreporter, config, real_model=REAL_MODEL)
+    for line in lines:
+        terminalreporter.write_line(line)
+    not_run.keep(lines)

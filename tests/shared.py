@@ -38,12 +38,16 @@ READ = (
 )
 
 
+def missing_texts() -> list[str]:
+    """Those of `READ` that are not here."""
+    return [name for name in READ if not (SHARED / name).exists()]
+
+
 def require_shared() -> None:
     """Raise `pytest.UsageError` if ``MERROW_REQUIRE_SHARED`` is set and a text is missing."""
     if os.environ.get("MERROW_REQUIRE_SHARED", "0") in ("", "0"):
         return
-    missing = [name for name in READ if not (SHARED / name).exists()]
-    if missing:
+    if missing := missing_texts():
         names = ", ".join(f"../shared/{name}" for name in missing)
         raise pytest.UsageError(
             f"MERROW_REQUIRE_SHARED is set, but {names} is missing; put it beside the repository or unset the variable."

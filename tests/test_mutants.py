@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytestmark = pytest.mark.thinned(2, "tools of developers")
+pytestmark = pytest.mark.thinned(16, "tools of developers")
 
 if TYPE_CHECKING:
     from ran_by import RanBy

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.definition_checks import GivenFiles
-from tests.examples import TIMES, examples
+from tests.sizes import ALL
 
 from merrow_analysis.check import Analyser, Analysis, analyse
 from merrow_analysis.diagnostics import without_fixes
@@ -126,15 +126,14 @@ def flow_picture(flow: Flow) -> object:
     )
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=12)
 @given(st.data(), st.sampled_from([WORKFLOW, WITH_SUBGRAPH, FRONT + WORKFLOW]))
-@pytest.mark.thinned(2, "typed as if read cold")
+@pytest.mark.thinned(16, "typed as if read cold")
 def test_an_edited_text_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
     check_edits(data, start, statements())
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(8), suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(st.lists(statements(), max_size=4), st.lists(statements(), min_size=1, max_size=4), st.integers(1, 20))
 def test_a_fork_begins_with_what_is_known_and_goes_its_own_way(before: list[str], after: list[str], line: int) -> None:
     place = Range(Position(line, 0), Position(line, 0))
@@ -153,9 +152,9 @@ def test_a_fork_begins_with_what_is_known_and_goes_its_own_way(before: list[str]
     assert picture(analyser.analysis()) == picture(analyse(analyser.document.text))
 
 
-@settings(max_examples=examples(16), suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, suppress_health_check=list(HealthCheck))
 @given(st.data(), decision_workflows())
-@pytest.mark.thinned(2, "typed as if read cold")
+@pytest.mark.thinned(16, "typed as if read cold")
 def test_an_edited_text_with_several_decisions_is_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
     check_edits(data, start, st.one_of(lines_of(start), lines_of(start), lines_of(start), statements()))
 
@@ -203,7 +202,7 @@ def check_edits(data: st.DataObject, start: str, new_lines: st.SearchStrategy[st
         same = flow_picture(warm.flow) == flow_picture(cold.flow)
         assert same, text
         assert without_fixes(warm.diagnostics) == without_fixes(cold.diagnostics)
-        if edits_to_come == 0 or TIMES > 1:
+        if edits_to_come == 0 or ALL:
             assert warm.diagnostics == cold.diagnostics
 
 

@@ -10,7 +10,6 @@ import jsonschema
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 
 from merrow_analysis.bounded.schema_check import SchemaRefusedError
 from merrow_analysis.bounded.schema_forms import problem_of_schema
@@ -70,7 +69,7 @@ def by_package(schema: Any, value: Any) -> tuple[str, str] | None:
     return None if problem is None else ("/".join(map(str, problem.absolute_path)), problem.message)
 
 
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(SCHEMAS, VALUES)
 def test_a_value_is_valid_where_it_is_by_the_package(schema: Any, value: Any) -> None:
     assert problem_of_schema(schema) is None
@@ -85,7 +84,7 @@ def test_a_value_is_valid_where_it_is_by_the_package(schema: Any, value: Any) ->
         assert several or found.message.startswith("False schema") or found.place == expected[0]
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(

@@ -165,7 +165,7 @@ def test_a_caller_of_an_endless_file_is_told_so() -> None:
     assert "MW226" in found[0].message
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_long_chain_of_files_is_read() -> None:
     files = {f"f{n}": flow(call(f"f{n + 1}.mmd"), "PROBLEM --> C --> RETURN") for n in range(150)}
     files["f150"] = SIMPLE

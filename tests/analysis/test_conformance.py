@@ -21,14 +21,14 @@ def _aspects(total: Score, *aspects: str) -> str:
     return examples((found for found in total.disagreements if found.aspect in aspects), 10)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_verdicts(scores: tuple[Score, dict[str, Score]]) -> None:
     total, _ = scores
     assert total.texts == 5159
     assert total.verdicts == total.texts, _aspects(total, "accepts", "rejects")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_structures(scores: tuple[Score, dict[str, Score]]) -> None:
     total, _ = scores
     assert total.valid == 3680

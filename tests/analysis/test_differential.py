@@ -1,7 +1,4 @@
-"""Our parser against the real Mermaid, on texts made up on the spot; Hypothesis shrinks what they disagree on.
-
-``MERROW_TIMES=60`` makes a longer run, with texts that nobody has seen before.
-"""
+"""Our parser against the real Mermaid, on texts made up on the spot; Hypothesis shrinks what they disagree on."""
 
 from __future__ import annotations
 
@@ -11,18 +8,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scripts.conformance import OUTSIDE, disagreement
-from tests.examples import TIMES, examples
 from tests.judge import Mermaid, mermaid
 from tests.strategies import broken_flowcharts, flowcharts
 
 from merrow_analysis.syntax.sanitise import sanitise_label
 from merrow_analysis.syntax.structure import parse_record
 
-# The same texts every time unless a longer run is asked for: a change is judged by what it changes, not by luck.
 compared = settings(
-    max_examples=examples(300),
-    derandomize=TIMES <= 1,
-    database=None,
+    max_examples=75,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
 )
@@ -41,21 +34,19 @@ def assert_same_reading(judge: Mermaid, text: str) -> None:
     assert differs is None, f"{differs.aspect}: expected {differs.expected}, got {differs.got}"
 
 
-@pytest.mark.thinned(1, "slow")
 @given(text=flowcharts())
 @compared
 def test_flowcharts_are_read_as_mermaid_reads_them(judge: Mermaid, text: str) -> None:
     assert_same_reading(judge, text)
 
 
-@pytest.mark.thinned(1, "slow")
 @given(text=broken_flowcharts())
 @compared
 def test_broken_flowcharts_are_refused_where_mermaid_refuses_them(judge: Mermaid, text: str) -> None:
     assert_same_reading(judge, text)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["end\n", "end ", "B\nend\n", "subgraph A\nend\nend\n%% c\n"])
 def test_what_follows_a_subgraph_without_a_name_is_looked_at_first(judge: Mermaid, end: str) -> None:
     """Mermaid breaks down at the end of such a subgraph, without a line, unless it gives up at the next word before."""

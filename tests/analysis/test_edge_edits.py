@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
-from tests.examples import examples
 
 from merrow_analysis.check import Analyser, Analysis, analyse
 from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER
@@ -112,9 +111,9 @@ def check_same(warm: Analysis, cold: Analysis) -> None:
     assert same, "the same findings, but another graph"
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=10)
 @given(st.data(), st.lists(edge_lines, min_size=3, max_size=20), st.booleans())
-@pytest.mark.thinned(2, "typed as if read cold")
+@pytest.mark.thinned(16, "typed as if read cold")
 def test_what_is_typed_again_after_an_edit_equals_what_is_typed_cold(
     data: st.DataObject, edges: list[str], objects_made: bool
 ) -> None:
@@ -137,8 +136,7 @@ def test_what_is_typed_again_after_an_edit_equals_what_is_typed_cold(
             check_same(warm, analyse("".join(lines)))
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(st.data(), decision_workflows(), st.booleans())
 def test_edges_of_several_decisions_are_typed_again_as_they_are_typed_cold(
     data: st.DataObject, text: str, objects_made: bool
@@ -197,9 +195,9 @@ typed_lines = st.one_of(
 )
 
 
-@settings(max_examples=examples(10))
+@settings(max_examples=4)
 @given(st.data(), st.lists(edge_lines, min_size=3, max_size=14))
-@pytest.mark.thinned(2, "typed as if read cold")
+@pytest.mark.thinned(16, "typed as if read cold")
 def test_lines_typed_character_by_character_are_analysed_as_if_read_cold(data: st.DataObject, edges: list[str]) -> None:
     """Ids are born and go while they are typed, statements break and hold, lines come and go. Every version stays true."""
     lines = [f"{line}\n" for line in (*DECLARATIONS, *edges)]

@@ -6,10 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.mutation_checks import rough_workflows
 from tests.workflows import workflows
 
@@ -136,11 +134,10 @@ def is_concerned(line: str, analysis: Analysis, change: GraphChange) -> bool:
     return any(word in names for word in re.findall(r"\w+", line))
 
 
-@pytest.mark.thinned(1, "slow")
 def test_what_is_written_is_what_was_inferred() -> None:
     counted = Counter[str]()
 
-    @settings(suppress_health_check=list(HealthCheck), max_examples=examples(150))
+    @settings(suppress_health_check=list(HealthCheck), max_examples=38)
     @given(written_workflows(), st.booleans(), st.data())
     def check(text: str, in_markdown: bool, data: st.DataObject) -> None:
         analysis = analyse(text)

@@ -96,7 +96,7 @@ def is_as_meant(analysis: Analysis, text: str, change: GraphChange) -> bool | No
     return True
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_each_small_change_is_written_as_it_was_meant(text: str) -> None:
     analysis = analyse(text)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.front_matter import read_front_matter
@@ -82,9 +80,8 @@ def _without(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
     return wanted
 
 
-@pytest.mark.thinned(1, "slow")
 @given(_bodies())
-@settings(max_examples=examples(300))
+@settings(max_examples=75)
 def test_only_the_entry_is_gone(made: tuple[str, str]) -> None:
     body, fence = made
     text = f"{fence}---\n{body}{fence}---\n{fence}flowchart TD\nA --> B\n"
@@ -114,14 +111,13 @@ def test_only_the_entry_is_gone(made: tuple[str, str]) -> None:
     assume(removed)
 
 
-@pytest.mark.thinned(1, "slow")
 @given(
     _bodies(),
     st.sampled_from((None, "key0", "key1", "new")),
     st.sampled_from(("added", "key0", "k", "on: off")),
     VALUES,
 )
-@settings(max_examples=examples(300))
+@settings(max_examples=75)
 def test_only_an_entry_is_added(made: tuple[str, str], section: str | None, name: str, value: object) -> None:
     body, fence = made
     text = f"{fence}---\n{body}{fence}---\n{fence}flowchart TD\nA --> B\n"

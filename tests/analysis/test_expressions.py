@@ -7,7 +7,6 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 
 from merrow_analysis.bounded.allowance import TooMuchError
 from merrow_analysis.bounded.expressions import FUNCTIONS, WRONG, evaluate
@@ -138,7 +137,7 @@ def own_value(expression: str) -> object:
         return None if "is not defined" in str(problem) else type(problem)
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(EXPRESSIONS)
 def test_the_value_of_an_expression_is_pythons(expression: str) -> None:
     found = own_value(expression)

@@ -38,7 +38,7 @@ def disagreements(lines: Iterable[str]) -> tuple[int, list[str]]:
     return read, wrong
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.exists(), reason="the shared texts are not beside the repository")
 def test_every_line_of_the_shared_texts() -> None:
     lines: set[str] = set()

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Severity
@@ -83,7 +82,7 @@ def test_fixes_of_the_pages_examples(text: str) -> None:
     check_all(text)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.exists(), reason="the shared corpus is not beside the repository")
 def test_fixes_of_the_corpus() -> None:
     for path in sorted(CORPUS.rglob("*.mmd")):
@@ -153,9 +152,9 @@ def damaged(draw: st.DrawFn) -> str:
     return "".join(lines)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=38, deadline=None)
 @given(damaged())
-@pytest.mark.thinned(2, "fixes everywhere")
+@pytest.mark.thinned(16, "fixes everywhere")
 def test_fixes_of_damaged_workflows(text: str) -> None:
     check_all(text)
 

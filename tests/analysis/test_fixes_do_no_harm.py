@@ -109,7 +109,6 @@ def test_interface_is_not_written_at_a_step() -> None:
     assert "Write Interface" in results(text, "MW114")
 
 
-@pytest.mark.thinned(1, "slow")
 def test_a_safe_fix_never_brings_what_mermaid_refuses() -> None:
     random = Random(14)
     texts = [one.text for code in page_codes() for one in read_page(page_text(code) or "").examples]

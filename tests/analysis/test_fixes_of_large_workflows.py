@@ -26,7 +26,7 @@ def test_a_port_is_fed_from_the_nearest_nodes_before(count: int) -> None:
     assert _titles(text, "MW204") == [[f"Feed b from A{count - one}" for one in (1, 2, 3)]]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "is_tried"), [(2, True), (60, True), (199, True), (200, False), (400, False)])
 def test_where_hundreds_of_edges_into_one_node_are_wrong_none_is_tried(wrong: int, is_tried: bool) -> None:
     edges = "".join(f"PROBLEM -->|zz{number}zz| N\n" for number in range(wrong))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import FOURTH
 from tests.strategies import broken_flowcharts, flowcharts
 
 from merrow_analysis.definitions.labels.parameters import parse_label
@@ -37,11 +35,11 @@ def _ink(text: str) -> str:
     return "".join(text.split()).replace(";", "")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(not CONFORMANCE.is_file(), reason="needs ../shared/conformance/flowchart.jsonl")
 def test_conformance_texts_keep_their_meaning() -> None:
     with CONFORMANCE.open(encoding="utf-8") as rows:
-        for row in islice(rows, FOURTH.start, None, FOURTH.step):
+        for row in rows:
             assert_same_meaning_and_stable(json.loads(row)["text"])
 
 
@@ -69,7 +67,6 @@ def test_any_text_is_survived_and_stable(text: str) -> None:
     assert_same_meaning_and_stable(text)
 
 
-@pytest.mark.thinned(1, "slow")
 @given(flowcharts(), st.integers(0, 30), st.integers(0, 10))
 def test_a_range_is_formatted_and_nothing_else(text: str, first: int, more: int) -> None:
     within = Range(Position(first, 0), Position(first + more, 0))
@@ -80,7 +77,6 @@ def test_a_range_is_formatted_and_nothing_else(text: str, first: int, more: int)
     assert split_lines(apply_edits(text, [e for e in some if e.range.start.line >= first]))[:first] == before[:first]
 
 
-@pytest.mark.thinned(1, "slow")
 @given(flowcharts())
 def test_edits_touch_only_lines_that_change(text: str) -> None:
     contents = [line_content(line) for line in split_lines(text)]

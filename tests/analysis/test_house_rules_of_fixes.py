@@ -82,7 +82,7 @@ def test_what_a_message_says_to_write_is_offered(text: str, files: dict[str, str
         assert keeps_its_word(one), f"{one.code}: {one.message}\n{[fix.title for fix in one.fixes]}\n{text}"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_a_message_says_to_remove_can_be_removed() -> None:
     asked = Counter[str]()
     for name, text, files in examples():
@@ -93,7 +93,7 @@ def test_what_a_message_says_to_remove_can_be_removed() -> None:
     assert len(asked) > 10, asked
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_without_its_fixes_a_message_would_break_its_word() -> None:
     promising = [(name, one) for name, text, files in examples() for one in found(text, files) if promised(one)]
     assert len({one.code for _, one in promising}) > 20
@@ -102,7 +102,7 @@ def test_without_its_fixes_a_message_would_break_its_word() -> None:
     assert not any(keeps_its_word(one._replace(fixes=Fixes([other]))) for _, one in promising)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_no_fix_is_safer_than_the_first() -> None:
     """Where a safe one is looked for, none behind the first is made up."""
     several = 0
@@ -114,7 +114,6 @@ def test_no_fix_is_safer_than_the_first() -> None:
     assert several > 40
 
 
-@pytest.mark.thinned(1, "slow")
 def test_a_near_name_is_offered_in_broken_files() -> None:
     random, texts = Random(3), [text for _, text, _ in examples()]
     for _ in range(300):
@@ -125,7 +124,7 @@ def test_a_near_name_is_offered_in_broken_files() -> None:
                 assert keeps_its_word(one) or not one.fixes, f"{one.code}: {one.message}\n{text}"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_registry_says_which_rules_have_fixes() -> None:
     with_fixes: set[str] = set()
     without: set[str] = set()
@@ -148,7 +147,7 @@ def test_a_page_says_why_its_rule_has_no_fix() -> None:
         assert ("There is no fix" in (page_text(rule.code) or "")) == (rule.fix == "none"), rule.code
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_no_two_fixes_of_a_finding_have_one_title() -> None:
     for name, text, files in examples():
         for one in found(text, files):

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.workflows import diagnose, errors, told, typed, workflow
-from tests.examples import examples
 
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
@@ -136,8 +135,7 @@ def all_choices(graph: TypedGraph) -> list[dict[str, int]]:
     return [dict(zip([node.id for node in decisions], choice, strict=True)) for choice in product(*ranges)]
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 @given(workflows() | decision_workflows())
 def test_the_symbolic_answer_is_that_of_every_single_combination(text: str) -> None:
     graph = typed(text)
@@ -153,10 +151,9 @@ def test_the_symbolic_answer_is_that_of_every_single_combination(text: str) -> N
         assert seen[node.id] == expected, node.id
 
 
-@pytest.mark.thinned(1, "slow")
 def test_a_workflow_without_errors_never_meets_a_missing_or_ill_typed_value() -> None:
     run = 0
-    wanted = examples(200)
+    wanted = 50
 
     @settings(max_examples=wanted, suppress_health_check=list(HealthCheck))
     @given(decision_workflows() | decision_workflows() | workflows())

@@ -28,7 +28,7 @@ def _keystroke(analyser: Analyser, line: int, column: int, letter: str) -> None:
     analyser.analysis()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_keystroke_in_a_huge_text_takes_no_more_for_each_node_than_in_a_large_one() -> None:
     taken: dict[int, int] = {}
     for nodes in (5_500, 22_000):

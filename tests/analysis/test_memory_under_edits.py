@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import gc
-import os
 import weakref
 from collections import Counter
 
 import pytest
 from tests.growth.steps import forget
+from tests.sizes import sized
 
 from merrow_analysis import shared_values
 from merrow_analysis.check import Analyser
 from merrow_analysis.text import Position, Range, TextEdit
 
-pytestmark = pytest.mark.thinned(1, "memory")
+pytestmark = pytest.mark.thinned(8, "memory")
 
-EDITS = int(os.environ.get("MERROW_MEMORY_EDITS", "60"))
-"""Edits of each kind. The long variant makes 20,000."""
+EDITS = sized(60, 600)
+"""Edits of each kind."""
 
 HEAD = [
     "flowchart TD",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 
 from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.graph.bare.shape import Shape
@@ -56,7 +55,7 @@ def check_order(shape: Shape) -> None:
     assert next(knots, None) is None
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(edges, max_size=40), st.lists(st.tuples(st.integers(0, 60), st.none() | edges), min_size=1, max_size=8))
 def test_the_order_is_a_function_of_the_graph_and_not_of_its_history(
     drawn: list[str], changes: list[tuple[int, str | None]]
@@ -81,7 +80,7 @@ def test_the_order_is_a_function_of_the_graph_and_not_of_its_history(
         check_order(warm.shape)
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 40), st.none() | edges), min_size=1, max_size=8))
 def test_the_order_is_that_of_the_graph_while_many_cycles_stay(changes: list[tuple[int, str | None]]) -> None:
     # Each of these nodes and the next one wait for each other.

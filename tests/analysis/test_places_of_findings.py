@@ -192,7 +192,7 @@ def test_a_line_is_not_blamed_for_the_unfinished_one_before(text: str, places: l
     assert all("the end of the line" not in one.message for one in found)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_every_finding_lies_in_the_text() -> None:
     """In texts of all kinds, whole and cut off in the middle."""
     for name, shape in SHAPES.items():

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.workflows import diagnose, edge, errors, told, typed, workflow
-from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.containment import DEEPEST, MOST_FIELDS
@@ -106,7 +105,7 @@ MEANINGS = st.one_of(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(st.dictionaries(st.sampled_from(["Alpha", "Beta", "Gamma", "Delta"]), MEANINGS, min_size=1))
 def test_whatever_is_declared_no_type_holds_itself(declared: dict[str, Any]) -> None:
     table, problems = declare_types(declared)

@@ -1,32 +1,31 @@
 """Whatever the text, there is an answer: no exception, no end of the stack, no endless loop.
 
-The repeated pieces are far more than the stack is deep. ``MERROW_SURVIVAL=whole`` repeats them more often and makes the long
-lines and the large file several times longer; that takes minutes.
+The repeated pieces are far more than the stack is deep. `make test-all` repeats them more often and makes the long
+lines and the large file several times longer.
 """
 
 from __future__ import annotations
 
 import faulthandler
-import os
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.sizes import ALL, sized
 from tests.strategies import MARKS, any_flowcharts
 
 from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import Position, Range, TextEdit
 
-pytestmark = pytest.mark.thinned(1, "survival")
+pytestmark = pytest.mark.thinned(8, "survival")
 
-WHOLE = os.environ.get("MERROW_SURVIVAL") == "whole"
-OPENERS = 20_000 if WHOLE else 3_000
-FENCES = 5_000 if WHOLE else 2_000
-LINE_LENGTH = 500_000 if WHOLE else 40_000
-REPEATED_LINES = 110_000 if WHOLE else 11_000
-HANGING = 3_600 if WHOLE else 600
+OPENERS = sized(3_000, 20_000)
+FENCES = sized(2_000, 5_000)
+LINE_LENGTH = sized(40_000, 500_000)
+REPEATED_LINES = sized(11_000, 110_000)
+HANGING = sized(600, 3_600)
 """Seconds after which a test counts as hung: far beyond what any of them needs on any machine."""
 
 
@@ -213,5 +212,5 @@ def test_a_large_file() -> None:
         "    class A,B k\n",
     ]
     text = "flowchart TD\n" + "".join(lines) * REPEATED_LINES + "    C[\n"
-    assert len(text) > (10_000_000 if WHOLE else 1_000_000)
+    assert len(text) > (10_000_000 if ALL else 1_000_000)
     survives(text)

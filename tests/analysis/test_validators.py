@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.ide.cursor import marked
 from tests.analysis.workflows import diagnose
-from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.validators import KINDS, names_in
@@ -259,7 +258,7 @@ checks = st.one_of(
 )
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.dictionaries(st.sampled_from("abc"), st.one_of(checks, st.lists(checks, max_size=3))))
 def test_whatever_validators_are_they_are_survived_and_repairs_apply(said: dict[str, Any]) -> None:
     written = json.dumps(said)
@@ -285,7 +284,7 @@ def test_whatever_validators_are_they_are_survived_and_repairs_apply(said: dict[
             assert step.validation is not None
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 40), st.sampled_from(["output", "len(output) > 2"]), st.sampled_from(["", "x, "]))
 def test_children_have_the_validators_of_their_nodes(seed: int, other: str, more: str) -> None:
     lines = ('A["Custom"]@{ prompt: a, validate: x }', 'B["Custom"]@{ prompt: b, validate: x }', "PROBLEM --> B --> A")

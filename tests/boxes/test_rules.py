@@ -283,7 +283,7 @@ def test_ensembles_are_counted_without_what_comes_again() -> None:
     assert "MW105" in codes(text)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(("deep", "wrong"), [(32, []), (33, ["B33"]), (3_000, ["B33"])])
 def test_boxes_lie_only_so_deep_in_each_other(deep: int, wrong: list[str]) -> None:
     kinds = ["Loop (max: 1)", "Map ()"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_edge_edits import check_same
 from tests.analysis.workflows import workflow
 from tests.boxes.defects import DEFECTS, MAP, REFINE, ROUNDS, UNTIL, VOTES
-from tests.examples import examples
 from tests.runtime.frontier.nested_workflows import nested_workflow
 
 from merrow_analysis.check import Analyser, Analysis, analyse
@@ -74,8 +72,7 @@ def boxes(analysis: Analysis) -> object:
     )
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.one_of(small, nested), st.data())
 def test_what_is_found_after_edits_is_what_is_found_cold(text: str, data: st.DataObject) -> None:
     analyser = Analyser(text)
@@ -102,8 +99,7 @@ def compare(warm: Analysis, text: str) -> None:
     assert boxes(warm) == boxes(cold)
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(nested, st.data())
 def test_what_is_found_after_whole_lines_come_and_go_is_what_is_found_cold(text: str, data: st.DataObject) -> None:
     lines = split_lines(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.snippets import ROOT, need, run
 
-pytestmark = pytest.mark.thinned(1, "editors")
+pytestmark = pytest.mark.thinned(8, "editors")
 
 WORKFLOW = """flowchart TD
     %% a note

@@ -17,7 +17,7 @@ from tests.e2e.snippets import (
     snippet,
 )
 
-pytestmark = pytest.mark.thinned(1, "editors")
+pytestmark = pytest.mark.thinned(8, "editors")
 
 
 def test_neovim_shows_a_problem_and_repairs_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.server.lsp.test_operator_actions import FLOW, LIBRARY, NAME_STEP, ONE
 FOLDER = Path(__file__).parent
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("editor", ["Neovim", "Emacs"])
 @pytest.mark.parametrize(
     ("action", "line"), [(ONE, 'A["Solver<br/>"]'), ("Use operator Carry of the library here", 'A["Carry<br/>"]')]

@@ -52,7 +52,7 @@ def imported(file: Path) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_all_that_the_server_may_import_is_bundled(libraries: Path) -> None:
     """From every request and command of the language server, through whatever these import."""
     modules = {
@@ -148,7 +148,7 @@ def workflows() -> Iterator[tuple[str, str]]:
         yield file.name, file.read_text("utf-8")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_bundled_server_judges_as_the_installed_one(libraries: Path) -> None:
     judged = 0
     with BundledServer(libraries) as server:
@@ -172,7 +172,7 @@ runpy.run_path(START, run_name="__main__")
 """
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_server_never_imports_what_is_not_bundled(libraries: Path) -> None:
     """Also not when labels hold HTML, which the command line's `parse` has nh3 sanitise."""
     watch = f"START = {str(EXTENSION / 'bootstrap' / 'start_server.py')!r}\n{WATCH}"

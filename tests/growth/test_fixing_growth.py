@@ -29,7 +29,7 @@ def _pairs(number: int) -> list[str]:
     return [f"N{i} --> M{i}[Custom] --> N{i}" for i in range(number)]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("written", [_self_loops, _words_out_of_place, _pairs])
 def test_cycles_are_repaired_together(
     written: Callable[[int], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -53,7 +53,7 @@ def test_cycles_are_repaired_together(
     assert large - middle <= 2.3 * (middle - small), counted
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_fixes_of_many_words_out_of_place_in_a_drawing() -> None:
     """A fix is tried by reading all of a drawing, so it is not tried for hundreds of findings."""
     counted: list[int] = []

@@ -3,14 +3,13 @@
 Each shape of text is given to each door at three sizes. What the second doubling adds may be at most 2.3 times what the first one
 added, and a little more for what does not come evenly. Steps are counted, so the outcome is the same on each machine.
 
-``MERROW_GROWTH=1`` runs every shape through every door, and compares CPU time at larger sizes besides: that sees loops in C.
-Without it some of the shapes go through a few doors, which change from shape to shape.
+`make test` has some of the shapes go through a few doors, other ones for each shape. `make test-all` has all shapes go through
+more doors, and compares CPU time at larger sizes besides for some: that sees loops in C.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,10 +19,10 @@ from tests.growth.doors import DOORS, Opened
 from tests.growth.exceptions import exception
 from tests.growth.shapes import SHAPES, Shape
 from tests.growth.steps import forget, lines, steps
+from tests.sizes import ALL
 
 from merrow_analysis.check import analyse
 
-WHOLE = bool(os.environ.get("MERROW_GROWTH"))
 GROWTH = 2.3
 SMALLEST = 32
 SIZES = (SMALLEST, 2 * SMALLEST, 4 * SMALLEST)
@@ -34,7 +33,9 @@ LEAST_SECONDS = 0.05
 STEEP = 4.4
 """How many times as long four times the text may take without being looked at further: a little more than four times."""
 _FEW = 3
-"""Doors that each shape goes through in a push."""
+"""Doors that each shape goes through."""
+_TIMED = list(SHAPES.values())[::32]
+"""Shapes whose CPU time is compared, which takes long."""
 UNEVEN = 3000
 """Steps that may come at once, such as those of a list of suggestions."""
 _NAMES = list(SHAPES)
@@ -47,15 +48,13 @@ _ALWAYS = (
     "declared operators",
     "diamonds that lead to the next two",
 )
-"""Shapes that were once quadratic or worse, which every push tries."""
-_TRIED = [shape for number, shape in enumerate(SHAPES.values()) if WHOLE or number % 16 == 0 or shape.name in _ALWAYS]
+"""Shapes that were once quadratic or worse, which every run tries."""
+_TRIED = [shape for number, shape in enumerate(SHAPES.values()) if ALL or number % 16 == 0 or shape.name in _ALWAYS]
 _DOORS = list(DOORS)
 
 
 def _doors(shape: Shape) -> list[str]:
     """The doors that a shape goes through."""
-    if WHOLE:
-        return _DOORS
     if shape.name in _ALWAYS:
         return ["check", "edit a line in the middle", "rename", "code actions of all"]
     first = _NAMES.index(shape.name) * _FEW
@@ -71,7 +70,7 @@ def _opened(shape: Shape, size: int) -> Iterator[Opened]:
         yield it
     finally:
         it.close()
-        if WHOLE:  # Else too little is left to be worth a look at all that there is.
+        if ALL:  # Else too little is left to be worth a look at all that there is.
             gc.unfreeze()
             gc.collect()
             gc.freeze()
@@ -93,9 +92,9 @@ def _is_linear(small: float, middle: float, large: float, slack: float) -> bool:
 
 
 @pytest.mark.parametrize("shape", _TRIED, ids=lambda shape: shape.name)
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 def test_steps_grow_with_the_text(shape: Shape) -> None:
-    """In a push only some of the shapes, and those in `_ALWAYS` through the doors at which they were quadratic.
+    """Those in `_ALWAYS` through the doors at which they were quadratic.
 
     What looks steep is counted again and doubled once more. What a door imports or reads when it is first used counts no second
     time; and a limit that is passed on the way (of suggestions, of what a search looks at) makes one doubling steep, while what
@@ -111,7 +110,7 @@ def test_steps_grow_with_the_text(shape: Shape) -> None:
             )  # fmt: skip
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["broken words", "suppressions of a file", "label parameters"])
 def test_lines_run_by_a_check_grow_with_the_text(name: str) -> None:
     """Loops that call nothing are no steps: where they were quadratic, the lines are counted that run."""
@@ -162,10 +161,10 @@ class Timed:
                 self._before[door] = taken
 
 
-@pytest.mark.skipif(not WHOLE, reason="takes an hour; set MERROW_GROWTH=1")
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=lambda shape: shape.name)
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", _TIMED, ids=lambda shape: shape.name)
 def test_time_grows_with_the_text(shape: Shape) -> None:
-    """The only test that looks at a clock, and never in a push: nothing is wrong unless it is so four times.
+    """The only test that looks at a clock, and never in `make test`: nothing is wrong unless it is so four times.
 
     Sizes are four times apart, which tells what is quadratic (16 times as long) from what is linear as surely as two doublings do
     and takes half as long. What is steep at half of the largest size is tried at the whole of it.

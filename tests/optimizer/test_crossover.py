@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, needs_corpus, rough_workflows
 from tests.server.program import in_process
 from tests.workflows import workflows
@@ -20,7 +19,7 @@ from merrow_analysis.diagnostics import Severity
 from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_optimizer.crossover.children import Child, CrossoverRefusedError, children, crossover
 
-SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=examples(30))
+SMALL = settings(suppress_health_check=list(HealthCheck), max_examples=8)
 VALID = [*EXAMPLES, *sorted((CORPUS / "mmd").glob("v*.mmd"))]
 
 A = """---
@@ -121,7 +120,7 @@ def test_children_of_valid_workflows_are_valid_and_repeatable() -> None:
         pairs += 1
 
     check_pair()
-    assert pairs >= examples(30)
+    assert pairs >= 8
 
 
 @SMALL
@@ -138,7 +137,7 @@ def test_every_node_is_a_parents_node(first: str, second: str) -> None:
 
 
 @needs_corpus
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("first", VALID, ids=lambda path: path.stem)
 def test_corpus_pairs(first: Path) -> None:
     mine = analyse(first.read_text("utf-8"))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.composites import composite_workflows
-from tests.examples import examples
 from tests.optimizer.files import MAIN, beside, opened
 from tests.optimizer.mutation_checks import rough_workflows
 from tests.workflows import workflows
@@ -21,7 +19,7 @@ from merrow_optimizer.mutations.calls.meaning import meaning
 from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.original import Original
 
-SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(20))
+SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=5)
 
 
 def of_files(text: str, texts: dict[str, str], start: str = "", chosen: Sequence[str] | None = None) -> list[Move]:
@@ -58,7 +56,6 @@ def check_extracted(text: str, move: Move) -> tuple[str, dict[str, str]]:
     return mutant, texts
 
 
-@pytest.mark.thinned(1, "slow")
 @SMALL
 @given(st.one_of(composite_workflows(), composite_workflows(), workflows(), rough_workflows()))
 def test_what_is_extracted_and_inlined_is_the_start(text: str) -> None:

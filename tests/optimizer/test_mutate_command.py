@@ -62,7 +62,7 @@ def test_text_is_for_reading(capsys: Capture) -> None:
     assert "--- a/flow.mmd" in shown
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_all_forms_say_the_same_of_a_mutation(capsys: Capture) -> None:
     """Lists, applied mutations and random ones, as text and as objects, of a file and of the block of a Markdown file."""
     write("flow.mmd", VOTE)
@@ -132,7 +132,7 @@ def test_a_block_of_markdown_is_changed_in_its_file(capsys: Capture) -> None:
         assert analyse(second.text).is_valid
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_is_not_safe_says_why(capsys: Capture) -> None:
     write("flow.mmd", VOTE)
     ids = [str(entry["id"]) for entry in lines(in_process(capsys, "mutate", "flow.mmd", "--list", "--format", "json"))]
@@ -173,7 +173,7 @@ def test_what_mermaid_refuses_is_not_changed(capsys: Capture) -> None:
     assert outcome.err == f"merrow: flow.md can't be changed: Mermaid refuses it on line {line}. Fix that first.\n"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_standard_input_is_not_written(capsys: Capture) -> None:
     write("flow.mmd", VOTE)
     first, *_ = lines(in_process(capsys, "mutate", "flow.mmd", "--list", "--format", "json"))

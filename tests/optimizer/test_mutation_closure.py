@@ -8,7 +8,6 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.mutation_checks import (
     CORPUS,
     EXAMPLES,
@@ -24,12 +23,12 @@ from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
 from merrow_optimizer.mutations.names import ADDITION
 
-pytestmark = pytest.mark.thinned(1, "mutations of the corpus")
+pytestmark = pytest.mark.thinned(8, "mutations of the corpus")
 
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
 SMALL = settings(
     suppress_health_check=[check for check in HealthCheck if check is not HealthCheck.filter_too_much],
-    max_examples=examples(25),
+    max_examples=6,
 )
 """An example in which nothing is checked does not count, and too many of them are a failure."""
 

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.composites import composite_workflows
-from tests.examples import examples
 from tests.optimizer.mutation_checks import check_mutant
 
 from merrow_analysis.check import Analysis, analyse
@@ -23,7 +22,7 @@ from merrow_optimizer.mutations.subgraph_loops import loop_proposals
 from merrow_optimizer.mutations.subgraph_maps import mapping
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(25))
+SMALL = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=6)
 
 
 def boxes_of(analysis: Analysis) -> dict[str, tuple[str, str | None, frozenset[str]]]:
@@ -112,7 +111,6 @@ def check_unwrapped(before: Analysis, after: Analysis, name: str, mutant: str) -
     assert unit_order(after.typed.core) is not None, mutant
 
 
-@pytest.mark.thinned(1, "slow")
 @SMALL
 @given(composite_workflows(), st.integers(0, 2**32))
 def test_no_mutant_tears_a_box(text: str, seed: int) -> None:
@@ -128,7 +126,7 @@ def test_no_mutant_tears_a_box(text: str, seed: int) -> None:
         text, analysis = mutant, after
 
 
-@settings(SMALL, max_examples=examples(3))
+@settings(SMALL, max_examples=4)
 @given(composite_workflows())
 def test_no_move_at_all_tears_a_box(text: str) -> None:
     before = analyse(text)
@@ -160,7 +158,7 @@ REFINE = """flowchart TD
 """
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_every_move_of_one_workflow() -> None:
     before = analyse(REFINE)
     made = list(moves(before))
@@ -201,7 +199,7 @@ def made(text: str, title: str) -> str:
     return move.apply(text)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_turns_are_written_where_the_loop_says_or_could_say_them() -> None:
     more = "Let REFINE have up to 4 turns"
     assert 'subgraph REFINE["Loop (max: 4, until: REVIEW.result)"]' in made(UNTIL, more)
@@ -285,7 +283,7 @@ def test_a_node_that_reads_a_list_works_on_each_item() -> None:
     assert not [one for one in moves(analyse(text.replace("list[Text]", "Text"))) if "(Map)" in one.title]
 
 
-@settings(parent=SMALL, max_examples=examples(10))
+@settings(parent=SMALL, max_examples=4)
 @given(composite_workflows())
 def test_what_is_said_safe_at_once_is_what_all_preconditions_admit(text: str) -> None:
     analysis = analyse(text)

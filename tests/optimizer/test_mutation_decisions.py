@@ -101,7 +101,7 @@ def refused(text: str, title: str) -> Refused:
     return answer
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "title", "precondition"),
     [

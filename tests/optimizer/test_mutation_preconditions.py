@@ -141,7 +141,7 @@ def test_no_subgraph_is_emptied() -> None:
         assert all(subgraph.nodes for subgraph in after.flow.subgraphs.values()), move.title
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(("more", "safe"), [(15, True), (16, False), (17, False)])
 def test_no_change_draws_more_than_500_edges(more: int, safe: bool) -> None:
     """Two layers of 21 nodes have 484 edges; ``more`` come to it."""

@@ -28,7 +28,7 @@ def customs_in_a_row(rule: Rule, context: GraphContext) -> Iterator[Diagnostic]:
 INSERTED = "Insert Custom on PROBLEM -> A"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", [Scope.NODE, Scope.GRAPH, Scope.EDGE])
 @pytest.mark.parametrize(
     ("flags", "precondition"), [(Flags.PORTS, "types"), (Flags.PATHS, "bridge"), (Flags.NONE, "capacity")]

@@ -244,7 +244,7 @@ def roles_given(text: str) -> list[str]:
     return sorted(move.title for move in moves(analyse(text)) if move.title.startswith("Give "))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_node_gets_another_role_that_the_file_has() -> None:
     """One that no node has, or others with its operator. No name that can't be written anywhere; no node with its own prompt."""
     assert roles_given(ROLES) == ["Give A the role slow", "Give B the role slow", "Give R the role slow"]

@@ -87,7 +87,7 @@ OTHER = (
 )
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "apart"),
     [

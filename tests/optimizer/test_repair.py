@@ -11,7 +11,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.breakage import broken
-from tests.examples import examples
 from tests.optimizer.seeded import CORPUS, KINDS, seeded
 
 from merrow_analysis.check import Analyser, analyse
@@ -137,9 +136,8 @@ def test_meaning_is_without_ids_order_of_lines_and_layout() -> None:
     assert meaning_of(analyse(VOTE)) not in {meaning_of(analyse(text)) for text in other}
 
 
-@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from([PLAN, VOTE]), st.sampled_from(sorted(KINDS)), st.integers(0, 99), st.booleans(), st.booleans())
 def test_a_repair_is_valid_local_and_keeps_line_endings(text: str, kind: str, seed: int, crlf: bool, end: bool) -> None:
     defective = seeded(text, kind, Random(seed))
@@ -158,7 +156,7 @@ def test_a_repair_is_valid_local_and_keeps_line_endings(text: str, kind: str, se
     assert searched(defective) == done
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10_000))
 def test_any_text_is_survived_and_never_made_worse(seed: int) -> None:
     text = broken(VOTE if seed % 2 else PLAN, Random(seed))
@@ -255,7 +253,7 @@ class _Plain(Search):
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     st.sampled_from([PLAN, VOTE]), st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=1), st.integers(0, 9)
 )
@@ -285,7 +283,7 @@ def hostile(lines: int) -> list[str]:
     return [PLAN + nodes, PLAN + many, PLAN + "    A --> \n" * lines, "---\n" * lines, "flowchart TD\n" + "[" * lines]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(5))
 def test_a_hostile_text_ends_at_the_limit_with_the_best_so_far(number: int) -> None:
     text = hostile(150)[number]
@@ -393,7 +391,6 @@ def serious(text: str) -> Counter[str]:
     return Counter(one.code for one in analyse(text).diagnostics if one.severity is not Severity.HINT)
 
 
-@pytest.mark.thinned(1, "slow")
 def test_no_remedy_of_any_defect_brings_another_finding() -> None:
     random, offered = Random(5), 0
     for kind in KINDS:

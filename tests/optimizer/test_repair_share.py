@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from tests.examples import examples
 from tests.optimizer.seeded import CORPUS
 from tests.optimizer.seeded_repairs import combined, of_corpus, share_of, singles
 
@@ -18,7 +17,7 @@ def test_every_defect_of_the_corpus_is_repaired() -> None:
     assert share.valid == 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_single_defects_are_repaired() -> None:
     share = share_of(singles(Random(1), 3))
     assert share.count >= 50
@@ -27,7 +26,7 @@ def test_single_defects_are_repaired() -> None:
 
 
 @pytest.mark.parametrize("of", [2, 3])
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 def test_several_defects_at_once_are_repaired(of: int) -> None:
-    share = share_of(combined(Random(of), examples(25), of))
+    share = share_of(combined(Random(of), 6, of))
     assert share.valid >= 0.8

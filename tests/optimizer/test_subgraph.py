@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, check_mutant, needs_corpus, rough_workflows
 from tests.workflows import workflows
 
@@ -18,7 +17,7 @@ from merrow_optimizer.mutations.moves import Choice, moves, random_mutants
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import read_pattern
 
-pytestmark = pytest.mark.thinned(1, "mutations of the corpus")
+pytestmark = pytest.mark.thinned(8, "mutations of the corpus")
 
 SUBGRAPHS = Choice({SUBGRAPH: subgraph.proposals}, max_nodes=60)
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
@@ -62,7 +61,7 @@ def test_corpus(path: Path) -> None:
         check_mutant(before, text, move)
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(20))
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=5)
 @given(workflows() | rough_workflows(), st.integers(0, 9))
 def test_generated_workflows(text: str, which: int) -> None:
     before = analyse(text)
@@ -71,7 +70,7 @@ def test_generated_workflows(text: str, which: int) -> None:
             check_mutant(before, text, move)
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples(10))
+@settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=4)
 @given(workflows(), st.integers(0, 999))
 def test_chains_are_repeatable(text: str, seed: int) -> None:
     first = [(mutant.move.id, mutant.text) for mutant in random_mutants(text, 3, seed, SUBGRAPHS)]

@@ -7,13 +7,12 @@ import json
 import random
 from dataclasses import replace
 
-import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
-from tests.examples import TIMES, examples
 from tests.plain.drawings import drawings, drawn_lines, mixed_drawings, returning_drawings, whole_drawings
 from tests.plain.meanings import codes, meaning
 from tests.runtime.engine.fakes import FakeEndpoint
+from tests.sizes import ALL
 
 import merrow_runtime
 from merrow_analysis.check import Analyser, Analysis, analyse
@@ -54,14 +53,13 @@ def graph_picture(analysis: Analysis) -> object:
     )
 
 
-@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data(), drawings(), st.booleans())
 def test_an_edited_drawing_is_analysed_as_if_read_cold(data: st.DataObject, start: str, as_workflow: bool) -> None:
     check_edits(data, start, as_workflow)
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(25), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=12, suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.data(), mixed_drawings())
 def test_plain_steps_between_written_ends_are_analysed_as_if_read_cold(data: st.DataObject, start: str) -> None:
     check_edits(data, start, False)
@@ -70,7 +68,7 @@ def test_plain_steps_between_written_ends_are_analysed_as_if_read_cold(data: st.
 def check_edits(data: st.DataObject, start: str, as_workflow: bool) -> None:
     """Edit a text at random, line by line and letter by letter; after each edit, compare with the text read cold.
 
-    Fixes, which take most of the time, are compared after the last edit, and every night after each.
+    Fixes, which take most of the time, are compared after the last edit, and in `make test-all` after each.
     """
     analyser = Analyser(start, as_workflow=as_workflow)
     analyser.analysis()
@@ -92,11 +90,11 @@ def check_edits(data: st.DataObject, start: str, as_workflow: bool) -> None:
         warm, cold = analyser.analysis(), analyse(text, as_workflow=as_workflow)
         assert graph_picture(warm) == graph_picture(cold), text
         assert without_fixes(warm.diagnostics) == without_fixes(cold.diagnostics), text
-        if edits_to_come == 0 or TIMES > 1:
+        if edits_to_come == 0 or ALL:
             assert warm.diagnostics == cold.diagnostics, text
 
 
-@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
 @given(whole_drawings() | returning_drawings(), st.integers(0, 1000))
 def test_a_drawing_without_errors_runs_whatever_is_chosen(text: str, seed: int) -> None:
     analysis = analyse(text, as_workflow=True)
@@ -119,7 +117,6 @@ def test_a_drawing_without_errors_runs_whatever_is_chosen(text: str, seed: int) 
     event("with a choice" if any(node.asks for node in flow.graph.decisions) else "without")
 
 
-@pytest.mark.thinned(1, "slow")
 def test_most_drawings_are_valid_and_many_have_a_choice() -> None:
     """The property before this one is about something."""
     seen: list[tuple[bool, bool]] = []
@@ -136,7 +133,7 @@ def test_most_drawings_are_valid_and_many_have_a_choice() -> None:
     assert len([1 for valid, asks in seen if valid and asks]) >= len(seen) // 20
 
 
-@settings(max_examples=examples(20), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=20, suppress_health_check=list(HealthCheck), deadline=None)
 @given(whole_drawings() | returning_drawings())
 def test_what_is_written_out_means_the_same(text: str) -> None:
     before = analyse(text, as_workflow=True)

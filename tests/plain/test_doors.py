@@ -1,13 +1,11 @@
 """Every door answers for every drawing, also where arrows lead back, to the same step, and through steps with operators.
 
-``MERROW_TIMES`` times 12 drawings go through all doors of `tests.growth.doors`, which raise what a server or a function raises.
+Drawings go through all doors of `tests.growth.doors`, which raise what a server or a function raises.
 """
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.examples import examples
 from tests.growth.doors import DOORS, Opened
 from tests.growth.shapes import Shape
 from tests.plain.drawings import knotted_drawings
@@ -32,8 +30,7 @@ def go_through_all(text: str) -> None:
         it.close()
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(12), suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(knotted_drawings())
 def test_every_door_answers_for_any_drawing(text: str) -> None:
     go_through_all(text)

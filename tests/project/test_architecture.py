@@ -141,7 +141,7 @@ def _spans(text: str) -> set[str]:
     return {" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "least"), [(ARCHITECTURE, 100), (ROOMS, 250)], ids=["map", "rooms"])
 def test_what_the_page_names_is_there(page: Path, least: int) -> None:
     spans = _spans(page.read_text("utf-8"))
@@ -157,7 +157,7 @@ def test_the_map_is_short_and_its_folders_are_there() -> None:
     assert all((ROOT / folder).is_dir() for folder in folders)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "span", ["graph.typed_graph", "check.Analyser.renew", "cli/runs_all", "Frontier.patch", "trial_liveness"]
 )
@@ -312,7 +312,7 @@ WALKS: dict[str, Callable[[Path, Any], Walk]] = {
 }
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("heading", WALKS)
 def test_a_walk_goes_through_what_it_names(heading: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     named = _modules_of(heading)

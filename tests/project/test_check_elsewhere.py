@@ -69,7 +69,7 @@ def install(folder: Path, **contexts: str) -> subprocess.CompletedProcess[str]:
     return step("Install Merrow", folder, **contexts)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_hooks_find_mistakes_and_format_in_all_files_that_merrow_reads() -> None:
     for name in ("good.mmd", "good.mermaid"):
         write(name, GOOD)
@@ -90,7 +90,7 @@ def test_a_hook_runs_once_for_a_markdown_file_without_workflows() -> None:
     assert hook("merrow-fmt", "README.md") == 0
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_action_installs_its_own_version_and_annotates(tmp_path: Path) -> None:
     runner = tmp_path / "runner temp"
     runner.mkdir()

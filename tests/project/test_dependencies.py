@@ -108,17 +108,17 @@ def test_imports_are_found_wherever_they_are() -> None:
     assert set(imports_in(text)) == {"a.b", "c.d", "g"}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_the_source_imports_is_declared() -> None:
     assert undeclared(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + GEPA + UP) == {}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_is_declared_for_the_source_is_imported() -> None:
     assert unused(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + GEPA + UP) == set()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_the_tests_and_scripts_import_is_declared() -> None:
     found = imported(ROOT / "tests") | imported(ROOT / "scripts")
     local = {file.stem for folder in ("tests", "scripts") for file in (ROOT / folder).rglob("*.py")}
@@ -126,7 +126,7 @@ def test_what_the_tests_and_scripts_import_is_declared() -> None:
     assert undeclared(found, RUNTIME + EVALUATE + OPTIMIZE + UP + DEVELOPMENT + BUILD) == {}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_is_declared_for_development_is_imported_or_a_tool_in_use() -> None:
     found = imported(ROOT / "tests") | imported(ROOT / "scripts")
     assert unused(found, DEVELOPMENT) == set(TOOLS)

@@ -27,7 +27,7 @@ def is_quick(python: str) -> bool:
 
 @pytest.mark.skipif(not is_quick("/usr/bin/python3"), reason="the system has no Python that is quick")
 @pytest.mark.parametrize("named", [False, True])
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_quick_python_is_used_unless_a_slow_one_is_named(tmp_path: Path, named: bool) -> None:
     slow = tmp_path / "python3"
     slow.write_text(SLOW.format(python=os.path.realpath(sys.executable)))

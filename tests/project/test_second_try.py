@@ -32,7 +32,7 @@ def tried(folder: Path, *names: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a script for bash")
 @pytest.mark.parametrize(
     ("names", "code", "words", "unsaid"),

@@ -2,14 +2,13 @@
 
 A server on loopback answers what a good model would: the data set's own solutions. It sees nothing but requests, and where
 a node only hands something on, it makes its answer of what it was sent. So the right answer comes out at the end only if
-every prompt, program, test and vote on the way is right. ``MERROW_PROBLEMS`` sets how many problems are run (10).
+every prompt, program, test and vote on the way is right.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import in_process
+from tests.sizes import sized
 
 from merrow_runtime.operators.programs.visible_tests import tests_in as visible_tests_in
 from merrow_runtime.sandbox import Sandbox
@@ -27,7 +27,7 @@ EXAMPLES = ROOT / "examples"
 DATASETS = ROOT.parent / "shared" / "datasets"
 WRONG_EXAMPLES = {"HumanEval/47", "HumanEval/116", "HumanEval/130", "HumanEval/148"}
 """Problems whose text shows something else than what their own solution and tests do."""
-PROBLEMS = int(os.environ.get("MERROW_PROBLEMS", "10"))
+PROBLEMS = sized(10, 25)
 
 Capture = pytest.CaptureFixture[str]
 Row = dict[str, Any]
@@ -124,7 +124,7 @@ def with_visible_tests(found: list[Row]) -> list[Row]:
     return [row for row in found if visible_tests_in(row["prompt"], row["entry_point"])]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_gsm8k(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
     for row in rows("gsm8k_test")[:PROBLEMS]:
         answer = row["answer"].replace(",", "")
@@ -140,7 +140,7 @@ def test_gsm8k(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
         assert row["cot"].strip() in server.requests[-1].prompt
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_math(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
     for row in rows("math_test")[:PROBLEMS]:
         gold = boxed(row["solution"])
@@ -157,7 +157,7 @@ def test_math(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
         assert ran.nodes["ENSEMBLE"]["response"] == row["solution"].strip()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_humaneval(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
     right = [row for row in with_visible_tests(rows("humaneval_test")) if row["task_id"] not in WRONG_EXAMPLES]
     for row in right[:PROBLEMS]:
@@ -173,7 +173,7 @@ def test_humaneval(model: GoodModel, server: OpenAIServer, capsys: Capture) -> N
         assert passes_hidden_test(ran.output, row)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_wrong_solution_is_found_by_the_visible_tests_and_repaired(
     model: GoodModel, server: OpenAIServer, capsys: Capture
 ) -> None:
@@ -196,7 +196,7 @@ def test_a_wrong_solution_is_found_by_the_visible_tests_and_repaired(
         assert passes_hidden_test(ran.output, row)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_mbpp_with_the_tests_in_the_text(model: GoodModel, server: OpenAIServer, capsys: Capture) -> None:
     for row in rows("mbpp_validate")[: PROBLEMS // 2]:
         model.answers = {"Write the function that the task asks for": code(row["code"])}
@@ -207,7 +207,7 @@ def test_mbpp_with_the_tests_in_the_text(model: GoodModel, server: OpenAIServer,
         assert "FIX" not in ran.nodes
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_how_many_real_prompts_show_tests() -> None:
     humaneval = rows("humaneval_test") + rows("humaneval_validate")
     assert len(with_visible_tests(humaneval)) >= 140
@@ -217,9 +217,7 @@ def test_how_many_real_prompts_show_tests() -> None:
         assert len(visible_tests_in(text, row["entry_point"])) == len(set(row["test_list"]))
 
 
-@pytest.mark.skipif(
-    "MERROW_ALL_VISIBLE_TESTS" not in os.environ, reason="set MERROW_ALL_VISIBLE_TESTS for all problems"
-)
+@pytest.mark.slow
 async def test_no_visible_test_fails_a_right_solution() -> None:
     wrong = []
     for row in with_visible_tests(rows("humaneval_test") + rows("humaneval_validate")):

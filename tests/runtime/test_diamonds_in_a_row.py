@@ -101,7 +101,7 @@ def test_what_is_passed_on_as_one_means_what_it_means_alone(
         assert _arrived(as_one.typed, choices, 1) == _arrived(alone.typed, choices, 10**6)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [_apart, _together])
 def test_the_steps_of_a_check_grow_with_the_diamonds(make: Callable[[int], str]) -> None:
     found: list[int] = []
@@ -111,7 +111,7 @@ def test_the_steps_of_a_check_grow_with_the_diamonds(make: Callable[[int], str])
     assert found[2] - found[1] < 2.5 * (found[1] - found[0]), found
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_steps_of_a_run_and_a_dry_run_grow_with_the_diamonds(tmp_path: Path) -> None:
     ran: list[int] = []
     said: list[int] = []

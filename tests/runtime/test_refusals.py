@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 
 import merrow_runtime
 from merrow_analysis.check import analyse
@@ -156,7 +155,7 @@ def prepared(text: str) -> tuple[set[str], str | None]:
     return errors, None
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(TYPES), PARAMETERS, ON_ERROR, ON_ERROR)
 def test_a_node_without_errors_is_never_refused(type_: str, said: dict[str, str], own: str, of_all: str) -> None:
     written = {"op": "Custom", "prompt": '"Answer."', "returns": json.dumps(type_), **said}
@@ -167,7 +166,7 @@ def test_a_node_without_errors_is_never_refused(type_: str, said: dict[str, str]
     assert refused is None
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(PARAMETERS, ON_ERROR)
 def test_a_decision_without_errors_is_never_refused(said: dict[str, str], own: str) -> None:
     written = {"ask": '"Is it short?"', **said, **({"on_error": own.split()[1]} if own else {})}
@@ -176,7 +175,7 @@ def test_a_decision_without_errors_is_never_refused(said: dict[str, str], own: s
     assert refused is None
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sampled_from(TYPES), ODD)
 def test_an_input_without_errors_is_never_refused(type_: str, default: str) -> None:
     text = FLOW.replace("  FRONT\n", "  inputs: [PROBLEM]\n").replace(

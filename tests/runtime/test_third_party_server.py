@@ -88,7 +88,7 @@ def run(capture: Capture, server: ThirdParty, *arguments: str) -> Any:
     return in_process(capture, *command)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_run_gets_its_answers_counts_their_tokens_and_waits_as_it_is_told(
     server: ThirdParty, capsys: Capture
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_run_gets_its_answers_counts_their_tokens_and_waits_as_it_is_told(
     assert TEXT in server.requests[-1]["messages"][-1]["content"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_answers_are_streamed_and_their_tokens_counted(server: ThirdParty, capsys: Capture) -> None:
     outcome = run(capsys, server, "--json")
     events = [json.loads(line) for line in outcome.out.splitlines()]

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
     return inside
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "says"),
     [

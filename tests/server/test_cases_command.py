@@ -84,7 +84,7 @@ async def test_without_recording_and_endpoint_cases_are_skipped(folder: Path) ->
     assert not (folder / "flow.replay.jsonl").exists()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flow.mmd", "flow.mermaid", "flow.md", "flow.markdown"])
 async def test_cases_are_of_the_workflow_of_their_name_whatever_its_ending(folder: Path, name: str) -> None:
     text = f"# Legs\n\n```mermaid\n{CHAIN}```\n" if name.endswith((".md", ".markdown")) else CHAIN
@@ -127,7 +127,7 @@ async def test_a_failed_case_says_what_was_expected_and_read_and_where() -> None
     assert "actual: It has six legs." in (failure.text or "")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(("length", "cut"), [(200, False), (201, True)])
 @pytest.mark.parametrize(("count", "more"), [(12, ""), (13, "… (1 more line)"), (20, "… (8 more lines)")])
 async def test_long_answers_are_cut_to_some_lines_and_columns(length: int, cut: bool, count: int, more: str) -> None:
@@ -158,7 +158,7 @@ async def test_a_recording_answers_without_an_endpoint(folder: Path) -> None:
     assert (folder / "flow.replay.jsonl").read_bytes() == first
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
 @pytest.mark.parametrize("there", [True, False])
 async def test_a_recording_takes_the_place_of_a_link(folder: Path, there: bool) -> None:
@@ -232,7 +232,7 @@ async def test_a_change_makes_cases_stale_until_what_is_missing_is_recorded(fold
     assert (await merrow("test")).code == 0
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_cases_are_chosen_by_path_text_tag_and_last_failure(folder: Path) -> None:
     await recorded()
     for arguments, wanted in {
@@ -281,7 +281,7 @@ async def test_cases_are_checked_beside_the_one_workflow_of_a_markdown_file(fold
     assert "PROBLM" not in checked.out
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_is_not_there_or_wrong_exits_with_2(folder: Path) -> None:
     await recorded()
     for arguments, words in {
@@ -344,7 +344,7 @@ def plainly(text: str) -> str:
     return re.sub(r"show [0-9a-z]{13}", "show RUN", re.sub(r"\d+\.\d s", "T", text))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_came_of_cases_is_said_to_the_word(folder: Path) -> None:
     (folder / "flow.cases.yaml").write_text(
         "defaults: {inputs: {PROBLEM: legs?}}\n"
@@ -418,7 +418,7 @@ async def test_each_file_of_cases_that_can_not_be_carried_out_is_told(folder: Pa
         assert (done.code, done.out, done.err) == (2, "", sentence * count), chosen
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_several_files_of_cases_are_tested_one_after_the_other(folder: Path) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.mmd").write_text(CHAIN)
@@ -577,7 +577,7 @@ async def test_a_run_that_gives_no_case_is_refused_and_the_file_stays(folder: Pa
         assert (folder / "flow.cases.yaml").read_text() == text
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flow.mmd", "flow.md", "a#b.mmd"])
 async def test_without_a_path_the_case_goes_beside_the_workflow_of_the_run(folder: Path, name: str) -> None:
     """Of a diagram of a Markdown file, too, which the journal names with its number; where the file has gone this is said."""
@@ -615,7 +615,7 @@ async def test_hostile_texts_drive_neither_terminal_nor_xml(folder: Path) -> Non
     assert json.loads(shown.out)["results"][0]["id"] == "\x1b[2J<x>&\x07"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_ctrl_c_keeps_what_was_recorded(folder: Path) -> None:
     def answer(request: Received) -> Step:
         return Hang() if "ant" in request.prompt else legs(request)
@@ -681,7 +681,7 @@ async def test_what_no_case_can_be_found_by_is_a_sentence(folder: Path) -> None:
         assert (done.code, done.out, done.err.splitlines()) == (2, "", [f"merrow: {one}" for one in said]), arguments
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_cases_that_are_named_are_tested_beside_what_is_wrong(folder: Path) -> None:
     await recorded()
     (folder / "other").mkdir()
@@ -706,7 +706,7 @@ async def test_cases_that_are_named_are_tested_beside_what_is_wrong(folder: Path
     assert wrong.err == "merrow: There is no file or folder named zzzz.\n"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_cases_that_failed_stay_known_until_they_are_well(folder: Path) -> None:
     await recorded()
     kept = folder / ".state" / "failed-cases.json"

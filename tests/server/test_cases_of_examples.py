@@ -23,7 +23,7 @@ def test_the_cases_pass_without_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert {Path(one["file"]).name.partition(".")[0] for one in done.json["results"]} == set(recordings())
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", recordings())
 async def test_recordings_are_made_of_the_written_answers(name: str, tmp_path: Path) -> None:
     assert await record(name, tmp_path) == (EXAMPLES / f"{name}.replay.jsonl").read_text("utf-8")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.patience import PATIENCE
 from tests.server.program import GOOD, ONE_VOICE, UNLABELLED, Outcome, in_process, markdown, merrow, write
 
@@ -346,7 +345,7 @@ def test_no_traceback_reaches_a_user_unless_asked_for(
         in_process(capsys, "check", "good.mmd", "--debug")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_readers_loss_of_interest_is_silent() -> None:
     for number in range(200):
         write(f"many/{number}.mmd", ONE_VOICE)
@@ -387,7 +386,7 @@ WORDS = [
 PIECES = st.sampled_from([*WORDS, "flowchart TD\n", "%% merrow: ignore[MW1]\n", "\n", "\r\n", "\t", " ", '"'])
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from(["x.mmd", "x.md"]))
 def test_any_text_is_checked_repaired_and_shown_in_every_format(
     capsys: pytest.CaptureFixture[str], text: str, name: str

@@ -53,7 +53,7 @@ def run(program: str, *arguments: str, blocked: str | tuple[str, ...] = "merrow"
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [[], ["--support", "shared.py"], ["--runtime"]])
 def test_a_program_answers_as_the_workflow_does(form: list[str]) -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
@@ -68,7 +68,7 @@ def test_a_program_answers_as_the_workflow_does(form: list[str]) -> None:
 
 
 @pytest.mark.parametrize("form", [[], ["--support", "shared.py"], ["--runtime"]])
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 def test_a_program_is_checked(form: list[str]) -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
     assert merrow("compile", "--check", "flow.py").code == 0
@@ -97,7 +97,7 @@ def test_a_program_is_checked(form: list[str]) -> None:
     assert merrow("compile", "--check", "flow.py", "flow.py").code == 0
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_it_is_the_same_each_time_and_clean_python() -> None:
     first, second = merrow("compile", "flow.mmd"), merrow("compile", "flow.mmd")
     assert first.out == second.out
@@ -148,7 +148,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("prompt", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_any_prompt_is_kept(prompt: str) -> None:
     header = f"---\nworkflow:\n  prompts:\n    solver: {quoted(prompt)}\n---\nflowchart TD\n"
     write("flow.mmd", GOOD.replace("flowchart TD\n", header, 1))
@@ -159,7 +159,7 @@ def test_any_prompt_is_kept(prompt: str) -> None:
     assert (done.code, done.out, done.err) == (0, ran.out, "")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_any_name_becomes_one_of_python() -> None:
     names = [
         "lambda",
@@ -206,7 +206,7 @@ def test_any_name_becomes_one_of_python() -> None:
         (["--input", "problem=x", "--base-url", "nonsense"], "is not an address"),
     ],
 )
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_a_program_says_what_is_wrong_in_a_sentence(arguments: list[str], sentence: str) -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     done = run("flow.py", *arguments)
@@ -304,7 +304,7 @@ def test_nothing_is_half_written() -> None:
     assert merrow("compile", "--check", "mine.py").code == 2
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_files_that_call_each_other_become_functions() -> None:
     called = (
         "flowchart TD\n    PROBLEM([P]):::Interface\n"
@@ -338,7 +338,7 @@ def test_files_that_call_each_other_become_functions() -> None:
         assert [path.read_text() for path in folder.iterdir()] == ["mine"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_function_in_another_program() -> None:
     assert merrow("compile", "flow.mmd", "-o", "out.py").code == 0
     assert merrow("run", "flow.mmd", "--input", "problem=hello", "--record", "run.jsonl").code == 0
@@ -353,7 +353,7 @@ def test_a_function_in_another_program() -> None:
     assert done.out.startswith("There is no model to ask")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     def said(*arguments: str) -> tuple[int, str, str]:
         done = in_process(capsys, "compile", *arguments)

@@ -93,7 +93,7 @@ def asked(server: OpenAIServer) -> list[str]:
     return bodies
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_it_is_planned_revised_and_asked_as_in_a_run(server: OpenAIServer) -> None:
     ran = merrow("run", "flow.mmd", *INPUT)
     assert (ran.code, ran.out) == (0, "other!\n"), ran.err

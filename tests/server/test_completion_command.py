@@ -17,7 +17,7 @@ from tests.server.program import GOOD, Outcome, markdown, merrow, write
 from merrow_analysis.rules.registry import all_rules
 from merrow_server.cli import COMMANDS, GROUPS
 
-pytestmark = pytest.mark.thinned(1, "completed in shells")
+pytestmark = pytest.mark.thinned(8, "completed in shells")
 
 SHELLS = ("bash", "zsh", "fish")
 ODD = 'my flow: the "best".mmd'

@@ -176,7 +176,7 @@ def test_the_months_cap_stops_a_run_between_two_calls_and_resume_goes_on(capsys:
         assert len(server.requests) == 2
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("limit", ["requests_per_minute = 3", "tokens_per_minute = 3_400"])
 def test_two_processes_share_what_a_minute_allows(limit: str) -> None:
     # An answer is expected to have some thousand tokens.
@@ -216,7 +216,7 @@ def test_a_run_says_what_calls_may_wait_for(limit: str, says: str, capsys: Captu
         assert f"Calls to {server.origin} wait where they would be more than {says}, as" in error
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_try_that_failed_gives_its_tokens_back(capsys: Capture) -> None:
     steps = iter([Status(500), Status(500)])
     with serving(lambda _: next(steps, Reply("forty-two", usage=COUNTED))) as server:
@@ -225,7 +225,7 @@ def test_a_try_that_failed_gives_its_tokens_back(capsys: Capture) -> None:
         assert len(server.requests) == 4
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_call_that_is_given_up_while_it_waits_was_never_made(capsys: Capture) -> None:
     with serving(lambda _: Hang()) as server:
         settings(server.origin, '[limits."ORIGIN"]\nrequests_per_minute = 1')

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import random
 import re
 import signal
@@ -22,10 +21,11 @@ import pytest
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
 from tests.server.program import Outcome, in_process, merrow, write
+from tests.sizes import sized
 
 from merrow_optimizer.evaluation.data.names import data_file
 
-KILLS = min(30, int(os.environ.get("MERROW_KILLS", "8")))
+KILLS = sized(8, 16)
 FLOW = """\
 ---
 workflow: {model: m-1}
@@ -78,7 +78,7 @@ def table(evaluation: str) -> list[tuple[Any, ...]]:
     return [(row["item"], row["repeat"], row["status"], row["value"], row["read"], row["reason"]) for row in rows]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
     dry = evaluate("--dry-run")
     assert "12 items of own.jsonl (part all), each once: 24 calls" in dry.out
@@ -136,7 +136,7 @@ def test_each_answer_to_an_item_is_shown(server: OpenAIServer, capsys: pytest.Ca
     assert in_process(capsys, "show", once["evaluation"], "--item", first).out.startswith(f"{first}: right 1\n")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_is_known_is_not_paid_again(server: OpenAIServer) -> None:
     evaluate()
     write("flow.mmd", FLOW.replace(" A", " FIRST").replace("flowchart TD", "flowchart TD\n    %% a comment"))
@@ -149,7 +149,7 @@ def test_what_is_known_is_not_paid_again(server: OpenAIServer) -> None:
     assert evaluate("--fresh", "--format", "json").json["usage"]["calls"] == 24
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gate", "code", "sentence"),
     [
@@ -173,7 +173,7 @@ def test_gates(
     assert ("Gate failed" in done.err) is (code == 1)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     first = evaluate("--format", "json").json["evaluation"]
     write("other.mmd", FLOW.replace("second", "other"))
@@ -206,7 +206,7 @@ def test_two_compared_and_gates_of_the_difference(server: OpenAIServer) -> None:
     assert f"Evaluation {first} was scored by numeric, and" in other.err
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_set_that_comes_with_merrow_is_named(server: OpenAIServer) -> None:
     file = data_file("arithmetic")
     rows = {row["problem"]: row["answer"] for row in map(json.loads, file.read_text().splitlines())}
@@ -276,7 +276,7 @@ def test_mistakes_before_the_first_call(
     assert not server.requests
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_data_that_changed_are_not_gone_on_with(server: OpenAIServer) -> None:
     done = evaluate("--budget-tokens", "60", "--concurrency", "1", "--format", "json")
     assert done.code == 1
@@ -379,7 +379,7 @@ def until(server: OpenAIServer, calls: int) -> None:
         time.sleep(0.001)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @posix
 def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
     data(60)
@@ -401,14 +401,14 @@ def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
 
 
 @posix
-@pytest.mark.thinned(4, "killed anywhere")
+@pytest.mark.thinned(32, "killed anywhere")
 def test_killed_at_random_points_it_comes_to_the_same_and_pays_no_finished_call_again(server: OpenAIServer) -> None:
-    """``MERROW_KILLS`` says how often, up to 30 times. What is asked for again: calls in flight, and answers that came in the
+    """What is asked for again: calls in flight, and answers that came in the
     last five milliseconds, which are committed together.
     """
     count, at_once = 40, 3
     data(count)
-    chance = random.Random()
+    chance = random.Random(7)
     kills = 0
     identity: str | None = None
     while kills < KILLS:

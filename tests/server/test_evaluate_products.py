@@ -42,7 +42,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield server
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_good_game_is_right_and_its_criteria_are_shown(server: OpenAIServer) -> None:
     done = merrow("evaluate", "flow.mmd", "--dataset", "flow-tasks", "--items", "gobang", "--format", "json")
     assert done.code == 0, done.err

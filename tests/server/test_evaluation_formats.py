@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -29,6 +28,8 @@ from merrow_server.rendering.evaluation_formats import FORMATS, formatted
 from merrow_server.rendering.evaluation_html import as_html
 from merrow_server.rendering.evaluation_inspect import as_inspect
 
+INSPECT = Path(__file__).resolve().parents[2] / ".venv-inspect" / "bin" / "python"
+"""`make test-all` installs inspect-ai there."""
 FLOW = """\
 flowchart TD
     PROBLEM([Problem]):::Interface
@@ -222,7 +223,7 @@ def read_back(form: str, text: str) -> int:
     return len(log["samples"])
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 def test_hostile_texts_in_each_format(server: OpenAIServer, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     done = evaluated(capsys, form)
@@ -314,7 +315,7 @@ def test_many_items_that_turned_are_counted_and_few_show_nothing() -> None:
     assert "So few items show no difference with probability .8, however large it is." in said(3)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_thousand_items_take_few_steps_and_three_megabytes() -> None:
     words = Path(__file__).read_text(encoding="utf-8") * 2
     rows = [row_of(n, ("right", "wrong", "failed")[n % 3], words[n * 7 : n * 7 + 1200]) for n in range(1000)]
@@ -325,7 +326,10 @@ def test_a_thousand_items_take_few_steps_and_three_megabytes() -> None:
     assert len(Page(text).rows) == 1001
 
 
-@pytest.mark.skipif("MERROW_INSPECT_PYTHON" not in os.environ, reason="names a Python that has inspect-ai")
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not INSPECT.exists(), reason="inspect-ai is not in .venv-inspect, where `make test-all` installs it"
+)
 def test_inspect_reads_its_log(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     Path("log.json").write_text(evaluated(capsys, "inspect").out, encoding="utf-8")
     odd = report_of([row_of(0, "right", "half \ud800"), row_of(1, "invalid", EVIL)])
@@ -338,11 +342,7 @@ def test_inspect_reads_its_log(server: OpenAIServer, capsys: pytest.CaptureFixtu
         " for one in log.samples]]))"
     )
     read = [
-        json.loads(
-            subprocess.run(
-                [os.environ["MERROW_INSPECT_PYTHON"], "-c", program, name], capture_output=True, check=True, timeout=120
-            ).stdout
-        )
+        json.loads(subprocess.run([INSPECT, "-c", program, name], capture_output=True, check=True, timeout=120).stdout)
         for name in ("log.json", "odd.json")
     ]
     status, mean, samples = read[0]

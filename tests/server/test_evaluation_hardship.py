@@ -13,14 +13,14 @@ from tests.server.program import merrow
 from tests.server.terminal import terminals
 from tests.server.test_evaluate_command import data, evaluate, posix, server, table
 
-pytestmark = pytest.mark.thinned(1, "robustness")
+pytestmark = pytest.mark.thinned(8, "robustness")
 
 __all__ = ["server"]
 
 
 @posix
 @pytest.mark.parametrize("room", [500_000, 700_000])
-@pytest.mark.thinned(4, "killed anywhere")
+@pytest.mark.thinned(32, "killed anywhere")
 def test_on_a_full_disk_it_stops_and_keeps_what_is_finished(server: OpenAIServer, room: int) -> None:
     """A limit of a file's size, which anybody can set: SQLite meets it as it meets a full disk."""
     data(150)

@@ -37,7 +37,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield server
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_row_for_each_memory(server: OpenAIServer) -> None:
     asked = merrow(
         "evaluate", "flow.mmd", *DATA, "--memory", "none,all,last:3,tokens:2000", "--dry-run", "--format", "json"
@@ -60,7 +60,7 @@ def test_a_row_for_each_memory(server: OpenAIServer) -> None:
     assert Path("flow.mmd").read_text(encoding="utf-8") == FLOW
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_workflows_by_models(server: OpenAIServer) -> None:
     write("other.mmd", FLOW.replace("second", "third").replace("A@{op: Custom", "A@{model: own, op: Custom"))
     done = merrow("evaluate", "flow.mmd", "other.mmd", *DATA, "--models", "good,bad")
@@ -77,7 +77,7 @@ def test_workflows_by_models(server: OpenAIServer) -> None:
     assert {one.body["model"] for one in server.requests} == {"best"}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_whole_of_a_table_is_said(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     write("config/config.toml", f'[prices."{server.origin}"."good"]\ninput = 1000\noutput = 1000\n')
     write("other.mmd", FLOW.replace("second", "third"))
@@ -377,7 +377,7 @@ def test_a_table_has_no_gates(server: OpenAIServer) -> None:
     assert merrow("evaluate", "flow.mmd", *DATA, "--models", "a", "--model", "b").code == 2
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_search_begins_with_the_shapes_of_a_library(server: OpenAIServer) -> None:
     data(40)
     write("lib/operators.yaml", LIBRARY)

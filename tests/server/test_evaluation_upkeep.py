@@ -39,7 +39,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield server
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(("reuse", "calls"), [("any", 24), ("same", 24)])
 def test_another_endpoint_goes_on_where_that_is_wanted(server: OpenAIServer, reuse: str, calls: int) -> None:
     done = evaluate("--budget-tokens", "60", "--concurrency", "1", "--format", "json")
@@ -63,7 +63,7 @@ def test_another_endpoint_goes_on_where_that_is_wanted(server: OpenAIServer, reu
     assert len(server.requests) == before
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @posix
 def test_it_is_cancelled_from_elsewhere(server: OpenAIServer) -> None:
     server.answer = only(5, answer)
@@ -114,7 +114,7 @@ def completed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("listed", "damage"),
     [
@@ -151,7 +151,7 @@ def test_a_damaged_one_hides_no_other_and_can_be_deleted(
     assert in_process(capsys, listed, "--format", "json").json == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--format", "json")
     identity = done.json["evaluation"]
@@ -239,7 +239,7 @@ def test_it_goes_on_from_another_folder_and_by_the_same_metric(
     assert not list(Path("state/evaluations").glob("*.ballast"))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @posix
 def test_a_judge_that_answered_is_not_asked_again_after_a_kill(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]

@@ -105,7 +105,7 @@ def test_the_gallery_has_the_command_that_replays_each_pattern() -> None:
     assert commands == [script.command for script in SCRIPTS if script.workflow.startswith("patterns/")]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_demo_shows_a_fix_a_mutation_and_a_memory(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["demo.py"])
     monkeypatch.setattr(sys.stdout, "reconfigure", lambda **_: None, raising=False)
@@ -159,7 +159,7 @@ def test_what_a_document_links_to_is_there(path: Path) -> None:
             assert (path.parent / link).exists(), link
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_commands_of_the_guide_work_one_after_another(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

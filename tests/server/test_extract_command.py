@@ -67,7 +67,7 @@ def written(folder: str) -> dict[str, bytes]:
     return {str(one.relative_to(folder)): one.read_bytes() for one in sorted(Path(folder).rglob("*")) if one.is_file()}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     done = extract("--format", "json", "--record", "answers.jsonl")
     assert done.code == 0, done.err
@@ -127,7 +127,7 @@ def test_from_cases_to_files_that_check_and_run(server: OpenAIServer) -> None:
     assert written("other") == written("replayed")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_damaged_extraction_hides_no_other_and_can_be_deleted(server: OpenAIServer) -> None:
     for out in ("one", "other"):
         assert extract(out=out).code == 0
@@ -147,7 +147,7 @@ def test_a_damaged_extraction_hides_no_other_and_can_be_deleted(server: OpenAISe
     assert merrow("runs", "--kind", "extraction", "--format", "json").err == ""
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_a_budget_does_not_cover_is_refused_before_the_first_call(server: OpenAIServer) -> None:
     refused = extract("--budget-tokens", "100")
     assert refused.code == 2
@@ -158,7 +158,7 @@ def test_what_a_budget_does_not_cover_is_refused_before_the_first_call(server: O
     assert server.requests == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> None:
     usage = {"prompt_tokens": 900, "completion_tokens": 100, "total_tokens": 1000}
     server.answer = lambda request: Reply(WORLD.answer(request.body), usage=usage)
@@ -226,7 +226,7 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
     assert (gone.out, gone.err) == ("", "No extractions yet; make one with: merrow extract CASES\n")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_an_empty_answer_goes_back_as_any_other_that_can_not_be_used(server: OpenAIServer) -> None:
     """The endpoint gives no text: it is asked again with what is wrong, at most twice; a recording has it, too."""
     always = server.answer
@@ -256,7 +256,7 @@ def sentences_of_the_page() -> list[str]:
     return [html.unescape(one) for one in re.findall(r"<p>(.*?)</p>", page.partition("<h2>")[0])]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_dry_run_says_in_words_what_each_stage_may_cost(server: OpenAIServer) -> None:
     stages = {
         "Stage 1, initial steps: 12 to 36 calls, 14,113 to 343,878 tokens": "$0.0282 to $0.6878",
@@ -284,7 +284,7 @@ def test_a_dry_run_says_in_words_what_each_stage_may_cost(server: OpenAIServer) 
     assert "\nStage 2, groups: left out.\n" in lean.out
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_model_puts_paths_together_or_they_are_left_out(server: OpenAIServer) -> None:
     """Each alone, but not both."""
     combined, left_out = ("--aggregate", "model"), ("--without", "deep")
@@ -296,7 +296,7 @@ def test_a_model_puts_paths_together_or_they_are_left_out(server: OpenAIServer) 
     assert [extract("--dry-run", *one).code for one in (combined, left_out)] == [0, 0]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_embedded_model_names_nothing_useful(server: OpenAIServer) -> None:
     done = extract("--base-url", "offline")
     assert (done.code, done.out) == (1, "")
@@ -367,7 +367,7 @@ def solved(number: int, **more: Any) -> dict[str, Any]:
     return {"problem": f"Add 1 to {number}.", "solution": f"It is \\boxed{{{number + 1}}}.", **more}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "more", "first", "note"),
     [
@@ -400,7 +400,7 @@ def test_which_cases_it_takes_is_said_before_the_first_call(
     assert [line for line in told.out.splitlines() if line.startswith("Note: ")] == ([f"Note: {note}"] if note else [])
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_cases_without_a_solution_are_left_out_and_counted(server: OpenAIServer) -> None:
     rows = WORLD.rows()
     rows[0]["solution"] = " "
@@ -424,7 +424,7 @@ def test_cases_without_a_solution_are_left_out_and_counted(server: OpenAIServer)
         assert told in asked.out + asked.err
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_data_of_ones_own_by_the_mapping_of_evaluations(server: OpenAIServer) -> None:
     rows = [{"question": one["problem"], "worked": one["solution"], "gold": one["solution"]} for one in WORLD.rows()]
     rows_file(Path(), rows, "own.jsonl")
@@ -493,7 +493,7 @@ def plain_answer(request: Received) -> Step:
     return Reply(said if isinstance(said, str) else json.dumps(said))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @needs_data
 @pytest.mark.parametrize("name", ["math", "gsm8k", "drop", "humaneval"])
 def test_published_data(name: str, server: OpenAIServer) -> None:
@@ -510,7 +510,7 @@ def test_published_data(name: str, server: OpenAIServer) -> None:
     assert merrow("check", "out/cases", "out/start", "--format", "json").json == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "share"), [("Do the work of", 0.0), ("Do the work of Op0 ", 0.5)])
 def test_the_set_with_the_best_coverage_is_written_where_none_covers_enough(
     wrong: str, share: float, server: OpenAIServer

@@ -21,7 +21,7 @@ from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Ste
 from tests.server.program import merrow
 from tests.server.test_extract_kills import twice, written
 
-pytestmark = pytest.mark.thinned(1, "robustness")
+pytestmark = pytest.mark.thinned(8, "robustness")
 
 WORLD = World(5, operators=4, cases=8, weak=0.2)
 ASKED = ("extract", "math_validate.jsonl", "--model", "m", "--optimizer-model", "g", "-o", "out/operators.yaml")
@@ -105,7 +105,7 @@ def begun() -> str:
 
 
 @posix
-@pytest.mark.thinned(3, "hard times of extractions")
+@pytest.mark.thinned(24, "hard times of extractions")
 def test_stopped_in_each_stage_by_hand_and_by_another_process(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +133,7 @@ def test_stopped_in_each_stage_by_hand_and_by_another_process(
     assert len(twice(answering.answered)) <= 8  # what was in flight when it was stopped
 
 
-@pytest.mark.thinned(3, "hard times of extractions")
+@pytest.mark.thinned(24, "hard times of extractions")
 def test_a_budget_that_ends_in_each_stage(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stops before the next call, says so, and goes on with a larger budget; nothing is asked twice."""
     wanted, answering = whole(server, monkeypatch), answering_of(server)
@@ -158,7 +158,7 @@ def test_a_budget_that_ends_in_each_stage(server: OpenAIServer, monkeypatch: pyt
 
 
 @posix
-@pytest.mark.thinned(3, "hard times of extractions")
+@pytest.mark.thinned(24, "hard times of extractions")
 def test_on_a_full_disk_it_stops_and_keeps_what_is_finished(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,7 +186,7 @@ def test_on_a_full_disk_it_stops_and_keeps_what_is_finished(
     assert sum(asked.values()) - len(asked) <= 8  # what was in flight
 
 
-@pytest.mark.thinned(3, "hard times of extractions")
+@pytest.mark.thinned(24, "hard times of extractions")
 def test_files_that_can_not_be_written_are_written_by_a_resume(server: OpenAIServer) -> None:
     """The folder goes, or somebody else writes such a file, while it works: what was paid is kept."""
     answering = answering_of(server)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -17,8 +16,9 @@ from tests.optimizer.extraction.harness import rows_file
 from tests.optimizer.extraction.planted import World
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import merrow
+from tests.sizes import sized
 
-KILLS = min(50, int(os.environ.get("MERROW_KILLS", "2")))
+KILLS = sized(2, 10)
 AT_ONCE = 4
 WORLD = World(5, operators=4, cases=12, weak=0.2)
 ASKED = ("extract", "math_validate.jsonl", "--model", "m", "--optimizer-model", "g", "--concurrency", str(AT_ONCE))
@@ -60,11 +60,11 @@ def twice(asked: Iterable[str]) -> list[str]:
     return [one for one, times in Counter(asked).items() if times > 1]
 
 
-@pytest.mark.thinned(4, "killed anywhere")
+@pytest.mark.thinned(32, "killed anywhere")
 def test_killed_anywhere_it_comes_to_the_same(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``MERROW_KILLS`` says how often, up to 50 times: by turns when it waits for answers, so that nothing that was answered is
+    """It is killed by turns when it waits for answers, so that nothing that was answered is
     asked again, and in the midst of work, when what was in flight may be.
     """
     answering = server.answer
@@ -75,7 +75,7 @@ def test_killed_anywhere_it_comes_to_the_same(
     assert done.code == 0, done.err
     wanted, calls = written("whole"), list(answering.answered)
     assert twice(calls) == []
-    chance = random.Random(os.environ.get("MERROW_SEED", "7"))
+    chance = random.Random(7)
     for number in range(KILLS):
         monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / f"killed{number}"))
         Path(f"out{number}").mkdir()

@@ -12,7 +12,7 @@ from tests.server.program import merrow
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "extraction"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_walk_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,7 @@
 """Every edit that a check offers, on every rule page, corpus file and many broken texts, through the doors that users have.
 
 An applied fix takes its finding away, adds none of its weight, leaves a text that Mermaid reads as readable as it was, and is not
-offered again. All safe fixes at once give what they give one after another. ``MERROW_EXAMPLES`` is the number of broken texts.
+offered again. All safe fixes at once give what they give one after another.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,9 +19,9 @@ import pytest
 from tests.analysis.rule_page import read_page
 from tests.boxes.defects import DEFECTS
 from tests.breakage import broken
-from tests.examples import FOURTH, examples
 from tests.judge import mermaid
 from tests.server.lsp.editor import MODERN, Editor
+from tests.sizes import sized
 
 from merrow_analysis.markdown import find_fences
 from merrow_analysis.rules.pages import page_codes, page_text
@@ -34,7 +33,8 @@ from merrow_server.positions import position_at
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"
-EXAMPLES = int(os.environ.get("MERROW_EXAMPLES", examples(150)))
+EXAMPLES = sized(38, 600)
+"""What decides how many broken texts there are."""
 
 WEIGHT = {"error": 2, "warning": 1, "hint": 0}
 
@@ -209,7 +209,7 @@ def files() -> list[tuple[str, str]]:
 
 
 SOUND = [*pages(), *files(), *((f"defect {one.name}", one.text) for one in DEFECTS)]
-OF_TODAY = SOUND[FOURTH]
+SOME = SOUND[:: sized(4, 1)]
 
 
 def quoted(text: str) -> str:
@@ -267,7 +267,7 @@ def broken_texts(count: int, seed: int) -> Iterator[str]:
         yield broken(random.choice(SOUND)[1], random)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in SOUND])
 def test_fixes_of_pages_and_files(text: str) -> None:
     examine(text)
@@ -287,10 +287,9 @@ def test_fixes_beside_other_files(text: str, files: dict[str, str]) -> None:
     examine(text)
 
 
-@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(2))
 def test_all_fixes_at_once_come_to_an_end(part: int) -> None:
-    for _, text in OF_TODAY[part::2]:
+    for _, text in SOME[part::2]:
         settles(text)
     for text in broken_texts(EXAMPLES // 6, 20 + part):
         settles(text)
@@ -340,22 +339,20 @@ def test_only_the_fixes_of_selected_rules_are_applied() -> None:
     assert Path("flow.mmd").read_text() == text
 
 
-@pytest.mark.thinned(2, "fixes everywhere")
+@pytest.mark.thinned(16, "fixes everywhere")
 def test_fixes_do_the_same_everywhere() -> None:
-    for _, text in OF_TODAY:
+    for _, text in SOME:
         in_hosts(text)
     for text in broken_texts(EXAMPLES // 3, 1):
         in_hosts(text)
 
 
-@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(4))
 def test_fixes_of_broken_texts(part: int) -> None:
     for number, text in enumerate(broken_texts(EXAMPLES // 4, 2 + part)):
         examine(text.rstrip("\n") if number % 5 == 0 else text)
 
 
-@pytest.mark.thinned(1, "slow")
 def test_mermaid_itself_agrees_about_what_a_fix_leaves() -> None:
     with mermaid() as judge:
         for text in broken_texts(EXAMPLES // 5, 7):
@@ -365,7 +362,7 @@ def test_mermaid_itself_agrees_about_what_a_fix_leaves() -> None:
                     assert bool(judge.judge(fixed)["ok"]) == bool(parse_record(fixed)["ok"]), repr(fixed)
 
 
-@pytest.mark.thinned(2, "fixes everywhere")
+@pytest.mark.thinned(16, "fixes everywhere")
 def test_the_editor_offers_the_same_edits_and_suppressions_last() -> None:
     editor = Editor(MODERN)
     texts = [*(text for _, text in pages()), *broken_texts(EXAMPLES // 5, 11)]

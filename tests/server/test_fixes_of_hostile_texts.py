@@ -55,7 +55,7 @@ def concerned(one: Diagnostic, text: str) -> None:
         assert apply_edits(text, fix.edits) != text, fix.title
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("name", TEXTS)
 def test_fixes_of_hostile_texts(name: str) -> None:
     text = TEXTS[name]

@@ -83,7 +83,7 @@ def inputs_of_latest() -> dict[str, object]:
 on_a_terminal = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @on_a_terminal
 def test_an_input_that_has_no_value_is_asked_for() -> None:
     write("flow.mmd", GOOD)
@@ -92,7 +92,7 @@ def test_an_input_that_has_no_value_is_asked_for() -> None:
     assert inputs_of_latest() == {"PROBLEM": "What is 6 times 7?"}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @on_a_terminal
 @pytest.mark.parametrize(
     ("keys", "value"),
@@ -112,7 +112,7 @@ def test_a_value_may_have_several_lines_or_be_in_a_file(keys: bytes, value: str)
     assert inputs_of_latest() == {"PROBLEM": value}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @on_a_terminal
 def test_each_input_is_asked_for_until_its_type_takes_the_value() -> None:
     write("flow.mmd", TWO_INPUTS)
@@ -132,7 +132,7 @@ def test_each_input_is_asked_for_until_its_type_takes_the_value() -> None:
     assert inputs_of_latest() == {"LETTER": "Hi", "LIMIT": 7}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @on_a_terminal
 def test_the_end_of_typing_is_the_sentence_and_ctrl_c_ends_it() -> None:
     write("flow.mmd", GOOD)
@@ -144,7 +144,7 @@ def test_the_end_of_typing_is_the_sentence_and_ctrl_c_ends_it() -> None:
     assert NO_ANSWER in shown
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @on_a_terminal
 def test_nobody_is_asked_where_no_terminal_reads_or_events_are_printed() -> None:
     write("flow.mmd", GOOD)

@@ -35,7 +35,7 @@ def repeated(number: int, nodes: int, edges: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("start", range(12))
 def test_titles_are_those_of_the_fixes(start: int) -> None:
     random = Random(start)

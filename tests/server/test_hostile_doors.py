@@ -176,7 +176,7 @@ def command_of(door: Door, problem: Path, url: str) -> list[str]:
     return [*(door.command or ("run", "f.mmd", "--base-url", url, "--model", "m")), "--input", f"PROBLEM=@{problem}"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 def test_a_command_ends_whatever_it_is_given(tmp_path: Path, door: Door) -> None:
     folder = tmp_path / "work"

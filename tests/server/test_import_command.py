@@ -227,7 +227,6 @@ def test_errors_that_are_left_are_told_and_the_text_is_printed(capsys: Any) -> N
 NAMES = st.sampled_from(["agent", "end", "x", "graph", "End", "Start", "PROBLEM", "a-b", "1st", "Review", "команда"])
 
 
-@pytest.mark.thinned(1, "slow")
 @given(st.lists(NAMES, min_size=1, max_size=5, unique=True), st.data())
 def test_any_drawing_is_written_so_that_mermaid_reads_it_with_all_its_nodes(
     names: list[str], data: st.DataObject

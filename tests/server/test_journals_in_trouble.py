@@ -15,7 +15,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.examples import examples
 from tests.server.lsp.editor import MODERN, Editor, ServerError
 from tests.server.program import GOOD, in_process
 
@@ -94,14 +93,14 @@ def damaged(data: bytes, random: Random) -> bytes:
     return bytes(after)
 
 
-@pytest.mark.thinned(1, "flipped bytes")
+@pytest.mark.thinned(8, "flipped bytes")
 @pytest.mark.parametrize("words", COMMANDS)
 def test_flipped_bytes_are_told_in_one_sentence(journal: Journal, words: str) -> None:
     good = journal.folder.with_name("good")
     shutil.copytree(journal.folder, good)
     files = [path.relative_to(good) for path in sorted(good.rglob("*.sqlite"))]
     random = Random(words)
-    for _ in range(examples(12)):
+    for _ in range(4):
         shutil.rmtree(journal.folder)
         shutil.copytree(good, journal.folder)
         broken = journal.folder / random.choice([FILE, *files])

@@ -90,7 +90,7 @@ def check(said: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 def test_a_key_in_an_error_is_neither_printed_nor_kept(door: str, folder: Path) -> None:
     done = merrow(*DOORS[door])
     said = done.out + done.err
@@ -103,7 +103,7 @@ def test_a_key_in_an_error_is_neither_printed_nor_kept(door: str, folder: Path) 
     check(said, folder)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_key_in_an_error_is_not_in_an_answer_of_a_service(folder: Path) -> None:
     with up() as service:
         answer = service.post({"PROBLEM": "x"})
@@ -128,7 +128,7 @@ def test_a_key_in_an_error_is_not_in_an_answer_of_a_service(folder: Path) -> Non
         check(answer.text + events + again + called + service.told, folder)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_key_in_an_error_is_not_shown_by_a_compiled_program(folder: Path) -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     done = subprocess.run([sys.executable, "-I", "flow.py", "--input", "PROBLEM=x"], capture_output=True, text=True)

@@ -59,7 +59,7 @@ def reported(command: str, done: Outcome) -> int:
     return int(done.json["usage"]["calls"])
 
 
-@pytest.mark.thinned(3, "money")
+@pytest.mark.thinned(24, "money")
 @pytest.mark.parametrize("command", PAYING)
 def test_the_endpoint_the_report_and_the_costs_count_the_same(server: OpenAIServer, command: str) -> None:
     if command == "suggest":
@@ -75,7 +75,7 @@ def test_the_endpoint_the_report_and_the_costs_count_the_same(server: OpenAIServ
     assert counted() == len(server.requests)
 
 
-@pytest.mark.thinned(3, "money")
+@pytest.mark.thinned(24, "money")
 @pytest.mark.parametrize("command", PAYING)
 def test_nothing_is_paid_once_the_money_of_the_month_is_spent(server: OpenAIServer, command: str) -> None:
     assert merrow("run", "flow.mmd", "--input", "problem=Is 99?").code == 0
@@ -120,7 +120,7 @@ def test_an_evaluation_that_is_stopped_reports_what_it_has_paid(server: OpenAISe
     assert listed["usage"]["calls"] == len(server.requests) == counted()
 
 
-@pytest.mark.thinned(3, "money")
+@pytest.mark.thinned(24, "money")
 @pytest.mark.parametrize("command", ["run", "evaluate", "optimize", "plan", "suggest", "test"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_what_pays_with_a_sentence(server: OpenAIServer, command: str, number: signal.Signals) -> None:
@@ -192,7 +192,7 @@ def test_one_signal_ends_a_process_that_only_computes(server: OpenAIServer) -> N
         assert running.wait(PATIENCE) == -signal.SIGPROF
 
 
-@pytest.mark.thinned(3, "money")
+@pytest.mark.thinned(24, "money")
 @pytest.mark.parametrize("kind", ["run", "evaluate", "optimize"])
 def test_resume_without_an_id_continues_what_was_killed_last_of_whatever_kind(server: OpenAIServer, kind: str) -> None:
     killed("evaluate" if kind == "run" else "run", server)

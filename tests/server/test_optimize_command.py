@@ -32,7 +32,7 @@ def prices(server: OpenAIServer) -> None:
     write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 1\noutput = 1\n')
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_it_may_cost_what_it_found_and_its_files(server: OpenAIServer, capsys: Capture) -> None:
     dry = in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--dry-run")
     assert dry.code == 0, dry.err
@@ -123,7 +123,7 @@ def test_a_dry_run_says_in_words_what_a_candidate_costs_and_how_many_may_be_trie
     assert told("--budget-usd", "10") == [first, free, "Nothing bounds the number of candidates but time.", last]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_held_out_items_are_read_once_and_the_second_time_there_is_no_p(server: OpenAIServer, capsys: Capture) -> None:
     data(100)
     published = (*OWN, "--part", "validate", "--budget-evaluations", "400", "--strategy", "climb")
@@ -161,7 +161,7 @@ def test_an_evaluation_of_the_part_test_is_a_reading_of_it(server: OpenAIServer,
     assert "The part test was read once before" in dry.out, dry.err
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capture) -> None:
     data(100)
     small = (*OWN, "--part", "all", "--small", "--budget-evaluations", "200")
@@ -195,7 +195,7 @@ def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capt
         (("--sure", "0.05", "--strategy", "guided"), "--sure goes with the strategies climb, evolve and mcts"),
     ],
 )
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_what_can_not_be_is_refused_before_the_first_call(
     server: OpenAIServer, capsys: Capture, more: tuple[str, ...], sentence: str
 ) -> None:
@@ -214,7 +214,7 @@ def test_workflows_that_can_not_be_changed_are_refused(server: OpenAIServer, cap
     assert (refused.code, server.requests) == (2, [])
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_without_numpy_it_searches_and_guided_says_what_to_install(server: OpenAIServer) -> None:
     program = (
         "import sys\n"
@@ -236,7 +236,7 @@ def test_without_numpy_it_searches_and_guided_says_what_to_install(server: OpenA
     assert (usual.returncode, newest()["status"]) == (0, "finished"), usual.stderr
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_nothing_of_numpy_is_imported_before_a_search_begins(server: OpenAIServer) -> None:
     for words in (
         ["optimize", "flow.mmd", "--dataset", "none.jsonl"],
@@ -247,7 +247,7 @@ def test_nothing_of_numpy_is_imported_before_a_search_begins(server: OpenAIServe
         assert subprocess.run([sys.executable, "-c", program], check=False, timeout=PATIENCE).returncode == 0, words
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_an_endpoint_that_dies_pauses_it(server: OpenAIServer, capsys: Capture) -> None:
     def dying(request: Received) -> Step:
         return Status(401, "no such key") if len(server.requests) > 60 else answer(request)
@@ -271,7 +271,7 @@ def test_an_endpoint_that_dies_pauses_it(server: OpenAIServer, capsys: Capture) 
     assert len(questions) - len(set(questions)) <= asked - 60 + server.most_at_once
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_one_that_is_not_over_is_listed_and_shown_with_what_it_knows(server: OpenAIServer, capsys: Capture) -> None:
     """The endpoint dies before the start is scored, then after it, where no candidate is better."""
 
@@ -322,7 +322,7 @@ def test_one_that_is_not_over_is_listed_and_shown_with_what_it_knows(server: Ope
     assert re.fullmatch(r"  round_\d+\.mmd  0\.000  \d+ calls? an item", front[0]), shown
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @posix
 def test_it_is_cancelled_from_elsewhere_and_deleted(server: OpenAIServer) -> None:
     server.answer = only(9, lambda _: Reply("no"))
@@ -343,7 +343,7 @@ def test_it_is_cancelled_from_elsewhere_and_deleted(server: OpenAIServer) -> Non
     assert list(Path("state/evaluations").glob("*")) == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @posix
 def test_ctrl_c_keeps_what_is_finished(server: OpenAIServer) -> None:
     server.answer = only(9, lambda _: Reply("no"))
@@ -376,7 +376,7 @@ def test_a_start_with_everything_wrong_is_said(server: OpenAIServer, capsys: Cap
     assert "No improvement found" in done.out
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_constants_of_a_published_loop_are_kept_for_a_resume(server: OpenAIServer, capsys: Capture) -> None:
     write("flow.mmd", FLOW.replace("model: m-1", "model: m-1, temperature: 0.7"))
     asked = [*OWN, "--strategy", "evolve", "--set", "repeats=2", "--set", "alpha=1.5"]
@@ -391,7 +391,7 @@ def test_constants_of_a_published_loop_are_kept_for_a_resume(server: OpenAIServe
     assert in_process(capsys, "resume", one["search"]).code == 0
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_small_search_claims_nothing(server: OpenAIServer, capsys: Capture) -> None:
     data(8)
     done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--small", "--budget-evaluations", "60")
@@ -400,7 +400,7 @@ def test_a_small_search_claims_nothing(server: OpenAIServer, capsys: Capture) ->
     assert newest()["held_out"] is None
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_it_begins_with_the_best_of_another_one_and_knows_what_was_changed_by_hand(
     server: OpenAIServer, capsys: Capture
 ) -> None:
@@ -438,7 +438,7 @@ def test_it_begins_with_the_best_of_another_one_and_knows_what_was_changed_by_ha
     )
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_chose_the_candidates_that_it_begins_with_does_not_test_them(
     server: OpenAIServer, capsys: Capture
 ) -> None:
@@ -450,7 +450,7 @@ def test_what_chose_the_candidates_that_it_begins_with_does_not_test_them(
     assert (held["p"], held["read_before"]) == (None, 1)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_budget_of_tokens_leaves_enough_for_the_held_out_items(server: OpenAIServer, capsys: Capture) -> None:
     done = in_process(capsys, "optimize", "flow.mmd", *OWN, "--budget-tokens", "6000", "--strategy", "climb")
     assert done.code == 0, done.err
@@ -461,7 +461,7 @@ def test_a_budget_of_tokens_leaves_enough_for_the_held_out_items(server: OpenAIS
     assert one["crown"] == 0 or one["held_out"] is not None
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["usd", "tokens"])
 def test_the_least_budget_that_is_named_is_enough(server: OpenAIServer, capsys: Capture, unit: str) -> None:
     prices(server)
@@ -479,7 +479,7 @@ def test_the_least_budget_that_is_named_is_enough(server: OpenAIServer, capsys: 
     assert one["held_out"] is not None or one["crown"] == 0
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_budget_of_seconds_ends_it(server: OpenAIServer, capsys: Capture) -> None:
     server.answer = lambda _: Reply("no", delay=0.03)
     for seconds in ("4", "60"):  # A machine that stood still while the start was read is given longer.
@@ -491,7 +491,7 @@ def test_a_budget_of_seconds_ends_it(server: OpenAIServer, capsys: Capture) -> N
     assert newest()["status"] == "finished"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_budget_of_seconds_bounds_the_reading_of_the_held_out_items(server: OpenAIServer, capsys: Capture) -> None:
     searched: set[str] = set()
 
@@ -516,7 +516,7 @@ def test_a_budget_of_seconds_bounds_the_reading_of_the_held_out_items(server: Op
     assert newest()["held_out"] is not None
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_items_that_a_deleted_search_chose_by_are_not_taken_for_unseen(server: OpenAIServer, capsys: Capture) -> None:
     first = [*LIMITED, "--strategy", "climb", "--small"]
     assert in_process(capsys, "optimize", "flow.mmd", *first).code == 0
@@ -530,7 +530,7 @@ def test_items_that_a_deleted_search_chose_by_are_not_taken_for_unseen(server: O
         merrow("optimizations", "--delete", chose)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_budget_does_not_continue_what_is_over(server: OpenAIServer, capsys: Capture) -> None:
     assert in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random").code == 0
     search = newest()["search"]
@@ -543,7 +543,7 @@ def test_a_budget_does_not_continue_what_is_over(server: OpenAIServer, capsys: C
     assert "is over" not in in_process(capsys, "resume", search).err
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @posix
 def test_what_moves_is_not_on_standard_output(server: OpenAIServer) -> None:
     server.answer = lambda _: Reply("no", delay=0.01)
@@ -570,7 +570,7 @@ def test_what_moves_is_not_on_standard_output(server: OpenAIServer) -> None:
     assert b" answers, best round " not in out
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_report_that_can_not_be_written_loses_nothing_else(server: OpenAIServer, capsys: Capture) -> None:
     def laying(request: Received) -> Step:
         Path("found/report.html").mkdir(parents=True, exist_ok=True)
@@ -605,7 +605,7 @@ def completed(*words: str) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: Capture) -> None:
     assert in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random").code == 0
     identity = newest()["search"]
@@ -614,7 +614,7 @@ def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: Capture) -> N
     assert completed("cancel", identity[:4]) == completed("resume", identity[:4]) == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_gepa_is_a_strategy_where_its_package_is(server: OpenAIServer, capsys: Capture) -> None:
     asked = [*LIMITED, "--strategy", "gepa"]
     refused = in_process(capsys, "optimize", "flow.mmd", *asked, "--jobs", "2")

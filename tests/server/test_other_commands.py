@@ -297,7 +297,7 @@ flowchart TD
     }
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_a_person_is_told_that_there_was_nothing_to_do(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -327,7 +327,7 @@ def test_a_failure_probability_is_a_probability(capsys: Capture) -> None:
         assert in_process(capsys, "metrics", "--failure-probability", value, "good.mmd").code == 2
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -364,7 +364,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 @pytest.mark.parametrize(("count", "waits"), [(49, False), (50, True)])
 def test_a_person_who_waits_for_many_files_sees_how_far_it_is_and_the_output_is_the_same(

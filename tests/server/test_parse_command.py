@@ -7,7 +7,6 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.patience import PATIENCE
 from tests.server.program import in_process, merrow
 
@@ -75,8 +74,7 @@ def test_without_jsonl_it_says_what_to_do(capsys: pytest.CaptureFixture[str]) ->
     assert "add --jsonl" in in_process(capsys, "parse").err
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=20))
 def test_any_texts_are_answered(texts: list[str]) -> None:
     answers = ask(*({"id": number, "text": "flowchart TD\n" + text} for number, text in enumerate(texts)))

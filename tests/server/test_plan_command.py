@@ -23,6 +23,7 @@ from tests.optimizer.planning.plans import answer, flow_form, merrow_form, plan_
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, merrow
+from tests.sizes import sized
 
 from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_text
@@ -30,7 +31,7 @@ from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_server.cli import main
 
 Capture = pytest.CaptureFixture[str]
-KILLS = min(30, int(os.environ.get("MERROW_KILLS", "4")))
+KILLS = sized(4, 10)
 TASK = "Make a web page for our conference."
 CHAIN = plan_of("ABCD", "AB", "BC", "CD")
 DIAMOND = plan_of("ABCD", "AB", "AC", "BD", "CD")
@@ -407,7 +408,7 @@ def test_the_offline_model_is_asked_as_often_as_is_said(capsys: Capture, state: 
     assert (made["usage"]["calls"], made["task"]) == (3, "Make a page.\nWith a map.")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("judging", [False, True])
 def test_ctrl_c_ends_it_and_keeps_what_came(server: OpenAIServer, state: Path, judging: bool) -> None:
@@ -456,13 +457,13 @@ def _silently(arguments: list[str]) -> None:
     main(arguments)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_no_finished_call_is_made_twice_after_kills(server: OpenAIServer) -> None:
-    """``MERROW_KILLS`` says how many plans are killed, each at a random moment, up to 30. The same command continues each: an
+    """Plans are killed, each at another moment. The same command continues each: an
     answer that was kept is not asked for again, at most the three calls in flight are.
     """
-    drawn = random.Random()
+    drawn = random.Random(7)
     cyclic: Any = merrow_form(CHAIN)
     cyclic["tasks"][0]["after"] = ["D"]
 

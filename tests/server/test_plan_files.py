@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.planning.plans import FORMS, answer, flow_form, plan_of, plans
 from tests.server.program import in_process
 from tests.shared import SHARED
@@ -66,7 +65,7 @@ def test_published_files_are_measured_whole(capsys: Capture, file: Path) -> None
     assert in_process(capsys, "metrics", str(file)).code == 0
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
 def test_published_candidates_are_imported(capsys: Capture, file: Path) -> None:
     task = json.loads(file.read_text(encoding="utf-8"))["overall_task"].strip()
@@ -103,7 +102,7 @@ def test_what_can_not_be_imported_is_told(capsys: Capture) -> None:
     assert "wait for each other" in json.dumps(shown.json)
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(plans(most=7), st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.integers(0, 100))
 def test_a_simulation_agrees_with_the_exact_figure(plan: TaskGraph, failure: float, seed: int) -> None:
     """Within three times the half of its interval, which 3 of a billion miss, where the formula is exact."""
@@ -115,7 +114,7 @@ def test_a_simulation_agrees_with_the_exact_figure(plan: TaskGraph, failure: flo
     assert found.low <= found.mean <= found.high
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6), st.sampled_from([0.1, 0.3, 0.5]), st.integers(0, 100))
 def test_a_simulation_agrees_with_both_formulas_on_trees(parents: list[int], failure: float, seed: int) -> None:
     """Where each task needs the result of at most one other, both formulas are exact."""
@@ -326,7 +325,7 @@ def test_a_folder_that_can_not_be_made_is_refused_before_anything_is_asked(capsy
     assert "No runs yet" in in_process(capsys, "runs").err
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
     write(
         "flow.mmd",
@@ -368,7 +367,7 @@ def test_failure_rates_come_from_the_users_own_runs(capsys: Capture) -> None:
     assert low <= 1.6 <= high
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(plans(most=6), st.floats(0, 1), st.data())
 def test_rates_by_node_are_the_one_rate_where_they_are_equal(plan: TaskGraph, rate: float, data: st.DataObject) -> None:
     some = data.draw(st.sets(st.sampled_from(plan.ids)))

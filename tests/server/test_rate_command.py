@@ -102,7 +102,7 @@ class Person:
         return self._process.wait(PATIENCE)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_good_and_bad_are_gold_and_are_compared_with_a_metric(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,7 +148,7 @@ def test_good_and_bad_are_gold_and_are_compared_with_a_metric(
     assert len(server.requests) == calls
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_questions_are_for_the_person_and_not_for_a_file(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,7 +168,7 @@ def test_questions_are_for_the_person_and_not_for_a_file(
     assert "a note" not in Path("out").read_text()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_two_side_by_side_without_a_word_about_whose_is_whose(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -194,7 +194,7 @@ def terminal() -> Iterator[Terminal]:
         yield opened
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_was_rated_is_asked_about_with_again_alone(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str], terminal: Terminal
 ) -> None:
@@ -220,7 +220,7 @@ def test_what_was_rated_is_asked_about_with_again_alone(
     assert terminal("rate", identity, typed="q\n") == "0 rated, 0 left.\n"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_pairs_are_compared_once_unless_their_answers_are_the_same(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str], terminal: Terminal
 ) -> None:

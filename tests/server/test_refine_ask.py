@@ -42,7 +42,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield server
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @on_a_terminal
 @pytest.mark.parametrize(("keys", "result"), [(b"y\n", "other!"), (b"n\n", "second!"), (b"\x04", "second!")])
 def test_a_person_agrees_or_does_not(keys: bytes, result: str) -> None:

@@ -6,7 +6,7 @@ from tests.server.program import GOOD, merrow, write
 REFUSED = GOOD.replace("    A --> RETURN\n", "    A --> RETURN\n    %% merrow: ignore[MW001] later\n    A B\n")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", ["", 'ignore = ["MW001"]\n', '[severity]\nMW001 = "hint"\n'])
 def test_no_command_works_with_it(settings: str) -> None:
     write("merrow.toml", settings)

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.server.program import in_process, markdown, write
 
-pytestmark = pytest.mark.thinned(1, "drawn by a browser")
+pytestmark = pytest.mark.thinned(8, "drawn by a browser")
 
 Capture = pytest.CaptureFixture[str]
 EXTENSION = Path(__file__).resolve().parents[2] / "vscode-extension"

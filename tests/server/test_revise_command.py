@@ -80,7 +80,7 @@ def events(run: subprocess.Popen[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_run_under_way_is_revised_from_another_process(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")
@@ -109,7 +109,7 @@ def test_a_run_under_way_is_revised_from_another_process(server: OpenAIServer) -
     assert "has no revision 2: it has 1." in missing.err
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_file_with_errors_is_refused_and_the_run_goes_on(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")
@@ -129,7 +129,7 @@ def test_a_file_with_errors_is_refused_and_the_run_goes_on(server: OpenAIServer)
     assert asked(server) == ["first", "second", "third"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_stopped_run_continues_with_the_file_and_pays_nothing_twice(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")
@@ -150,7 +150,7 @@ def test_a_stopped_run_continues_with_the_file_and_pays_nothing_twice(server: Op
     assert "has finished" in finished.err
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_nothing_differs_and_nothing_is_there(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")
@@ -160,7 +160,7 @@ def test_nothing_differs_and_nothing_is_there(server: OpenAIServer) -> None:
     assert missing.code == 2
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_node_that_is_at_work_and_changes_is_cancelled(server: OpenAIServer) -> None:
     run = begun()
     until(server, "second")
@@ -181,7 +181,7 @@ def wanting(request: Received) -> Step:
     return Reply(json.dumps(WANTED)) if first.startswith("You look after") else answer(request)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "state", "said", "result"),
     [("--apply", "applied", "to be applied", "better!"), ("--refuse", "refused", "refused", "third!")],

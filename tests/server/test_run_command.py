@@ -23,10 +23,11 @@ from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Sta
 from tests.runtime.planned.planning import ONCE
 from tests.runtime.workflows import CHAIN, layers
 from tests.server.program import Outcome, in_process, write
+from tests.sizes import sized
 
 Capture = pytest.CaptureFixture[str]
 RUN_ID = re.compile(r"merrow show (\S+)")
-KILLS = int(os.environ.get("MERROW_KILLS", "6"))
+KILLS = sized(6, 20)
 """Processes killed at random points."""
 
 
@@ -117,7 +118,7 @@ def test_a_dry_run_names_the_model_that_judges(capsys: Capture) -> None:
     assert "   validate, asked 2 to 6 times, answered by judge\n" in shown
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("run", "flow.mmd", "--input", "problem=1"), ("doctor",)])
 @pytest.mark.parametrize("package", ["openai", "aiohttp"])
 def test_without_the_packages_for_real_endpoints_it_is_said_what_to_do(
@@ -369,7 +370,7 @@ class Stops:
         return Hang()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
 def test_ctrl_c_stops_the_run_and_keeps_what_is_finished(capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
@@ -391,7 +392,7 @@ def test_ctrl_c_stops_the_run_and_keeps_what_is_finished(capsys: Capture) -> Non
         assert len(server.requests) == 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_another_process_cancels_the_run(capsys: Capture) -> None:
     write("flow.mmd", CHAIN)
     with serving(stops := Stops(1)) as server:
@@ -412,7 +413,6 @@ def test_another_process_cancels_the_run(capsys: Capture) -> None:
     assert in_process(capsys, "cancel", identity).code == 1
 
 
-@pytest.mark.thinned(1, "slow")
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
 def test_a_process_killed_at_any_moment_loses_no_finished_call(capsys: Capture, state: Path) -> None:
     calls = 4 * 3 + 1

@@ -94,7 +94,7 @@ def answer(request: Received) -> Step:
     return Reply("the first part") if "one" in request.prompt else Reply("the second part", delay=1.5)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_words_of_items_that_are_streamed_at_once_stand_under_the_name_of_each(capsys: Capture) -> None:
     write("flow.mmd", MAPPED)
     with serving(answer) as server:
@@ -284,7 +284,7 @@ def test_each_verdict_of_a_validator_is_told_and_shown(capsys: Capture, last: bo
     ]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_the_last_table_on_a_terminal_has_all_nodes_and_what_was_spent() -> None:
     write("flow.mmd", MAPPED)
@@ -310,7 +310,7 @@ def test_the_last_table_on_a_terminal_has_all_nodes_and_what_was_spent() -> None
     ]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 def test_on_a_terminal_a_node_runs_as_long_as_one_of_its_items_does() -> None:
     import pty  # not on Windows

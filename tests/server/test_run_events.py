@@ -89,7 +89,7 @@ def test_a_failure_has_its_kind_node_and_remedy_in_events_and_in_the_journal(
     assert "code" not in nodes["A"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_slow_reader_of_events_does_not_hold_the_run_up(server: OpenAIServer) -> None:
     write("flow.mmd", CHAIN)
     long = "word " * 60_000
@@ -120,7 +120,7 @@ def test_a_slow_reader_of_events_does_not_hold_the_run_up(server: OpenAIServer) 
     assert process.returncode == 0
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_text_that_nobody_reads_does_not_hold_the_run_up(server: OpenAIServer) -> None:
     write("flow.mmd", CHAIN)
     long = "word " * 60_000

@@ -12,7 +12,7 @@ from tests.runtime.openai_server import Cut, Hang, Raw, Received, Reply, Status,
 from tests.runtime.workflows import CHAIN, layers
 from tests.server.program import in_process, write
 
-pytestmark = pytest.mark.thinned(1, "robustness")
+pytestmark = pytest.mark.thinned(8, "robustness")
 
 Capture = pytest.CaptureFixture[str]
 

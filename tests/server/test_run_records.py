@@ -24,7 +24,7 @@ from tests.runtime.workflows import CHAIN
 from tests.server.program import in_process, write
 from tests.server.test_run_command import Stops, begun, the_run
 
-pytestmark = pytest.mark.thinned(1, "robustness")
+pytestmark = pytest.mark.thinned(8, "robustness")
 
 Capture = pytest.CaptureFixture[str]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are of POSIX")

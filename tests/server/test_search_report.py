@@ -115,7 +115,7 @@ def loads_nothing(page: Page) -> bool:
     )
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_report_is_written_beside_the_rounds_and_loads_nothing(folder: Path) -> None:
     text = (folder / "found" / "report.html").read_text("utf-8")
     page = Page(text)
@@ -132,7 +132,7 @@ def test_the_report_is_written_beside_the_rounds_and_loads_nothing(folder: Path)
     assert {value[1:] for name, value in page.attributes if name == "href"} <= anchors
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_report_is_shown_again_and_written_where_it_is_asked_for(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,7 +151,7 @@ def test_the_report_is_shown_again_and_written_where_it_is_asked_for(
     assert "missing/page.html can't be written" in nowhere.err
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_record_has_what_the_report_has(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
@@ -172,7 +172,7 @@ def test_the_record_has_what_the_report_has(folder: Path, monkeypatch: pytest.Mo
     assert all(line["changes"] for number, line in rounds.items() if number)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_no_score_of_the_chart_is_below_0_or_above_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interval of a difference may reach beyond what a score can be; the chart's axis has some room above it alone."""
     monkeypatch.setenv("MERROW_STATE_DIR", str(folder / "state"))
@@ -218,7 +218,7 @@ def test_costs_of_an_item_are_said_where_both_are_known(
     assert ("One item costs" in said, sentence in said) == ((None not in costs),) * 2
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "said"),
     [

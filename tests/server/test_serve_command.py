@@ -13,7 +13,7 @@ from tests.server.lsp.wire import Wire, message
 from tests.server.program import merrow, write
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_log_is_written_to_the_file_that_is_named_and_to_no_other() -> None:
     Path("old.log").write_text("what stood here\n", "utf-8")
     for arguments, log in (((), None), (("--log-file", "new.log"), "new.log"), (("--log-file", "old.log"), "old.log")):
@@ -31,7 +31,7 @@ def test_a_log_is_written_to_the_file_that_is_named_and_to_no_other() -> None:
     assert Path("old.log").read_text("utf-8").startswith("what stood here\n")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["no-folder/merrow.log", "file/merrow.log"])
 def test_a_log_that_cannot_be_written_is_one_sentence(name: str) -> None:
     write("file", "")
@@ -51,7 +51,7 @@ def test_a_port_that_is_taken_is_one_sentence() -> None:
     assert "The language server can't start: " in line
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_exit_code_says_whether_the_client_asked_for_the_end() -> None:
     for asked, code in ((True, 0), (False, 1)):
         begin = message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1)
@@ -66,7 +66,7 @@ def test_the_exit_code_says_whether_the_client_asked_for_the_end() -> None:
         assert (done.returncode, done.stderr) == (code, b"")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_log_says_that_the_clients_process_is_gone() -> None:
     with (
         subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent,

@@ -94,7 +94,7 @@ def prices(model: Model, dollars: float) -> str:
     return f'[prices."{server.origin}"."*"]\ninput = {dollars:f}\noutput = {dollars:f}\n'
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -> None:
     done = merrow("suggest", "flow.mmd", "--yes")
     assert done.code == 0, done.err
@@ -125,7 +125,7 @@ def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -
     assert Path("flow.mmd").read_text() == FLOW.replace("Solve the problem step by step.", "Check each step.")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_json_has_all_of_it(model: Model) -> None:
     done = merrow(
         "suggest", "flow.mmd", "--yes", "--format", "json", "--optimizer-model", "big", "--judge-model", "fair"
@@ -166,7 +166,7 @@ def test_the_models_are_those_of_the_users_settings(model: Model) -> None:
     assert model.requests
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_may_cost_much_is_asked_for_first(model: Model) -> None:
     done = merrow("suggest", "flow.mmd")
     assert (done.code, done.out, model.requests) == (2, "", [])
@@ -199,7 +199,7 @@ def test_what_may_cost_much_is_asked_for_first(model: Model) -> None:
     assert len(model.requests) == count
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["usd", "tokens"])
 def test_a_budget_is_kept_and_what_passed_within_it_is_shown(model: Model, unit: str) -> None:
     config(prices(model, 1))
@@ -217,7 +217,7 @@ def test_a_budget_is_kept_and_what_passed_within_it_is_shown(model: Model, unit:
     assert "less than another call may use: raise it with --budget-" in " ".join(done.json["notices"])
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 def test_a_person_is_asked_for_the_cost_on_a_terminal_alone(model: Model) -> None:
     config(f"suggest_ask_above_usd = 2.5\n{prices(model, 100_000)}")
@@ -274,7 +274,7 @@ def test_a_file_that_changed_meanwhile_is_not_written(model: Model) -> None:
     assert Path("flow.mmd").read_text() == FLOW.replace("Two voices", "Two")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_cannot_be_suggested_for_says_why(model: Model) -> None:
     write("voice.mmd", ONE_VOICE)
     for arguments, says in (
@@ -298,7 +298,7 @@ def test_what_cannot_be_suggested_for_says_why(model: Model) -> None:
     assert model.requests == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_model_of_no_use_is_not_a_mistake_of_the_user(model: Model) -> None:
     """The exit code is that of a command that failed, not of one that was asked for wrongly, and what was paid is reported."""
     model.first, model.repairs = "I think you should try harder.", ["I think you should try harder."]
@@ -310,7 +310,7 @@ def test_a_model_of_no_use_is_not_a_mistake_of_the_user(model: Model) -> None:
     assert merrow("suggest", "flow.mmd", "--yes", "--fresh").code == 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:
     model.first = said(candidate({"apply": "nonsense"}))
     done = merrow("suggest", "flow.mmd", "--yes")
@@ -330,7 +330,7 @@ def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:
     assert Path("flow.mmd").read_text() == FLOW
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_model_sees_failures_of_the_part_that_may_be_shown(model: Model) -> None:
     Path("own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in DATA), "utf-8")
     evaluated = merrow("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
@@ -392,7 +392,7 @@ def test_a_block_of_markdown_is_changed_in_its_place(model: Model) -> None:
     assert model.requests
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_ends_it_and_keeps_what_came(model: Model) -> None:
     server: OpenAIServer = model.server  # type: ignore[attr-defined]
@@ -416,7 +416,7 @@ def test_ctrl_c_ends_it_and_keeps_what_came(model: Model) -> None:
     assert merrow("costs", "--by", "model").out.count("test-model") == 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 def test_ctrl_c_at_the_question_of_the_cost_ends_it(model: Model) -> None:
     terminal, other = os.openpty()

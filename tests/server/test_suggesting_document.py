@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="commands of a POSIX shell")
-@pytest.mark.thinned(3, "commands of the documents")
+@pytest.mark.thinned(24, "commands of the documents")
 def test_the_commands_run(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     script = "\n".join(re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs/suggesting.md").read_text("utf-8"), re.M | re.S))

@@ -434,7 +434,7 @@ def test_every_command_has_cases() -> None:
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, terminal: Terminal) -> None:
     run = evaluation = search = ""
     for each in CASES[command]:
@@ -458,7 +458,7 @@ def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, termina
         assert "/merrow_server/" not in shown
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_question_of_the_cost_is_seen_before_anything_is_asked(server: OpenAIServer, terminal: Terminal) -> None:
     count = len(server.requests)
     shown = terminal("suggest", "chain.mmd", "--base-url", server.base_url, typed="n\n")
@@ -497,7 +497,7 @@ def _search(server: OpenAIServer) -> str:
     return str(listed[0]["search"])
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [[TEXT], [f"--{TEXT}"], ["check", f"--{TEXT}"], ["run"], ["show", "a", TEXT], [], ["--help"]]
 )
@@ -520,7 +520,7 @@ OUTBURSTS = {
 }
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", OUTBURSTS)
 def test_what_others_write_is_made_harmless_too(kind: str, terminal: Terminal) -> None:
     body = f"import sys; from merrow_server.rendering.terminal import guard; guard(); text = sys.argv[1]; {OUTBURSTS[kind]}"
@@ -553,7 +553,7 @@ def test_a_traceback_asked_for_is_text(terminal: Terminal) -> None:
     assert "owned" in shown
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_is_piped_is_as_it_was(server: OpenAIServer) -> None:
     run = merrow("run", "chain.mmd", "--base-url", server.base_url, "--input", "PROBLEM=x")
     assert run.out == TEXT + "\n"
@@ -579,7 +579,7 @@ def test_nothing_that_drives_a_terminal_is_left_and_nothing_else_is_changed(text
         assert shown == text
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("environment", "shown"),
     [({}, "\x1b[31mno\x1b[0m\n"), ({"NO_COLOR": "1"}, "no\n"), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, "no\n")],
@@ -606,7 +606,7 @@ def test_a_rules_page_is_as_wide_as_is_read_well(terminal: Terminal) -> None:
     assert max(len(re.sub(r"\x1b\[[0-9;?]*[a-z]", "", line)) for line in shown) == 100
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_run_is_a_table_that_ends_with_what_each_node_did(terminal: Terminal) -> None:
     write("flow.mmd", ROUTED)
     with serving(routed) as server:

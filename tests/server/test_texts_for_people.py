@@ -70,7 +70,7 @@ ROUTED = flowchart(
 LONG = "a long answer " * 7 + "a long answer"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_run_that_finishes(server: OpenAIServer, capsys: Capture) -> None:
     write("flow.mmd", ROUTED)
     ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=a question", "--base-url", server.base_url)

@@ -22,7 +22,6 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import merrow, write
@@ -157,7 +156,7 @@ def test_the_only_model_of_the_endpoint_answers_where_the_workflow_names_none(mo
     assert {body["model"] for body in model.bodies} == {"tiny"}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url, token=None) as service:
         assert service.said == [
@@ -215,7 +214,7 @@ def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
         assert service.end(signal.SIGINT) == 130
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_request_that_comes_again_is_not_paid_again(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url) as service:
         with ThreadPoolExecutor(6) as pool:
@@ -241,7 +240,7 @@ def test_a_request_that_comes_again_is_not_paid_again(model: OpenAIServer) -> No
         assert changed["run"] != answers[0]["run"], "another version of the workflow is another request"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_end_waits_for_runs_and_what_is_stopped_goes_on_later(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url) as service, ThreadPoolExecutor(1) as pool:
         asked = pool.submit(service.post, {"PROBLEM": "SLOWLY"})
@@ -266,7 +265,7 @@ def test_the_end_waits_for_runs_and_what_is_stopped_goes_on_later(model: OpenAIS
         assert len(model.requests) == 5, "what was finished is not asked again"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_second_signal_stops_its_runs_at_once(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url, "--grace", f"{PATIENCE:g}") as service:
         run = service.post({"PROBLEM": "NEVER"}, Prefer="respond-async").json()["run"]
@@ -281,7 +280,7 @@ def test_a_second_signal_stops_its_runs_at_once(model: OpenAIServer) -> None:
         ]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_embedded_model_is_said_to_be_none() -> None:
     with up("--base-url", "offline", "--total-usd", "0.5") as service:
         assert service.said[4:7] == [
@@ -292,7 +291,7 @@ def test_the_embedded_model_is_said_to_be_none() -> None:
         assert service.post({"PROBLEM": "x"}).json()["status"] == "finished"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_it_keeps_within_its_limits(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url, "--most-runs", "2", "--grace", "0") as service:
         begun = [service.post({"PROBLEM": f"NEVER {number}"}, Prefer="respond-async") for number in (1, 2)]
@@ -318,7 +317,7 @@ def test_it_keeps_within_its_limits(model: OpenAIServer) -> None:
         assert len(model.requests) == count
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_its_runs_have_cost_counts_each_call_once(model: OpenAIServer) -> None:
     """A cent a call, two calls a run: also the calls of a run that failed, and of its continuation only what is new."""
     write("config/config.toml", f'[prices."{model.origin}"."*"]\ninput = 1000\noutput = 1000\n')
@@ -360,7 +359,6 @@ ANY_JSON = st.recursive(
 )
 
 
-@pytest.mark.thinned(1, "slow")
 def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url) as service:
         for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
@@ -384,7 +382,7 @@ def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None
             sentence = f"There is no {method} {path} here; /openapi.json says what there is."
             assert (wrong.status_code, wrong.json()) == (status, {"error": sentence})
 
-        @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
         @given(ANY_JSON)
         def ask(body: Any) -> None:
             answer = service.client.post("/runs", content=json.dumps(body).encode())
@@ -401,7 +399,7 @@ def test_whatever_is_sent_is_answered_in_a_sentence(model: OpenAIServer) -> None
         assert "Traceback" not in service.told
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_client_of_the_model_context_protocol(model: OpenAIServer) -> None:
     # Loaded here: it takes long, and each process that runs tests reads all of them.
     from mcp.client.client import Client
@@ -494,7 +492,7 @@ def test_requests_whose_head_never_comes_keep_nobody_out(model: OpenAIServer) ->
             assert (told.status_code, told.headers["connection"]) == (401, "close")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_keeps_it_from_beginning_is_a_sentence() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.analysis.ide.cursor import drawn, marked, slice_of
 from tests.composites import composite_workflows
-from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.ide.completion.completion import complete, documentation
@@ -376,7 +375,7 @@ def test_edges_back_are_in_the_picture_with_what_they_bring() -> None:
     assert (again.typed.word, again.typed.port, again.typed.type) == ("again", "input", "Feedback")
 
 
-@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(composite_workflows(), st.data())
 def test_every_feature_survives_every_place_of_half_typed_boxes(text: str, data: st.DataObject) -> None:
     for _ in range(4):
@@ -401,7 +400,7 @@ def test_every_feature_survives_every_place_of_half_typed_boxes(text: str, data:
         assert semantic_tokens(analysis) is not None
 
 
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(composite_workflows(), st.data())
 def test_a_renamed_node_or_box_leaves_a_workflow_as_good_as_before(text: str, data: st.DataObject) -> None:
     before = analyse(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.ide.cursor import marked
-from tests.examples import examples
 from tests.strategies import any_flowcharts
 
 from merrow_analysis.check import analyse
@@ -108,7 +107,7 @@ def test_a_group_of_actions_is_asked_for_by_kind() -> None:
 
 
 @given(any_flowcharts)
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_every_suppression_silences_its_rule(text: str) -> None:
     analysis = analyse(text)
     for diagnostic in analysis.diagnostics:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.analysis.ide.cursor import marked
 from tests.analysis.ide.meaning import errors
 from tests.breakage import broken
-from tests.examples import examples
 from tests.strategies import any_flowcharts
 
 from merrow_analysis.check import analyse
@@ -295,14 +294,14 @@ def test_documentation_of_every_item() -> None:
 
 
 @given(any_flowcharts, st.data())
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_any_text_at_any_place(text: str, data: st.DataObject) -> None:
     line = data.draw(st.integers(0, len(split_lines(text))))
     _check_places(text, line, data)
 
 
 @given(st.sampled_from(WITH_FRONT_MATTER), st.randoms(use_true_random=False), st.data())
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_any_place_in_a_broken_front_matter(text: str, random: Random, data: st.DataObject) -> None:
     """What is typed in brackets that are still open goes on over the lines below."""
     front = text.split("---\n")[1]

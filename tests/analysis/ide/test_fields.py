@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from tests.analysis.ide.cursor import drawn, marked
 from tests.analysis.ide.meaning import errors
-from tests.examples import examples
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Severity
@@ -197,8 +196,7 @@ flowchart TD
         rename(here.analysis, here.position, "x")
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_field_of_a_text_with_pieces_missing_is_renamed_whole_or_not(data: st.DataObject) -> None:
     """Whatever lines are missing, a rename leaves the findings as they are, and can be undone."""

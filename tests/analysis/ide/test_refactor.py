@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.ide.cursor import marked
 from tests.analysis.ide.meaning import errors, meaning
-from tests.examples import examples
 from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
@@ -173,7 +172,7 @@ def test_spellings_become_one() -> None:
 
 
 @given(workflows())
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_on_generated_workflows(text: str) -> None:
     before = analyse(text)
     for action in refactorings(before):
@@ -197,7 +196,7 @@ workflow:
 
 
 @given(workflows(), st.booleans())
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_prompts_of_generated_workflows(text: str, in_brackets: bool) -> None:
     header = text.index("flowchart") if "flowchart" in text else text.index("graph")
     front = "---\nworkflow: {prompts: {critic: a, simple_solver_1: b, planner: c, Über: d, merger: e, fixer: f}}\n---\n"
@@ -237,7 +236,7 @@ def _yaml(text: str) -> str:
 
 
 @given(TEXTS, st.sampled_from(["", "---\nworkflow:\n  model: m\n---\n", "---\nworkflow: {prompts: {z: z}}\n---\n"]))
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=38, deadline=None)
 def test_extracting_then_inlining_keeps_any_prompt(prompt: str, front: str) -> None:
     text = f"{front}{FRAME}    A@{{ op: Custom, prompt: {_yaml(prompt)} }}\n"
     first = analyse(text)
@@ -256,7 +255,7 @@ VALUES = st.one_of(TEXTS, st.booleans(), st.integers(-5, 10**6), st.floats(0, 2,
 
 
 @given(st.dictionaries(st.sampled_from(["role", "prompt", "model", "default", "seed"]), VALUES, min_size=1))
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=38, deadline=None)
 def test_parameters_of_any_value_move_there_and_back(values: dict[str, object]) -> None:
     from merrow_analysis.edits.yaml_write import word
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.strategies import MARKS, any_flowcharts
@@ -34,7 +33,6 @@ def remembered(memory: TokenMemory, analyser: Analyser) -> list[Token]:
     return [token._replace(line=token.line + block.line) for block, tokens in found for token in tokens]
 
 
-@pytest.mark.thinned(1, "slow")
 @given(any_flowcharts | workflows(), edits)
 @settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_remembered_tokens_are_the_cold_ones(text: str, changes: list[tuple[int, int, int, int, str]]) -> None:

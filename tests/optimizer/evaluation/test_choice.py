@@ -54,7 +54,7 @@ READ = [
 ]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(("output", "letter"), READ, ids=[output[:40] for output, _ in READ])
 def test_the_letter_that_is_read(output: str, letter: str) -> None:
     [score] = scores("choice", [(item("B"), output)])

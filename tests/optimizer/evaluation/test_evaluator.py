@@ -304,7 +304,7 @@ async def test_one_process_works_on_it_at_a_time(user: Store) -> None:
     assert set(statuses(await first).values()) == {"right"}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_the_order_of_the_data_changes_nothing(user: Store) -> None:
     def answer(request: ModelRequest) -> str:
         return "nonsense" if asked_about(request)[-1] in "37" else asked_about(request)

@@ -29,12 +29,12 @@ PATTERNS: list[Row] = [
 ]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_patterns() -> None:
     assert differing("regex", PATTERNS) == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_pattern_for_all_items() -> None:
     assert values("regex", [(None, "7"), (None, "x")], pattern=r"\d") == [1.0, 0.0]
     [score] = scores("regex", [(item(None), "a" * 50 + "b")], pattern="(a+)+$")
@@ -49,7 +49,7 @@ def test_bad_patterns_are_data_errors(pattern: Any) -> None:
     assert str(metric("regex").fault(item(pattern))).startswith("the gold pattern is wrong")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_is_still_asked_when_an_item_hangs_is_cancelled_and_leaves_no_process() -> None:
     async def main() -> None:
         scored_by = metric("regex", pattern="(a+)+$")
@@ -81,7 +81,7 @@ SCHEMAS: list[Row] = [
 ]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_schemas() -> None:
     assert differing("json-schema", SCHEMAS) == []
 

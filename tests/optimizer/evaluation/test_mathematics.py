@@ -101,7 +101,7 @@ DIFFERENT: list[Row] = [
 ]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_equal_and_different_answers() -> None:
     table = [
         (f"\\boxed{{{gold}}}", f"So it is $\\boxed{{{answer}}}$.", value, why)
@@ -110,7 +110,7 @@ def test_equal_and_different_answers() -> None:
     assert differing("math", table) == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_equality_has_no_direction() -> None:
     table = [
         (f"\\boxed{{{answer}}}", f"\\boxed{{{gold}}}", value, why)
@@ -174,7 +174,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("published", [False, True])
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 def test_hostile_answers_are_wrong_or_invalid_and_the_next_item_is_scored(published: bool) -> None:
     name = "math-published" if published else "math"
     pairs: list[tuple[Any, Any]] = [(r"\boxed{x^2}", output) for output, _ in HOSTILE.values()]
@@ -184,7 +184,7 @@ def test_hostile_answers_are_wrong_or_invalid_and_the_next_item_is_scored(publis
         assert value in (0.0, INVALID) if wanted is None or published else value == wanted, what
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_an_answer_that_can_not_be_compared_says_why() -> None:
     [score] = scores("math", [(item(r"\boxed{9}"), r"\boxed{9^{9^{9^{9}}}}")])
     assert isinstance(score, InvalidItemError)
@@ -226,7 +226,7 @@ def test_a_missing_package_is_said_before_any_call(monkeypatch: pytest.MonkeyPat
         asyncio.run(metric("math").prepare())
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_sympy_is_imported_in_the_worker_only() -> None:
     program = (
         "import asyncio, sys\n"
@@ -243,7 +243,7 @@ def test_sympy_is_imported_in_the_worker_only() -> None:
     assert done.stdout.split() == ["1.0", "False"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_concurrent_items_share_the_worker() -> None:
     scored_by = metric("math")
     found = await asyncio.gather(

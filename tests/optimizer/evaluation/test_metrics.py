@@ -87,7 +87,7 @@ async def test_a_metric_that_compares_needs_a_gold_field(tmp_path: Path) -> None
     await check_scoring(data, metric("regex", pattern="a"))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_nothing_of_this_is_imported_before_it_is_used() -> None:
     program = (
         "import sys\n"

@@ -89,7 +89,7 @@ def test_a_helper_of_the_prompt_is_not_the_solution_s_to_define(tmp_path: Path) 
     assert [score.value for score in score_all(task(tmp_path, test=test), forged, honest)] == [0.0, 1.0]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forged_solutions_are_wrong(tmp_path: Path, name: str) -> None:
     from textwrap import dedent
@@ -111,7 +111,7 @@ MORE_FORGERIES = {
 }
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_more_forged_solutions_are_wrong(tmp_path: Path) -> None:
     found = score_all(task(tmp_path), *MORE_FORGERIES.values(), sandbox=Sandbox(limits=Limits(wall_s=8)))
     assert dict(zip(MORE_FORGERIES, [score.value for score in found], strict=True)) == dict.fromkeys(
@@ -215,7 +215,7 @@ async def test_a_python_file_scores(tmp_path: Path) -> None:
     ).value == 0.5
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

@@ -35,13 +35,13 @@ from merrow_optimizer.evaluation.statistics.repeats import is_flaky, pass_hat
 SCORES = st.floats(0, 1, allow_nan=False)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @given(st.floats(-60, 60), st.integers(1, 5_000))
 def test_the_distribution_of_t_is_scipys(value: float, freedom: int) -> None:
     assert t_cdf(value, freedom) == pytest.approx(scipy.stats.t.cdf(value, freedom), rel=1e-9, abs=1e-14)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @given(st.floats(0.001, 0.999), st.integers(1, 5_000))
 def test_the_quantiles_of_t_are_scipys(share: float, freedom: int) -> None:
     assert t_quantile(share, freedom) == pytest.approx(scipy.stats.t.ppf(share, freedom), rel=1e-8, abs=1e-9)
@@ -200,7 +200,7 @@ def coverage(kind: str, n: int, p: float, rounds: int) -> float:
     return hits / rounds
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("kind", ["repeated", "graded", "paired"])
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("p", TRUTHS)
@@ -223,7 +223,7 @@ def turning(n: int, better: float, worse: float) -> float:
     return float(inside / whole)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("better", [0.5, 0.7, 0.9, 1.0])
 @pytest.mark.parametrize("turned", [0.01, 0.03, 0.055, 0.1, 0.2, 0.3, 0.5, 0.95])
 @pytest.mark.parametrize("n", [20, 30, 100])
@@ -285,7 +285,7 @@ def covered(n: int, p: float) -> float:
     return float(scipy.stats.binom.pmf(inside, n, p).sum())
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 22, 30, 50, 75, *SIZES[1:]])
 def test_the_interval_of_a_share_covers_the_truth_as_often_as_it_says(n: int) -> None:
     found = [covered(n, p / 100) for p in range(2, 99)]

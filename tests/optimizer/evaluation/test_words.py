@@ -86,7 +86,7 @@ def test_f1() -> None:
     assert differing("f1", F1) == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_f1_of_parts() -> None:
     table: list[Row] = [
         ("3|4", "4", 1.0, "one of two golds"),

@@ -112,7 +112,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_of_any_kind_become_operators(name: str, tmp_path: Path) -> None:
     """Keywords, built-in operators, YAML's specials: each is named otherwise, and the files check."""
@@ -150,7 +150,7 @@ ANSWERS = (
 )
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["initial", "groups", "deepening", "wording"])
 def test_a_stage_that_is_never_answered(stage: str, tmp_path: Path) -> None:
     """Prose, empty texts and other objects in place of answers: asked three times at most, and what was known before is kept."""
@@ -334,7 +334,7 @@ def test_kinds_are_joined_and_never_widened() -> None:
     assert not unifies(["Problem"], "Plan", signature(["Problem"], "Answer"))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("settings", "asked", "silent"),
     [
@@ -375,7 +375,7 @@ def test_no_bound_is_passed_where_all_is_kept_and_every_answer_goes_back(tmp_pat
     assert all(tally.calls <= most[stage] for stage, tally in tallies.items())
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_no_operator_comes_from_the_probe(tmp_path: Path) -> None:
     done = extract(tmp_path, World(3, operators=4, cases=20), paths=1)
     probe = {case.id for case in done.extractor.plan.split.probe}
@@ -383,7 +383,7 @@ def test_no_operator_comes_from_the_probe(tmp_path: Path) -> None:
     assert all(place.case not in probe for one in done.extractor.outcome.named for place in one.group.members)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_paths_that_disagree_are_shown_with_their_support(tmp_path: Path) -> None:
     """Each path puts other operators together; where nothing fits together the set with the best coverage is written."""
 

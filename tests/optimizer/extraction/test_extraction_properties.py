@@ -10,10 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.extraction.harness import Extracted, body_of, extract
 from tests.optimizer.extraction.planted import World
 from tests.runtime.engine.fakes import Said
@@ -83,8 +81,7 @@ SETTINGS = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(worlds(), SETTINGS, st.integers(0, 10**6))
 def test_no_order_has_a_say_and_all_that_is_written_checks(world: World, said: Any, order: int) -> None:
     done = extracted(world, said, None)
@@ -136,7 +133,7 @@ ENTRIES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     st.lists(st.sampled_from(["A", "B", "C", "D", "E", "F"]), max_size=7),
     st.one_of(

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_liveness import workflows as with_decisions
-from tests.examples import examples
 from tests.optimizer.planning.plans import FORMS, answer, merrow_form, plan_of, plans
 from tests.runtime.engine.fakes import FakeEndpoint, answered
 from tests.workflows import workflows as of_all_operators
@@ -136,20 +135,20 @@ def drawn(draw: st.DrawFn) -> str:
     return draw(st.sampled_from([f"```mermaid\n{text}\n```", f"Sure.\n\n```mermaid\n{text}```\nGood luck!", text]))
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(in_json(), min_size=1, max_size=2), BOUNDS)
 def test_whatever_is_answered_in_json(texts: list[str], bounds: Bounds) -> None:
     check(planned(Scripted(*texts), bounds, as_mermaid=False), bounds)
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(40), deadline=None)
+@pytest.mark.slow
+@settings(max_examples=10, deadline=None)
 @given(st.lists(drawn(), min_size=1, max_size=2), BOUNDS)
 def test_whatever_is_answered_in_mermaid(texts: list[str], bounds: Bounds) -> None:
     check(planned(Scripted(*texts), bounds, as_mermaid=True), bounds)
 
 
-@settings(max_examples=examples(10), deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(in_json(), drawn())
 def test_every_plan_runs_without_an_input(said: str, drawing: str) -> None:
     for text, as_mermaid in ((said, False), (drawing, True)):

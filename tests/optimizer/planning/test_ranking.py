@@ -110,7 +110,6 @@ def test_an_edge_never_helps(plan: TaskGraph, data: st.DataObject) -> None:
     assert score(more) >= score(plan)
 
 
-@pytest.mark.thinned(1, "slow")
 @given(st.lists(plans(), min_size=2, max_size=5), st.data())
 def test_other_candidates_do_not_matter(several: list[TaskGraph], data: st.DataObject) -> None:
     """By `expected` and `paper`: leaving out a plan changes the order of no two others."""

@@ -9,7 +9,6 @@ from zlib import crc32
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.search.test_carried_out import Priced, plan_for, run
 from tests.runtime.engine.fakes import Said
 
@@ -22,8 +21,8 @@ MAY_USE = 1024 * 15 / 1e6
 """US dollars that a call of `Priced` may use at least, by what is reserved for it."""
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(3), deadline=None)
+@pytest.mark.slow
+@settings(max_examples=4, deadline=None)
 @given(
     st.sampled_from(["guided", "climb", "evolve", "mcts", "random"]),
     st.sampled_from([1, 3]),

@@ -15,7 +15,6 @@ from zlib import crc32
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.evaluation.trials import data_of, numbered, opened, plan_of
 from tests.runtime.engine.fakes import FakeEndpoint, Said, workflow
 
@@ -118,7 +117,7 @@ def shown(found: SearchRecord) -> Any:
     return draws, candidates, found.held_out, found.search.over
 
 
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     st.sampled_from(["guided", "climb", "evolve", "mcts", "random"]),
     st.integers(1, 4),
@@ -127,7 +126,7 @@ def shown(found: SearchRecord) -> Any:
 )
 @example("guided", 3, 1, [1, 30, 30])
 @example("guided", 3, 660, [24, 29, 2, 29])
-@pytest.mark.thinned(4, "killed anywhere")
+@pytest.mark.thinned(32, "killed anywhere")
 def test_interrupted_anywhere_it_is_the_same_search(strategy: str, jobs: int, seed: int, stops: list[int]) -> None:
     async def work() -> None:
         found, asked = [], []
@@ -161,7 +160,7 @@ def run(plan: Callable[[], SearchPlan], path: Path, *, edit: Callable[[Store], N
     return asyncio.run(work())
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_record_has_all_of_a_search(tmp_path: Path) -> None:
     found = run(lambda: plan_for(FakeEndpoint(said), strategy="random", bounds=Bounded(evaluations=200)), tmp_path)
     assert found.state == "finished"
@@ -194,7 +193,7 @@ def test_the_record_has_all_of_a_search(tmp_path: Path) -> None:
     assert sorted(found.held_out_answers) == [0, found.crown]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_an_evaluation_of_another_workflow_has_read_what_is_set_aside_one_of_the_start_has_not(tmp_path: Path) -> None:
     from merrow_optimizer.evaluation import sessions as evaluations
 
@@ -223,7 +222,7 @@ def test_a_start_with_everything_right_ends_it_however_many_items_there_are(tmp_
     assert (found.answers, found.crown, len(found.candidates)) == (100, 0, 1)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_where_all_is_wrong_the_run_of_an_earlier_evaluation_is_named(tmp_path: Path) -> None:
     from merrow_optimizer.evaluation import sessions as evaluations
 
@@ -310,7 +309,7 @@ class Priced(FakeEndpoint):
         return Price(5.0, 15.0)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_candidates_that_cost_too_much_for_an_item_are_not_scored(tmp_path: Path) -> None:
     first = plan_for(Priced(said))
     most = 1.6 * (middle(first.forecast.cost_usd) or 0.0)

@@ -11,7 +11,6 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.engine.fakes import flowchart
 
 from merrow_analysis.check import analyse
@@ -31,7 +30,7 @@ def moves(path: Path) -> Moves:
     return Moves(check_workflow(path.read_text("utf-8"), name=path.name), OPTIONS)
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.sampled_from(STARTS), st.integers(0, 10_000))
 def test_every_child_is_valid_and_does_something_else(path: Path, seed: int) -> None:
     proposer = moves(path)
@@ -105,7 +104,7 @@ def searched() -> str:
     return repr([(one.text, one.key, one.title, one.parents) for one in drafts]) + repr(search.history.draws)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_another_process_makes_the_same_search() -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     program = PROGRAM.format(root=str(ROOT))

@@ -37,7 +37,7 @@ def difference(race: str, chance: Random) -> float:
     return min(1.0, easy * chance.random() * 2) - min(1.0, easy * chance.random() * 2)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("race", ["right or wrong", "nearly always different", "shares"])
 def test_equal_children_are_dropped_in_at_most_5_per_cent_of_races(race: str) -> None:
     assert 0 < dropped_share(race) <= 0.05

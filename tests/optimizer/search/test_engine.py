@@ -7,7 +7,6 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.search.searching import STRATEGIES, begin, draft, run, scores
 
 from merrow_optimizer.search.candidates import START, Draw, Place
@@ -23,14 +22,14 @@ def told(search: Search) -> tuple[object, ...]:
     return search.history.draws, texts, search.crown, search.told
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(strategies, st.integers(0, 10_000), st.sampled_from([1, 2, 8]), st.integers(0, 10_000))
 def test_the_order_in_which_outcomes_arrive_makes_no_difference(name: str, seed: int, jobs: int, order: int) -> None:
     in_order = run(begin(name, seed=seed, jobs=jobs))
     assert told(run(begin(name, seed=seed, jobs=jobs), Random(order))) == told(in_order)
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(strategies, st.integers(0, 10_000), st.sampled_from([1, 8]), st.integers(0, 15), st.integers(0, 10_000))
 def test_a_search_that_was_killed_continues_to_the_same_search(
     name: str, seed: int, jobs: int, after: int, order: int
@@ -58,7 +57,7 @@ def test_a_search_that_was_killed_continues_to_the_same_search(
     assert asked == [draw.number for draw in whole.history.draws if draw.number not in known]
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     strategies,
     st.integers(0, 10_000),
@@ -80,7 +79,7 @@ def test_no_answer_is_scored_twice_and_no_workflow_is_two_candidates(
     assert search.history.draws[0].candidate == START
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(strategies, st.integers(0, 10_000), st.integers(1, 8))
 def test_a_draw_waits_for_the_outcomes_that_it_depends_on(name: str, seed: int, jobs: int) -> None:
     search = begin(name, seed=seed, jobs=jobs, evaluations=2_000)

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.search.searching import Words, draft, run, scores
 
 from merrow_optimizer.search.candidates import START, Draw
@@ -29,7 +28,7 @@ def made(search: Search) -> tuple[list[Draw], list[str], int, float]:
 
 
 @needs_package
-@settings(max_examples=examples(5), deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=4, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.integers(0, 10_000), st.integers(0, 12))
 def test_a_search_that_was_killed_continues_to_the_same_search(seed: int, after: int) -> None:
     whole = run(begin(seed))
@@ -41,7 +40,7 @@ def test_a_search_that_was_killed_continues_to_the_same_search(seed: int, after:
 
 
 @needs_package
-@settings(max_examples=examples(5), deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=4, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(st.integers(0, 10_000), st.integers(1, 20))
 def test_no_answer_is_scored_twice_and_the_crown_has_answered_all_items(seed: int, items: int) -> None:
     search = run(begin(seed, items))

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.search.searching import Words, draft
 
 from merrow_analysis.check import analyse
@@ -121,7 +120,7 @@ def scored(seed: int, candidates: int, items: int) -> History:
     return history
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 30))
 def test_the_posterior_is_that_of_the_joint_normal_distribution(seed: int, candidates: int, items: int) -> None:
     """The closed form against conditioning one large normal vector of all scores on the means that were seen."""
@@ -178,7 +177,7 @@ def test_of_two_that_are_believed_to_be_alike_the_surer_one_is_the_crown(sure: i
     assert Guided(Words()).crown(history) == sure
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_draws_of_scores_spread_as_the_posterior_says() -> None:
     posterior = Posterior(scored(5, 4, 20))
     chance = Random(1)
@@ -258,7 +257,7 @@ def test_what_is_told_is_a_score_and_the_model_is_worked_out_once(monkeypatch: p
     assert (min(told), max(told)) == (0, 1)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_missing_package_is_one_sentence_with_its_remedy() -> None:
     program = (
         "import sys\nsys.modules['numpy'] = None\n"

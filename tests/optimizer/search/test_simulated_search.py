@@ -31,14 +31,14 @@ def outcomes() -> list[Outcome]:
     return [run("33 items", RULES, name, 1000, rounds=5) for name in ("guided", "published x5")]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_guided_improves_on_the_start(outcomes: list[Outcome]) -> None:
     guided = outcomes[0]
     assert guided.curve[-1][2] > guided.start + 0.05
     assert guided.curve[-1][0] <= guided.budget / 2
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_table_has_a_line_for_each_strategy_and_says_which_aims_are_met(outcomes: list[Outcome]) -> None:
     lines = table(outcomes).splitlines()
     assert lines[0].startswith("Row **33 items**: 825 evaluations in the published loop, start 0.4")
@@ -48,7 +48,7 @@ def test_the_table_has_a_line_for_each_strategy_and_says_which_aims_are_met(outc
     assert "at 1/3 of the published loop's evaluations" in lines[9]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_plot_has_a_line_for_each_strategy(outcomes: list[Outcome]) -> None:
     drawn = page(outcomes)
     assert drawn.count("<polyline") == 2
@@ -77,7 +77,7 @@ def test_an_aim_is_met_within_one_standard_error_and_short_beyond_it() -> None:
     assert "**short**: the held-out difference less the true one is +0.10" in biased
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules",
     [
@@ -134,7 +134,7 @@ def test_numpy_is_not_imported_before_a_guided_search_begins() -> None:
     assert done.stdout.split() == ["False", "True"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_guided_tells_is_shrunk() -> None:
     """The estimate of the crown is less too high than the plain mean of the candidate with the highest one."""
 

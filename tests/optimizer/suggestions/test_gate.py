@@ -52,7 +52,7 @@ def changed(before: str, after: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["vote", "math", "letters", "code_with_tests", "router"])
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_everything_on_the_menu_passes(name: str, examples: Any) -> None:
     at = examples(name)
     menu = menu_of(at)
@@ -112,7 +112,7 @@ def test_moves_after_others_find_what_they_meant() -> None:
     assert (graph.by_id["VOTE"].operator, graph.by_id["REVIEW"].operator) == ("AnswerGenerate", "Review")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_moves_that_can_not_be_made_say_why() -> None:
     refused("read", "The menu has no mutation nonsense", Apply("nonsense"))
     refused("read", "no node NOBODY", NewPrompt("NOBODY", NEW))
@@ -189,7 +189,7 @@ def test_a_whole_workflow_with_mistakes_is_repaired_for_nothing() -> None:
     assert "MdEnsemble<br/>" in passed.text
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize(
     ("replaced", "says"),
     [
@@ -236,7 +236,7 @@ def test_a_whole_workflow_with_mistakes_is_repaired_for_nothing() -> None:
         ([("RETURN([Answer])", "OTHER([Answer])"), ("--> RETURN", "--> OTHER")], ""),
     ],
 )
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_what_must_stay_stays(replaced: list[tuple[str, str]], says: str) -> None:
     with pytest.raises(Unusable) as caught:
         checked(workflow=lines(FLOW, *replaced))
@@ -279,7 +279,7 @@ def test_links_comments_and_directives_of_a_model_never_reach_the_file() -> None
     assert passed.text == FLOW.replace("Solve the problem step by step.", NEW)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_workflow_that_is_too_large_is_refused_before_anything_else_is_done() -> None:
     many = "".join(
         f'    N{n}["Custom<br/>(role: careful)"]:::CustomOp\n    PROBLEM --> N{n} --> VOTE\n' for n in range(30)
@@ -289,7 +289,7 @@ def test_a_workflow_that_is_too_large_is_refused_before_anything_else_is_done() 
     refused("size", "too many lines", workflow=FLOW + endless)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["rm -rf /", "graph", "", "flowchart TD\n", "---\nworkflow: [\n---\nflowchart TD\n", "\x00\x1b[2J", "{" * 9_000],
@@ -302,7 +302,7 @@ def test_what_is_no_workflow_is_refused(text: str) -> None:
 # One node
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_only_the_prompt_of_the_node_may_change() -> None:
     assert checked(NewPrompt("A", NEW), node="A").text
     refused("allowed", "Only the prompt of A may change here", NewPrompt("B", NEW), node="A")
@@ -313,7 +313,7 @@ def test_only_the_prompt_of_the_node_may_change() -> None:
 # Duplicates
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_what_does_the_same_is_a_duplicate() -> None:
     refused("duplicate", "the same as the workflow", NewPrompt("A", "Solve the problem step by step."))
     first = checked(NewPrompt("A", NEW))
@@ -331,7 +331,7 @@ ITEMS = [
 ]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prompt", "says"),
     [
@@ -370,7 +370,7 @@ def test_labels_that_many_items_have_may_be_named() -> None:
     assert checked(NewPrompt("A", "Answer with refund or repair."), items=items).text
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_data_in_new_nodes_and_labels_is_found_too() -> None:
     proposed = lines(
         FLOW,

@@ -137,7 +137,7 @@ def fenced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     return touched
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 async def test_nothing_changes_but_what_may(number: int, fenced: list[Any], tmp_path: Path) -> None:
     text = TEXTS[number]

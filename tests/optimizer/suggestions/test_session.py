@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.optimizer.suggestions.scripted import (
     FLOW,
     Model,
@@ -71,7 +70,7 @@ async def test_a_free_repair_costs_no_call() -> None:
     assert len(model.asked) == 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("bad", [BAD, BROKEN])
 async def test_what_is_refused_goes_back_alone_until_it_is_right(times: int, bad: dict[str, Any]) -> None:
@@ -110,7 +109,7 @@ async def test_what_repeats_itself_is_offered_once() -> None:
     assert [len(one.body["messages"]) for one in model.asked] == [2, *[4] * 3, *[2] * 3]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     ["I would check each step.", "rm -rf / # improves everything", "[]", '{"candidates": []}', "[" * 50_000, "{}"],
@@ -133,7 +132,7 @@ async def test_prose_at_first_is_asked_again() -> None:
         assert titles(await one.suggest()) == ["Good"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_huge_answers_are_bounded() -> None:
     many = said(*[candidate(prompt(f"Do it {n} times."), title=f"C{n}" * 500, reason="x" * 2_000) for n in range(50)])
     nodes = "".join(f'    N{n}["Custom<br/>(role: careful)"]:::CustomOp\n' for n in range(3_000))
@@ -177,7 +176,6 @@ async def test_structured_output_is_asked_for_where_there_is_any() -> None:
 # The judge
 
 
-@pytest.mark.thinned(1, "slow")
 async def test_the_order_of_the_two_calls_makes_no_difference() -> None:
     """A judge that loves what comes first gives both candidates the same in the end, and is unsure of them."""
 
@@ -219,7 +217,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-@settings(max_examples=examples(100))
+@settings(max_examples=25)
 def test_swapped_calls_give_the_same_verdicts(rows: list[tuple[list[int], str]], chance: random.Random) -> None:
     first = [Row(*row) for row in rows]
     second = [Row(chance.sample(numbers, 5), reason[::-1]) for numbers, reason in rows]
@@ -230,7 +228,7 @@ def test_swapped_calls_give_the_same_verdicts(rows: list[tuple[list[int], str]],
     assert ranking(one) == ranking(other)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer", ["Both are fine.", '{"verdicts": []}', said(GOOD), '{"verdicts": [{"candidate": 1, "coherence": 99}]}']
 )
@@ -248,7 +246,7 @@ async def test_without_usable_scores_the_suggestions_stay_as_they_came(answer: s
 # Budgets, faults
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_budget_ends_a_session_before_its_next_call() -> None:
     async with asking(Model(said(GOOD, BAD), [said(BAD)])) as one:
         with pytest.raises(BudgetFailure):
@@ -276,7 +274,7 @@ async def test_an_endpoint_that_dies_is_one_sentence() -> None:
     assert "not judged" in outcome.notices[0]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_failure_ends_no_other_repair_that_is_paid() -> None:
     worse = candidate({"apply": "nonsense"}, title="Worse")
 
@@ -356,9 +354,8 @@ def counted(outcome: Any, of: Callable[[Any], int]) -> int:
     return sum(of(tally) for tally in outcome.tallies.values())
 
 
-@pytest.mark.thinned(1, "slow")
 @given(st.lists(st.sampled_from(["good", "bad", "dear", "prose"]), min_size=1, max_size=4), st.integers(0, 3))
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_every_candidate_is_counted_once(kinds: list[str], right_at: int) -> None:
     """Whatever passes when: proposed is valid and never valid together, and nothing invalid is offered."""
     made = {"bad": BAD, "dear": BROKEN, "prose": {"title": "P", "reason": "", "moves": [], "workflow": "no"}}

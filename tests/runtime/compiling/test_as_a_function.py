@@ -75,7 +75,7 @@ class Held:
         pass
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_nothing_waits_for_a_level(program: ModuleType) -> None:
     held = Held(program, 52)
     program.endpoint_of = lambda _: held  # type: ignore[attr-defined]

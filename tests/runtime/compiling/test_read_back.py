@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.runtime.compiling.test_same_as_a_run import EXAMPLES, FIRST, ONLY_FOR_THE_RUNTIME
+from tests.runtime.compiling.test_same_as_a_run import EXAMPLES, ONLY_FOR_THE_RUNTIME
 from tests.runtime.frontier.nested_workflows import nested_workflow
 from tests.workflows import workflows
 
@@ -44,7 +43,7 @@ def read_back(workflow: Workflow, folder: Path) -> Workflow:
     return found
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_every_example_comes_back(path: Path, tmp_path: Path) -> None:
     if path.name not in ONLY_FOR_THE_RUNTIME:
@@ -52,10 +51,10 @@ def test_every_example_comes_back(path: Path, tmp_path: Path) -> None:
         assert readable(read_back(workflow, tmp_path)) == readable(workflow)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(2))
 def test_loops_and_maps_come_back(part: int, tmp_path: Path) -> None:
-    for seed in range(FIRST + part, FIRST + examples(60), 2):
+    for seed in range(part, 15, 2):
         try:
             workflow = check_workflow(nested_workflow(seed, records=True), name="nested.mmd")
         except UsageFailure:
@@ -91,7 +90,7 @@ def test_a_question_in_a_diamond_keeps_its_label(tmp_path: Path, question: str) 
 NASTY = st.text(st.sampled_from(tuple('"""\'\\\n\n\r\t {}#%abé\u2028\x0c\x1b\U0001f600')), min_size=1, max_size=12)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(NASTY, NASTY)
 @example('Write a docstring, as\n"""', 'a\n\\"')
 @example('\n""""', '""\n""\\')
@@ -150,7 +149,7 @@ def test_a_type_that_follows_from_inputs_is_not_written(tmp_path: Path) -> None:
     assert [line.split("@")[0].strip() for line in lines if "returns:" in line] == ["A", "R"]
 
 
-@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows())
 def test_workflows_of_all_operators_come_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     workflow = check_workflow(text, name="made.mmd")
@@ -380,7 +379,7 @@ def test_a_compiled_program_is_known_by_its_table_and_its_two_functions(text: st
     assert is_compiled(parse(text)) == compiled
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.text(max_size=200), st.integers(0, len(PROGRAM)))
 def test_any_text_is_read_or_refused(text: str, place: int) -> None:
     for given_ in (text, PROGRAM[:place] + text + PROGRAM[place:]):

@@ -52,12 +52,12 @@ def check(made: Workflow, folder: Path, seeds: int = 4) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", CHECKS)
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_each_kind_of_check_judges_alike(kind: str, tmp_path: Path) -> None:
     check(workflow(CHECKS[kind], ", temperature: 1"), tmp_path)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keys",
     [
@@ -72,7 +72,7 @@ def test_what_becomes_of_a_result_that_is_not_valid(keys: str, tmp_path: Path) -
     assert ("finished" in ended) == ("accept" in keys or "skip" in keys)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_an_output_is_judged_with_the_inputs_of_its_workflow(tmp_path: Path) -> None:
     made = workflow(
         {"if": "len(output) > 0"}, of_return="validate: unlike", further={"unlike": {"if": "inputs.PROBLEM != output"}}
@@ -80,13 +80,13 @@ def test_an_output_is_judged_with_the_inputs_of_its_workflow(tmp_path: Path) -> 
     assert "finished" in check(made, tmp_path)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_validator_that_cannot_judge_says_the_same(tmp_path: Path) -> None:
     for expression in ("inputs.gone == 1", "inputs['gone'] == 1", "output.x == 3", "output > 3", "int(output) == 1"):
         assert "validator" in check(workflow({"if": expression}), tmp_path, 1)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_called_file_has_validators_of_its_own(tmp_path: Path) -> None:
     called = """---
 workflow:

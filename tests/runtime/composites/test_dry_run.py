@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.examples import examples
 from tests.runtime.composites.loops import box, custom, flow
 from tests.runtime.engine.fakes import FakeEndpoint
 from tests.runtime.frontier.nested_workflows import nested_workflow
@@ -18,7 +17,7 @@ from merrow_runtime import RunOptions, UsageFailure, check_workflow, dry_run
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 
-SEEDS = examples(48)
+SEEDS = 12
 
 
 def test_calls_are_bounded_by_products_of_turns_and_items() -> None:

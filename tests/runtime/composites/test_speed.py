@@ -84,14 +84,14 @@ def counted(workflow: Workflow, count: int) -> int:
     return found
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_items_and_turns_cost_no_more_than_nodes() -> None:
     nodes = counted(plain(MANY), MANY)
     assert counted(items(MANY), MANY) < nodes
     assert counted(turns(MANY), MANY) < nodes
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_four_times_as_many_items_and_turns_take_four_times_as_long() -> None:
     for made in (items, turns):
         assert counted(made(MANY), MANY) < 4 * 1.1 * counted(made(MANY // 4), MANY // 4)

@@ -292,7 +292,7 @@ def _work(path: Path, journal: Path, calls: int, reached: Event) -> None:
     run(path, answer, store=store)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_a_run_that_is_killed_inside_a_called_file_makes_no_call_again(tmp_path: Path) -> None:
     path = write(tmp_path, {"main.mmd": CALLS, "sub/f.mmd": CHAIN})

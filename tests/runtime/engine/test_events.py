@@ -19,7 +19,6 @@ from unittest.mock import patch
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.test_writes_that_fail import size_limit
 
@@ -34,7 +33,7 @@ from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow
 
 DURABLE = {"node_finished", "node_reused", "node_skipped", "node_failed"}
-FEW = settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,6 @@ def in_store(work: Callable[[Store, Path], Coroutine[None, None, None]]) -> None
             asyncio.run(work(store, path))
 
 
-@pytest.mark.thinned(1, "slow")
 @FEW
 @given(made())
 def test_a_node_that_is_told_to_have_ended_has_its_calls_in_the_journal_for_every_process(given: Made) -> None:
@@ -235,7 +233,7 @@ def _tell(path: Path, out: Connection) -> None:
     asyncio.run(work())
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_what_a_killed_process_told_is_in_the_journal_and_a_resumed_run_is_told_from_number_one(tmp_path: Path) -> None:
     forks = multiprocessing.get_context("fork")
@@ -265,7 +263,7 @@ def test_what_a_killed_process_told_is_in_the_journal_and_a_resumed_run_is_told_
         assert len([event for event in again if event.event == "node_finished"]) == 22
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [True, False])
 async def test_a_long_run_that_nobody_reads_keeps_few_events_and_tells_all_ends_later(
     kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -80,7 +80,7 @@ async def test_a_fault_in_merrow_leaves_the_run_to_be_resumed_at_once() -> None:
     assert again.status == "finished"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_run_whose_time_is_over_while_a_cancelled_call_ends_was_cancelled() -> None:
     flow = workflow('A@{op: Custom, prompt: "A"}', "PROBLEM --> A --> RETURN")
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_liveness import workflows as with_decisions
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, answered, flowchart
 
 import merrow_runtime
@@ -53,7 +52,7 @@ def result_of(flow: Workflow, options: RunOptions) -> tuple[Any, ...]:
     return asyncio.run(told()), endpoint.prompts, forecast
 
 
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(with_decisions(), st.sampled_from(["none", "all"]))
 def test_a_run_of_an_edited_text_is_that_of_the_text(text: str, memory: str) -> None:
     text = text.replace("flowchart", f"---\nworkflow:\n  memory: {memory}\n---\nflowchart", 1)

@@ -10,11 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import islice, product
 
-import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_liveness import workflows as with_decisions
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, answered
 from tests.workflows import workflows as of_all_operators
 
@@ -26,7 +24,7 @@ from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 
-EXAMPLES = examples(60)
+EXAMPLES = 15
 MOST_OUTCOMES = 40
 _MARK = re.compile(r"this is node (\w+)")
 
@@ -107,7 +105,6 @@ def check(flow: Workflow, result: RunResult) -> None:
                     assert all(is_of(one, shape) for one in values), (name, port, value)
 
 
-@pytest.mark.thinned(1, "slow")
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(with_decisions())
 def test_with_every_outcome_of_every_decision(text: str) -> None:

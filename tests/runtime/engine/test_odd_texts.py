@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, flowchart, workflow
 from tests.runtime.openai_server import OpenAIServer, Reply
@@ -31,7 +30,7 @@ ODD = st.text(st.sampled_from("a{}`\udc00\udfff\x00\x1b\r\n é"), min_size=1).fi
 
 
 @given(ODD, ODD)
-@settings(max_examples=examples(30))
+@settings(max_examples=8)
 def test_half_characters_pass_through_a_run_its_journal_and_its_cache(problem: str, answer: str) -> None:
     async def go() -> None:
         store = _STORE[0]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 import merrow_runtime
@@ -237,7 +236,7 @@ async def test_the_embedded_model_that_gives_up_is_named_by_itself(store: Memory
     assert "gpt-4o-mini" not in (result.error or "")
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=6)
 @given(
     st.lists(st.sampled_from(["https://one.test", "https://two.test"]), min_size=2, max_size=5),
     st.lists(st.sampled_from([None, "same", "any"]), min_size=5, max_size=5),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, flowchart, workflow
 
 import merrow_runtime
@@ -335,7 +334,7 @@ def instance(schema: Any, luck: random.Random) -> Any:
     return plain.get(schema.get("type"), {"any": [1]})
 
 
-@settings(max_examples=examples(80), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows(), st.integers(0, 999))
 def test_no_value_is_missing_or_ill_typed(text: str, seed: int) -> None:
     of, luck = check_workflow(text), random.Random(seed)

@@ -76,7 +76,7 @@ IN_TURNS = (
 )  # fmt: skip
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", [PLAIN, IN_TURNS], ids=["a chain", "a Loop"])
 async def test_a_run_that_is_over_leaves_nothing_to_the_collector(lines: tuple[str, ...]) -> None:
     """Its parts know each other; in an evaluation of thousands of runs the collector would be busy with them all the time."""

@@ -158,7 +158,7 @@ async def test_a_node_with_a_summary_is_taken_over_without_summing_up_again() ->
     assert len(endpoint.seen) == 6
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_runs_of_one_process_share_what_bounds_an_endpoint_and_equal_requests() -> None:
     flow = workflow(
         *(f'N{number}@{{ op: Custom, prompt: "n{number}" }}' for number in range(6)),

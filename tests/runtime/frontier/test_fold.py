@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.test_liveness import workflows as with_decisions
 from tests.analysis.workflows import typed, workflow
-from tests.examples import examples
 from tests.plain.drawings import whole_drawings
 from tests.runtime.frontier.thought import Key, Told, World, finish, outcome_of, plain, recomputed
 from tests.workflows import workflows as of_all_operators
@@ -21,7 +20,7 @@ from merrow_runtime.errors import BudgetFailure
 from merrow_runtime.frontier import Chose, Ended, Failed, Frontier, Gave, Inputs, Skip, Start, Withdrawn
 from merrow_runtime.visit import Visit
 
-EXAMPLES = examples(50)
+EXAMPLES = 12
 OFTEN = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 texts = st.one_of(decision_workflows(), with_decisions(), of_all_operators(), whole_drawings())
 worlds = st.builds(World, st.integers(0, 1000), st.sampled_from([0, 10, 15, 40]), st.sampled_from([0, 50, 100]))

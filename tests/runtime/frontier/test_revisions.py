@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.workflows import errors, typed, workflow
-from tests.examples import examples
 from tests.runtime.frontier.thought import Key, Told, World, finish, named, outcome_of, recomputed
 from tests.workflows import workflows as of_all_operators
 
@@ -94,8 +92,7 @@ class Trial:
                 assert self.answered[node.id, key] == told[node.id], f"{node.id} has a result of something else"
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(texts, worlds, st.randoms(use_true_random=False), st.integers(1, 5))
 def test_a_run_that_is_revised_comes_out_as_the_last_graph_run_from_scratch(
     text: str, world: World, random: Random, revisions: int
@@ -133,7 +130,7 @@ def test_a_run_that_is_revised_comes_out_as_the_last_graph_run_from_scratch(
     event(f"kept: {len(told) - len([visit for visit in trial.visits if visit.life])} of {len(told)}")
 
 
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(texts, worlds, st.randoms(use_true_random=False), st.integers(0, 12))
 def test_a_revision_that_changes_nothing_has_no_consequences(
     text: str, world: World, random: Random, ended: int

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.examples import examples
 from tests.patience import PATIENCE
 
 from merrow_runtime.errors import BudgetFailure
@@ -400,7 +399,7 @@ class BudgetMachine(RuleBasedStateMachine):
 
 
 TestBudgetMachine = BudgetMachine.TestCase
-TestBudgetMachine.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
+TestBudgetMachine.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
 
 
 @given(

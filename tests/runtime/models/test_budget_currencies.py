@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.patience import PATIENCE
 
 from merrow_runtime.errors import BudgetFailure
@@ -58,8 +57,7 @@ def usage(tokens: int, cents: int | None) -> Usage:
     return Usage(tokens, 0, 1, None if cents is None else cents * CENT)
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(LIMITS, CALLS, st.sets(st.integers(0, 19), max_size=4), st.booleans())
 def test_reservations_stay_within_the_budget_in_both_currencies(
     limits: tuple[int | None, int | None], calls: Sequence[Call], given_up: set[int], honest: bool

@@ -217,7 +217,7 @@ TRANSFORMED: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("form", TRANSFORMED)
 @given(st.text(alphabet="abcXYZ019-_/+=%.~", min_size=20, max_size=60), st.text("abc ", max_size=4))
 def test_a_key_is_recognised_in_other_forms(form: str, key: str, around: str) -> None:

@@ -8,7 +8,6 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 
 from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
 
@@ -18,7 +17,7 @@ TEXTS = st.lists(WORDS, max_size=14).map("".join)
 
 
 @given(TEXTS, st.lists(st.integers(1, 9), max_size=12), st.sampled_from(["no", "marked", "implicit"]))
-@settings(max_examples=examples(300))
+@settings(max_examples=75)
 def test_what_is_shown_does_not_depend_on_how_an_answer_was_cut_into_pieces(
     text: str, sizes: list[int], thinks: str
 ) -> None:
@@ -35,7 +34,7 @@ def test_what_is_shown_does_not_depend_on_how_an_answer_was_cut_into_pieces(
 
 
 @given(TEXTS)
-@settings(max_examples=examples(300))
+@settings(max_examples=75)
 def test_no_character_is_lost_but_those_of_marks_and_blanks(text: str) -> None:
     def rest(part: str) -> list[str]:
         return sorted(letter for letter in part if letter not in "<>/" and letter.lower() not in "thinkg \n\t")
@@ -96,7 +95,7 @@ for thinks in ("no", "implicit"):
 """
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS, ids=repr)
 def test_a_model_in_a_repetition_loop_costs_no_more_than_its_length(bomb: str) -> None:
     # A second where each mark is looked at once, hours where each looks through all that follows.

@@ -128,7 +128,7 @@ async def test_what_may_pass_is_transient(step: Step, streamed: bool) -> None:
     assert not failure.fatal
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @STREAMED
 async def test_what_a_useless_answer_has_used_is_told(streamed: bool) -> None:
     counted = {"prompt_tokens": 7, "completion_tokens": 900}

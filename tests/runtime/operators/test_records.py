@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.operators.scripted import ScriptedTools, given, node, outputs_of
 
 from merrow_analysis.definitions.declared_types import declare_types
@@ -107,8 +106,8 @@ def values(type_: str, table: TypeTable) -> st.SearchStrategy[Any]:
     return PLAIN[type_]
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(150), deadline=None)
+@pytest.mark.slow
+@settings(max_examples=38, deadline=None)
 @drawn(st.data())
 def test_a_value_of_a_type_is_taken_as_it_is(data: st.DataObject) -> None:
     table = data.draw(tables())
@@ -121,8 +120,8 @@ def test_a_value_of_a_type_is_taken_as_it_is(data: st.DataObject) -> None:
     assert is_of(placeholder(wanted, "here"), wanted)
 
 
-@pytest.mark.thinned(1, "slow")
-@settings(max_examples=examples(300), deadline=None)
+@pytest.mark.slow
+@settings(max_examples=75, deadline=None)
 @drawn(st.data())
 def test_whatever_is_taken_is_of_the_type(data: st.DataObject) -> None:
     table = data.draw(tables())
@@ -136,7 +135,7 @@ def test_whatever_is_taken_is_of_the_type(data: st.DataObject) -> None:
         assert not is_of(value, wanted)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=50, deadline=None)
 @drawn(values("Verdict", TABLE), st.data())
 def test_a_record_with_a_field_missing_too_many_or_ill_typed_is_refused(value: Any, data: st.DataObject) -> None:
     field = data.draw(st.sampled_from(sorted(set(VERDICT) - {"__proto__"})))
@@ -287,7 +286,7 @@ def flat(value: Any) -> list[Any]:
     return [one for inner in value for one in flat(inner)] if isinstance(value, list) else [value]
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=50, deadline=None)
 @drawn(nested(), st.integers(1, 5) | st.none(), st.booleans())
 async def test_select_orders_by_number_best_first_and_the_earlier_of_equals(
     items: list[Given], keep: int | None, by_field: bool

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint
 from tests.runtime.planned.planning import ONCE, REFINES, planning, prompts, run
 from tests.runtime.planned.test_reading import HOSTILE
@@ -100,7 +98,7 @@ def answering(failing: Sequence[str] = ()) -> object:
     return answer
 
 
-_SLOW = settings(deadline=None, max_examples=examples(40), suppress_health_check=list(HealthCheck))
+_SLOW = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 
 
 @_SLOW
@@ -111,7 +109,6 @@ def test_what_is_drawn_soundly_is_accepted_and_runs_to_its_end(plan: str) -> Non
     assert (result.status, result.outputs) == ("finished", {"RETURN": "put together!"}), result.error
 
 
-@pytest.mark.thinned(1, "slow")
 @_SLOW
 @given(
     st.lists(any_plans(), min_size=1, max_size=4),
@@ -146,7 +143,6 @@ def test_no_plan_breaks_a_run_and_what_is_finished_is_kept(
         assert len(told) == len(list(store.calls(result.run)))
 
 
-@pytest.mark.thinned(1, "slow")
 @_SLOW
 @given(sound_plans(distinct=True), st.integers(1, 4))
 def test_a_plan_that_stays_asks_each_node_once_however_often_it_stops(plan: str, stop_after: int) -> None:

@@ -270,7 +270,7 @@ def _work(journal: Path, calls: int, reached: Event) -> None:
     run(REFINES, answer, store=Store.open(journal))  # type: ignore[arg-type]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_a_run_that_is_killed_inside_a_plan_makes_no_call_again(tmp_path: Path) -> None:
     forks = multiprocessing.get_context("fork")

@@ -20,10 +20,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.examples import TIMES, examples
 from tests.runtime.engine.fakes import FakeEndpoint
 from tests.runtime.frontier.nested_revisions import revision, valid_graph
 from tests.runtime.frontier.nested_workflows import nested_workflow
+from tests.sizes import sized
 
 from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_runtime import RunOptions, resume, start
@@ -37,8 +37,8 @@ from merrow_runtime.workflow import Workflow, check_workflow, restore
 
 FIRST = 7_000
 PARTS = 6
-COUNT = examples(300 if TIMES <= 1 else 500)
-"""Seeds: 150 in CI, 10,000 each night. From two in five of them comes a workflow that can be run."""
+COUNT = sized(75, 500)
+"""Seeds. From two in five of them comes a workflow that can be run."""
 FOUND = (7_272, 7_559, 7_707, 7_941, 11_926, 12_207, 12_570, 15_398, 16_630)
 """Runs with which more examples once found something."""
 LIVE: list[Trial] = []
@@ -353,14 +353,14 @@ def all_tried(seeds: Iterable[int], folder: Path) -> Counter[str]:
     return seen
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.usefixtures("told_commits")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_revised_run_comes_out_as_its_last_workflow_and_nothing_is_asked_twice(part: int, tmp_path: Path) -> None:
     assert all_tried(range(FIRST + part, FIRST + COUNT, PARTS), tmp_path)["applied"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.usefixtures("told_commits")
 def test_what_was_found_once_is_not_found_again(tmp_path: Path) -> None:
     assert all_tried(FOUND, tmp_path)["applied"]

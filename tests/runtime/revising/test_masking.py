@@ -12,7 +12,6 @@ import pytest
 from benchmarks.masking import measured
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import TIMES, examples
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.revising.test_revisers import CHAIN, World, changes, custom
 
@@ -72,7 +71,7 @@ def test_no_other_run_takes_a_masked_result_for_an_answer() -> None:
 FLOATS = st.floats(0, 1, allow_nan=False)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(rate=FLOATS, seed=st.integers(0, 2**40), repeat=st.integers(0, 3), only=st.sets(st.sampled_from("ABCDEFGH")))
 def test_what_is_masked_follows_from_seed_and_visit(rate: float, seed: int, repeat: int, only: set[str]) -> None:
     options: dict[str, Any] = {"mask": rate, "seed": seed, "repeat": repeat, "mask_only": sorted(only)}
@@ -85,7 +84,6 @@ def test_what_is_masked_follows_from_seed_and_visit(rate: float, seed: int, repe
         assert found == (set() if rate == 0 else only or set("ABCDEFGH"))
 
 
-@pytest.mark.thinned(1, "slow")
 def test_other_seeds_repeats_and_keys_mask_other_nodes() -> None:
     several = [{"seed": seed} for seed in range(4)] + [{"repeat": 1}, {"mask_key": "item"}]
     found = {frozenset(hidden(ran(workflow(*WIDE), mask=0.5, **one))) for one in several}
@@ -197,10 +195,10 @@ def test_what_can_not_be_masked_is_said(options: dict[str, Any], sentence: str) 
         ran(workflow(*CHAIN), **options)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [0, 1, 2])
 def test_simulated_runs_meet_the_closed_form(times: int) -> None:
-    found = measured(3, 0.3, times, int(100 * TIMES))
+    found = measured(3, 0.3, times, 100)
     low, high = found["interval"]
     assert low <= found["closed form"] <= high, found
 

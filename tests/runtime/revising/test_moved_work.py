@@ -141,7 +141,7 @@ BOXES: dict[str, tuple[Callable[..., Workflow], list[str]]] = {
 NAMES = {"renamed, then another revision": "XX", "renamed twice": "XY", "renamed and back": "XB"}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BOXES)
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 async def test_what_is_on_its_way_in_a_box_that_is_renamed(tmp_path: Path, kind: str, names: str) -> None:

@@ -368,7 +368,7 @@ def test_a_run_that_has_finished_is_not_revised() -> None:
         ask_for(trial.store, "r", chain(name="Q"))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("held", ["A", "AB"])
 def test_a_failure_that_a_revision_had_tried_again_is_not_told_again_with_the_finished_run(held: str) -> None:
     def risky(timeout: int) -> Workflow:
@@ -521,7 +521,7 @@ def test_a_revision_that_nobody_waits_for_any_more_holds_up_no_other() -> None:
     assert result.nodes["B"].outputs == {"response": "do best"}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_run_that_is_cancelled_while_it_ends_reports_how_it_ended() -> None:
     """At its end it waits until revisions that are being tried have given up: it may be cancelled meanwhile."""
 

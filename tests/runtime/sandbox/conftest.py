@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -12,9 +11,6 @@ import pytest
 from merrow_runtime.sandbox import available_backends
 
 T = TypeVar("T")
-
-#: MERROW_SANDBOX_ALL=1 runs the long variants: every published problem, every repetition, every test as another user.
-EVERYTHING = bool(os.environ.get("MERROW_SANDBOX_ALL"))
 
 USABLE = {means.name: means for means in available_backends()}
 _NOTHING = "no sandbox is available here: " + "; ".join(f"{found.name}: {found.why}" for found in USABLE.values())

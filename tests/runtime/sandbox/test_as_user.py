@@ -1,7 +1,7 @@
 """The tests of this folder once more, as a user without rights: root may do what a user may not, and the other way round.
 
 The checkout and the interpreter may lie in folders that only root may enter, hence a copy of what the tests need, made of hard
-links where the disk allows. MERROW_SANDBOX_ALL=1 runs the whole folder, otherwise a choice.
+links where the disk allows. `make test-all` runs the whole folder, a run of this file a choice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.runtime.sandbox.conftest import EVERYTHING
+from tests.sizes import ALL
 
 ROOT = Path(__file__).resolve().parents[3]
 NOBODY = 65534
@@ -80,7 +80,7 @@ def copy() -> Iterator[Path]:
         _copy(ROOT / "runtime" / "merrow_runtime", folder / "packages" / "merrow_runtime", "__pycache__")
         _copy(ROOT / "tests" / "runtime" / "sandbox", folder / "work" / "tests" / "runtime" / "sandbox", "__pycache__")
         _take(str(ROOT / "tests" / "patience.py"), str(folder / "work" / "tests" / "patience.py"))
-        for shared in ("conftest.py", "examples.py", "shared.py"):
+        for shared in ("conftest.py", "not_run.py", "shared.py", "sizes.py"):
             _take(str(ROOT / "tests" / shared), str(folder / "work" / "tests" / shared))
         _take(str(ROOT / "pyproject.toml"), str(folder / "work" / "pyproject.toml"))
         (folder / "home" / "documents").mkdir(parents=True)
@@ -91,11 +91,11 @@ def copy() -> Iterator[Path]:
         yield folder
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_sandbox_holds_for_a_user_without_rights(copy: Path) -> None:
     python = copy / "python" / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib", "-x"]
-    if not EVERYTHING:
+    if not ALL:
         options += ["-k", f"({' or '.join(CHOSEN)}) and not bubblewrap"]
 
     done = subprocess.run(
@@ -111,8 +111,7 @@ def test_the_sandbox_holds_for_a_user_without_rights(copy: Path) -> None:
             "PYTHONPATH": str(copy / "packages"),
             # Where the interpreter's own library can't be read, another version's would be found.
             "LD_LIBRARY_PATH": str(copy / "python" / "lib"),
-            **({"MERROW_SANDBOX_ALL": "1", "MERROW_ALL_CASES": "1"} if EVERYTHING else {}),
-            "MERROW_SEED": os.environ["MERROW_SEED"],
+            "MERROW_TEST_ALL": "1",
             # These tests need no plugin, and compiling each of them takes time: the copy has no bytecode.
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         },

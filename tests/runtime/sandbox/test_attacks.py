@@ -21,7 +21,7 @@ from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxResult
 
-pytestmark = pytest.mark.thinned(1, "sandbox")
+pytestmark = pytest.mark.thinned(8, "sandbox")
 
 LINUX = sys.platform.startswith("linux")
 

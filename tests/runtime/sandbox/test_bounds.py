@@ -42,7 +42,7 @@ def judge(solution: str, *tests: str) -> TestResult:
         ("import os\ndef f(): os._exit(0)", SEND_LISTS + "try: f()\nfinally: send(b'v')"),
     ],
 )
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_what_a_guest_sends_costs_the_host_little_memory(default_means: str, solution: str | None, test: str) -> None:
     tracemalloc.start()
     try:
@@ -57,7 +57,7 @@ def test_what_a_guest_sends_costs_the_host_little_memory(default_means: str, sol
     assert peak < 150 * 2**20
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [10**6, 3 * 10**6, 17 * 10**6, 40 * 10**6])
 def test_a_value_beyond_the_limit_says_so(means: str, size: int) -> None:
     result = evaluate(means, f"def solve():\n    return 'x' * {size}")
@@ -84,7 +84,7 @@ def test_used_up_descriptors_are_reported_as_such(default_means: str, entry: str
     assert "Too many open files" in error
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_large_table_does_not_fail_a_solution(default_means: str) -> None:
     solution = "table = list(range(3_000_000))\nlimit = 10\ndef f(x):\n    return table[x]"
 

@@ -1,7 +1,6 @@
 """A program that prints forever ends at its limits, and everything it held is given back.
 
-A push tries some of the forms twice. MERROW_ALL_CASES=1 tries all, and MERROW_SANDBOX_ALL=1 each 20 times: whether a pipe is full
-when the process is killed is a matter of chance.
+Each is tried more than once: whether a pipe is full when the process is killed is a matter of chance.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.runtime.sandbox.conftest import EVERYTHING, run
+from tests.runtime.sandbox.conftest import run
+from tests.sizes import sized
 
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxResult
 
-pytestmark = pytest.mark.thinned(1, "sandbox")
+pytestmark = pytest.mark.thinned(8, "sandbox")
 
-REPEATS = 20 if EVERYTHING else 2
+REPEATS = sized(2, 4)
 #: No limit of the tests waits as long; a sandbox that hangs fails here and not at the end of the day.
 HANGS_S = 120
 PRELUDE = """
@@ -60,7 +60,7 @@ def results(sandbox: Sandbox, source: str, repeats: int = REPEATS) -> list[Sandb
     return run(one_after_the_other())
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("form", FORMS)
 def test_endless_output_ends_at_the_limit_on_output(means: str, form: str) -> None:
     found = results(Sandbox(means, Limits(output_kb=16, wall_s=60)), program(FORMS[form]))
@@ -69,7 +69,7 @@ def test_endless_output_ends_at_the_limit_on_output(means: str, form: str) -> No
     assert all(len(result.stdout) + len(result.stderr) <= 16 * 1024 for result in found)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("form", FORMS)
 def test_endless_output_ends_at_the_time_limit(default_means: str, form: str) -> None:
     found = results(Sandbox(default_means, Limits(output_kb=10**7, wall_s=0.2)), program(FORMS[form]))
@@ -84,7 +84,7 @@ def test_endless_frames_of_another_kind_end_the_process(default_means: str, kind
     assert {result.outcome for result in results(Sandbox(default_means, Limits(wall_s=30)), source)} == {"crashed"}
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("form", ["lines", "raw writes to descriptor 2", "empty frames"])
 @pytest.mark.parametrize("place", ["solution", "test"])
 def test_endless_output_of_a_solution_or_a_test_ends(default_means: str, form: str, place: str) -> None:

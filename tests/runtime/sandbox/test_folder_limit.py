@@ -16,7 +16,7 @@ from merrow_runtime.sandbox import Limits, Sandbox, SandboxResult
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the attacks are Linux's"),
-    pytest.mark.thinned(1, "sandbox"),
+    pytest.mark.thinned(8, "sandbox"),
 ]
 MIB = 2**20
 LIMITS = Limits(folder_mb=16, file_mb=4, wall_s=30)

@@ -120,7 +120,7 @@ def keep(kept):
 """
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root has capabilities to lose")
 @pytest.mark.parametrize(("had", "left"), [(4, 4), (4 | 1, 4), (1, 0), (0, 0)])
 def test_root_keeps_the_right_to_read_where_it_has_it(had: int, left: int) -> None:

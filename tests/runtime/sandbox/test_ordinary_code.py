@@ -12,7 +12,7 @@ from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxJob, SandboxResult
 
-pytestmark = pytest.mark.thinned(1, "sandbox")
+pytestmark = pytest.mark.thinned(8, "sandbox")
 
 ORDINARY: dict[str, tuple[str, str]] = {
     "arithmetic": (

@@ -89,7 +89,7 @@ def test_confined_programs_see_nothing_of_the_user_and_no_network(tmp_path: Path
     ],
 )
 @pytest.mark.usefixtures("means")
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_what_takes_too_much_is_ended(script: str, seconds: float, why: str) -> None:
     running = program(wall_s=seconds)
     started = time.monotonic()
@@ -124,7 +124,7 @@ def test_all_files_have_128_mib_where_nobody_says_it(more: int) -> None:
         assert running.run(["sh", "-c", script], environment_in(running.folder)) == 0
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.usefixtures("means")
 def test_processes_that_it_started_end_with_it(tmp_path: Path) -> None:
     mark = f"1{os.getpid()}{time.monotonic_ns() % 1000000}"

@@ -10,7 +10,7 @@ from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits, Sandbox, TestResult
 
-pytestmark = pytest.mark.thinned(1, "sandbox")
+pytestmark = pytest.mark.thinned(8, "sandbox")
 
 LIMITS = Limits(wall_s=60)
 DOUBLED = "[2, 4, 6]"
@@ -294,7 +294,7 @@ TRICKS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", TRICKS)
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_a_trick_of_pythons_machinery_does_not_pass(default_means: str, name: str) -> None:
     solution, test = TRICKS[name]
     result = judge(solution, test, limits=Limits(wall_s=4))

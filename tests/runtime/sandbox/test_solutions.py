@@ -9,13 +9,14 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from tests.runtime.sandbox.conftest import EVERYTHING, run
+from tests.runtime.sandbox.conftest import run
+from tests.sizes import sized
 
 from merrow_runtime.sandbox import Limits, Sandbox, TestResult
 
 DATASETS = Path(__file__).resolve().parents[3].parent / "shared" / "datasets"
-#: MERROW_SANDBOX_ALL=1 judges every problem of both data sets.
-EVERY = 1 if EVERYTHING else 14
+#: Each of so many problems of both data sets is judged.
+EVERY = sized(14, 1)
 #: Its published solution uses a name that it does not define.
 FAULTY = {"mbpp/630"}
 
@@ -44,7 +45,7 @@ def judge(solution: str, *tests: str, entry: str = "f", limits: Limits | None = 
     return run(Sandbox(limits=limits).test(dedent(solution), [dedent(test) for test in tests], entry))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_published_solutions_pass_their_published_tests(default_means: str) -> None:
     chosen = [problem for problem in problems()[::EVERY] if problem[0] not in FAULTY]
     if not chosen:
@@ -406,7 +407,7 @@ def test_one_death_does_not_fail_the_tests_around_it(default_means: str) -> None
     assert (result.outcome, [failure.test for failure in result.failures]) == ("crashed", ["assert f(2) == 2"])
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_time_limit_names_the_one_who_used_it_up(default_means: str) -> None:
     for seconds in (2, 60):  # A machine too busy to come to the call that never ends is given longer.
         limits = Limits(wall_s=seconds, cpu_s=600)

@@ -10,7 +10,7 @@ from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits, Sandbox, time_limit
 
-pytestmark = pytest.mark.thinned(1, "sandbox")
+pytestmark = pytest.mark.thinned(8, "sandbox")
 
 SLEEPS = "import time\ndef solve(seconds=2):\n    time.sleep(seconds)\n    return 42\n"
 LIMITS = Limits(wall_s=1)

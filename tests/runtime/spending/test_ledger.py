@@ -212,7 +212,7 @@ def _count(path: Path) -> None:
         ledger.flush()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_processes_count_into_one_file(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
     context = multiprocessing.get_context("spawn")

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.patience import PATIENCE
 from tests.runtime.store.making import PAID, call, node, run
 
@@ -303,7 +302,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     result=st.dictionaries(st.text(max_size=5), json_values, max_size=4),
     name=st.text(st.characters(codec="utf-8"), min_size=1),

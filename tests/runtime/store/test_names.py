@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.making import run
 
@@ -62,7 +61,7 @@ async def test_a_name_that_would_be_hard_to_type_is_refused(name: str) -> None:
     assert store.runs() == []
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.text("ab%_1", min_size=1, max_size=4), min_size=1, max_size=8, unique_by=str.casefold), st.data())
 def test_an_exact_id_always_wins_and_a_beginning_must_be_of_one(names: list[str], data: st.DataObject) -> None:
     store = MemoryStore()

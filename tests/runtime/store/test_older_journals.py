@@ -37,7 +37,7 @@ from merrow_runtime.store.lease import Holder
 from merrow_runtime.store.schema import HOLDERS, STEPS, VERSION, statements
 from merrow_runtime.workflow import restore
 
-pytestmark = pytest.mark.thinned(1, "older journals")
+pytestmark = pytest.mark.thinned(8, "older journals")
 
 FIXTURES = Path(__file__).parent / "fixtures"
 ORIGIN = "http://models.test"
@@ -251,7 +251,7 @@ async def test_what_is_written_from_now_on_is_as_in_a_new_journal(path: Path, tm
             await journal.close()
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(40)
 @posix
 @pytest.mark.parametrize("when", range(sum(len(list(statements(script))) for script in STEPS.values()) + 1))
 def test_killed_in_the_middle_it_is_the_old_one_and_is_carried_over_next_time(path: Path, when: int) -> None:

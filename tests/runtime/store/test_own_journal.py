@@ -230,7 +230,7 @@ def test_two_processes_work_on_one_file_and_a_third_pays_nothing_again(tmp_path:
     assert not logs[2].exists()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("dies", [1, 4, 9])
 def test_what_a_killed_process_finished_is_paid_by_nobody_again(tmp_path: Path, dies: int, user: Store) -> None:

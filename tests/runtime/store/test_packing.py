@@ -88,7 +88,7 @@ async def test_runs_of_the_user_and_those_that_failed_stay_rows(tmp_path: Path, 
     assert [count(user.path, table) for table in ("packs", "calls")] == [0, 3]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_an_item_of_three_calls_takes_at_most_six_kilobytes(tmp_path: Path, user: Store) -> None:
     chance, items = random.Random(7), 60
 

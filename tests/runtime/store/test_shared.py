@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.making import node, run
 from tests.runtime.store.test_damage import BROKEN
@@ -88,7 +87,7 @@ async def test_a_resumed_run_and_one_of_another_version_have_the_definitions_the
     assert len(bodies(store)) == 2
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=12))
 def test_whatever_comes_and_goes_each_run_has_its_own_and_nothing_else_is_left(steps: list[tuple[int, bool]]) -> None:
     store = MemoryStore()

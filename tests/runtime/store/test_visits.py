@@ -13,7 +13,6 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.making import call, node, run
 
@@ -66,7 +65,7 @@ async def asked(tools: NodeTools, temperature: float = 1.0) -> str:
     return await tools.ask("answer", [Message("user", "x")], str, temperature=temperature)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(visits, min_size=1, max_size=6, unique=True))
 def test_what_is_written_of_a_visit_is_read_as_of_that_visit(several: list[Visit]) -> None:
     async def main() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
-import os
 import random
 import sys
 from multiprocessing.synchronize import Event
@@ -14,10 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.validation.judged import verdict
+from tests.sizes import sized
 
 import merrow_runtime
 from merrow_runtime import RunResult, dry_run
@@ -26,7 +25,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow
 
-KILLS = min(30, int(os.environ.get("MERROW_KILLS", "4")))
+KILLS = sized(4, 12)
 
 CHECKS = [
     {"if": "len(output) % 2 == 0"},
@@ -62,7 +61,7 @@ def flow_of(drawn: list[dict[str, object]], in_map: bool) -> Workflow:
     return workflow(*lines, front=json.dumps({"model": "m", "validators": validators}))
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(nodes, min_size=1, max_size=3), st.booleans(), st.integers(0, 2**32))
 def test_calls_and_attempts_stay_within_what_the_dry_run_says(
     drawn: list[dict[str, object]], in_map: bool, seed: int
@@ -149,13 +148,12 @@ def _resumed(path: Path, endpoint: FakeEndpoint) -> tuple[list[str], RunResult]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_a_run_killed_between_attempts_and_verdicts_makes_no_call_twice(tmp_path: Path) -> None:
-    """``MERROW_KILLS`` says how often, up to 30 times."""
     whole = tmp_path / "whole.log"
     flow = workflow(*KILLED, front=FRONT)
     wanted = asyncio.run(merrow_runtime.run(flow, {"problem": "x"}, endpoint=_logging(whole), store=MemoryStore()))
     asked = whole.read_text().splitlines()
     forks = multiprocessing.get_context("fork")
-    chance = random.Random()
+    chance = random.Random(7)
     for number in range(KILLS):
         path, log, again = (tmp_path / f"{number}.{kind}" for kind in ("sqlite", "log", "again"))
         reached = forks.Event()

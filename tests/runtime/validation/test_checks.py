@@ -141,7 +141,7 @@ async def test_a_check_that_changes_what_is_said_of_it_is_no_verdict(said: str) 
     assert await broken(check) == "what it says can't be read."
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("merrow_runtime.validation.judge.SECONDS", 2.0)
     monkeypatch.setattr(code_checks, "SECONDS", 2.0)
@@ -152,7 +152,7 @@ async def test_what_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_schema_takes_a_bounded_number_of_steps() -> None:
     levels = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(30)}
     check = {"schema": {"$defs": {**levels, "d30": {}}, "$ref": "#/$defs/d0"}}

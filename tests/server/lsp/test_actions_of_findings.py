@@ -257,7 +257,7 @@ def test_a_name_that_no_file_can_have_hides_no_other_action(
     assert not any(title.startswith(("Create", "Write")) for title in titles), titles
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_run_that_failed_is_continued(tmp_path: Path) -> None:
     from tests.analysis.rule_page import read_page
 

@@ -156,7 +156,7 @@ def test_the_nearest_workflow_is_the_first(open_editor: Callable[..., Editor], t
     assert [label for label in labels if label != "main.mmd"] == ["near.mmd", "inner/deep.mmd", "../up.mmd"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_up_to_200_workflows_are_all_that_can_be_called(open_editor: Callable[..., Editor], tmp_path: Path) -> None:
     for number in range(199):
         (tmp_path / f"{number}.mmd").write_text(SIMPLE)
@@ -273,7 +273,7 @@ def test_references_of_a_file_and_its_ports(open_editor: Callable[..., Editor], 
     assert places(editor.at(inner, "PROBLEM -->"), declarations=False) == own + expected
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_server_in_a_process_of_its_own_notices_a_changed_file(tmp_path: Path) -> None:
     main, called = tmp_path / "main.mmd", tmp_path / "f.mmd"
     called.write_text(SIMPLE)

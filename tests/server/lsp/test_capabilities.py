@@ -127,7 +127,7 @@ RESOLVED = {
 }
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("capabilities", [MODERN, PULLING, MINIMAL], ids=["modern", "pulling", "minimal"])
 @pytest.mark.parametrize("name", ["flow.mmd", "notes.md"])
 def test_everything_advertised_is_there(
@@ -191,7 +191,7 @@ def test_every_command_is_there(open_editor: Callable[..., Editor], tmp_path: Pa
         assert "is not defined" not in failure.message
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_no_feature_fails_on_a_text_that_is_typed(open_editor: Callable[..., Editor]) -> None:
     """Every prefix of a file is what an editor shows while somebody types it."""
     editor = open_editor(PULLING)

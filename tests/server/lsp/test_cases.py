@@ -129,7 +129,7 @@ def test_a_lens_above_the_workflow_runs_its_cases(open_editor: Callable[..., Edi
     assert titles["▶ Run 2 cases"] == {"title": "▶ Run 2 cases", "command": "merrow.test", "arguments": [{"uri": uri}]}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_cases_are_listed_with_their_places(tmp_path: Path) -> None:
     uri = files(tmp_path)
     async with editor_on(tmp_path) as editor:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor, Json, ServerError
 from tests.server.lsp.words import before, text_at
 from tests.server.program import GOOD, markdown
@@ -82,7 +81,7 @@ def _fence(before: str, text: str) -> str:
     return f"{head}\n{mark}```mermaid\n{lines}{inner}```\n\n"
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(_BEFORE), st.sampled_from(_TEXTS)), min_size=2, max_size=6))
 def test_tokens_remembered_from_before_an_edit_are_those_of_the_text(parts: list[tuple[str, str]]) -> None:
     """Fences that move, change, come and go."""

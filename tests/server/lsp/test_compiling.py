@@ -26,7 +26,7 @@ def compiled(editor: Editor, **asked: object) -> Json:
     return found
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_program_and_the_lines_of_each_node(editor: Editor) -> None:
     uri = editor.open(GOOD)
     answer = compiled(editor, uri=uri)
@@ -42,7 +42,7 @@ def test_a_program_and_the_lines_of_each_node(editor: Editor) -> None:
     assert "from merrow_runtime" in compiled(editor, uri=uri, runtime=True)["text"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_answer_names_the_file_and_all_places(editor: Editor) -> None:
     def place(line: int, end: int) -> Json:
         return {"start": {"line": line, "character": 4}, "end": {"line": line, "character": end}}

@@ -228,7 +228,7 @@ REFRESHES = {
 }
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("supported", REFRESHES)
 @pytest.mark.parametrize("cause", ["settings", "files"])
 def test_a_client_is_asked_to_ask_again_for_what_it_can_refresh(
@@ -294,7 +294,7 @@ def test_checking_the_workspace_can_be_cancelled(open_editor: Callable[..., Edit
     assert editor.messages("$/progress")[-1]["value"]["kind"] == "end"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("capabilities", [MODERN, PULLING], ids=["pushed", "pulled"])
 def test_files_that_a_workflow_reads(open_editor: Callable[..., Editor], tmp_path: Path, capabilities: Any) -> None:
     """On disk, changed on disk, open in the editor, and closed again."""
@@ -357,7 +357,7 @@ def test_a_file_that_no_workflow_reads_changes_nothing(open_editor: Callable[...
     editor.until(refreshes)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_last_of_more_files_than_are_remembered_is_noticed(
     open_editor: Callable[..., Editor], tmp_path: Path
 ) -> None:

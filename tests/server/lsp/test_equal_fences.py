@@ -78,7 +78,7 @@ def _outcome(editor: Editor, uri: str, method: str, place: Json) -> str:
     )
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("method", [*PLACED, *RANGED, "textDocument/selectionRange"])
 @pytest.mark.parametrize("edited", [False, True], ids=["opened", "made equal by an edit"])
 def test_the_second_answers_as_if_it_were_alone(editor: Editor, method: str, edited: bool) -> None:

@@ -175,7 +175,7 @@ def test_what_is_opened_for_an_evaluation_or_for_its_forecast_is_closed_with_it(
         assert closed.call_count == 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["command", "button", "request", "evaluation"])
 async def test_a_cancelled_evaluation_keeps_what_it_has_and_goes_on(tmp_path: Path, by: str) -> None:
     data(tmp_path)
@@ -215,7 +215,7 @@ async def test_a_cancelled_evaluation_keeps_what_it_has_and_goes_on(tmp_path: Pa
         assert len(server.requests) == asked + 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_two_workflows_are_evaluated_and_resumed_at_once_and_none_twice(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(slow) as server, editor_on(tmp_path, server) as editor:
@@ -235,7 +235,7 @@ async def test_two_workflows_are_evaluated_and_resumed_at_once_and_none_twice(tm
         assert [one["status"] for one in await asyncio.gather(*going)] == ["finished"] * 2
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_the_lens_tells_the_last_evaluation_and_whether_the_workflow_changed_since(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
@@ -282,7 +282,7 @@ async def test_who_shows_no_runs_is_asked_for_money_and_told_the_score(tmp_path:
         assert any("Score 0.833" in message.message for message in editor.client.messages)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize(
     ("argument", "says"),
     [
@@ -299,7 +299,7 @@ async def test_who_shows_no_runs_is_asked_for_money_and_told_the_score(tmp_path:
         ({"resume": "nothing"}, "There is no evaluation"),
     ],
 )
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 async def test_what_cant_be_evaluated_is_said_before_the_first_call(
     tmp_path: Path, argument: dict[str, Any], says: str
 ) -> None:
@@ -322,7 +322,7 @@ async def test_nothing_is_evaluated_in_a_workspace_that_is_not_trusted(tmp_path:
         assert server.requests == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_all_that_is_said_goes_with_an_evaluation_and_who_shows_no_runs_is_told_each_step(tmp_path: Path) -> None:
     data(tmp_path)
     (tmp_path / "score.py").write_text("def score(inputs, gold, output):\n    return float(gold == output)\n")

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.server.lsp.across import Files, workspaces
 
 CALLED = """flowchart TD
@@ -134,7 +133,7 @@ def test_clients_are_told(files: Files) -> None:
     assert "mmd" in json.dumps(told)
 
 
-@settings(deadline=None, max_examples=examples(12), suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=4, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_move_keeps_what_all_files_say_and_can_be_undone(data: st.DataObject) -> None:
     with TemporaryDirectory() as folder, Files(Path(folder).resolve()) as files:

@@ -69,7 +69,7 @@ def test_taking_text_away_makes_room() -> None:
     editor.close()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_command_line_refuses_a_file_that_is_too_large(tmp_path: Path) -> None:
     file = tmp_path / "flow.mmd"
     file.write_text(LARGE + "%%\n")
@@ -96,7 +96,7 @@ def _opening_steps(folder: Path, count: int) -> int:
     return found
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_opening_many_documents_takes_steps_in_proportion(tmp_path: Path) -> None:
     _opening_steps(tmp_path, 10)
     small, large = (_opening_steps(tmp_path, count) for count in (50, 200))

@@ -20,7 +20,7 @@ from merrow_server import features
 from merrow_server.lsp import memory
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_client_of_another_make(client: LanguageClient) -> None:
     uri = "untitled:flow.mmd"
     client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "mermaid", 1, BROKEN)))
@@ -83,7 +83,7 @@ def imported(*after: bytes) -> set[str]:
     return set(json.loads(done.stderr))
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_initialize_needs_no_analysis() -> None:
     modules = imported()
     assert "merrow_server.features.hover" in modules
@@ -105,7 +105,7 @@ def test_initialize_needs_no_analysis() -> None:
     assert not heavy & modules
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_checking_needs_no_model() -> None:
     item = {"uri": "untitled:a.mmd", "languageId": "mermaid", "version": 1, "text": GOOD}
     opened = message("textDocument/didOpen", {"textDocument": item})

@@ -539,7 +539,7 @@ def pages(editor: Editor, uri: str, **asked: Any) -> Iterator[Json]:
         more = {"cursor": page["cursor"]}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_large_workflow_is_offered_a_loop_around_each_node_after_uses_of_patterns(editor: Editor) -> None:
     """To draw one takes a whole reading, so the first page has few of them; but none is lost."""
     names = [f"N{number}" for number in range(61)]
@@ -555,7 +555,7 @@ def test_a_large_workflow_is_offered_a_loop_around_each_node_after_uses_of_patte
     assert [move["title"].split()[1] for move in moves] == names
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_mutations_are_searched_by_node_and_by_effect(editor: Editor) -> None:
     uri = editor.open(FLOW)
     whole = run(editor, "merrow.mutations", {"uri": uri})

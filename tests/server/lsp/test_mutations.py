@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.server.lsp.editor import MODERN, Editor, Json, ServerError
 from tests.server.lsp.test_code_action import asked, named, without
 from tests.server.lsp.test_lifecycle import imported
@@ -438,7 +437,7 @@ def test_nothing_at_a_line_that_cannot_be_read(editor: Editor) -> None:
     assert mutations(editor, uri, '"Custom<br/>(role: solver') != []
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, len(FLOW)), st.integers(0, len(FLOW)), st.tuples(*[st.integers(0, 25), st.integers(0, 30)] * 2))
 def test_nothing_gets_worse_in_a_text_that_is_typed(first: int, length: int, place: tuple[int, int, int, int]) -> None:
     """Whatever is cut out of a text and selected in it, what is offered adds no error and no warning."""
@@ -575,7 +574,7 @@ def test_patterns_that_the_settings_name(open_editor: Callable[..., Editor], tmp
     assert any(title.startswith("Stand back") for title in titles)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_a_branch_is_not_let_read_something_else(editor: Editor) -> None:
     """The workflow would still be valid, since its case has other edges, but the node would no longer be in a branch."""
     text = BRANCH.replace("|no| B", "|no| B & RETURN")
@@ -618,7 +617,7 @@ def test_a_large_file_is_answered(editor: Editor) -> None:
     assert any("in place of N0" in move["title"] for move in listed)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 def test_the_mutations_are_loaded_when_somebody_asks() -> None:
     item = {"uri": "untitled:a.mmd", "languageId": "mermaid", "version": 1, "text": FLOW}
     place = {"start": {"line": 3, "character": 4}, "end": {"line": 3, "character": 4}}

@@ -17,7 +17,7 @@ TEXT = """flowchart TD
 """
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_every_feature_answers(client: LanguageClient) -> None:
     # The client of pytest-lsp knows no registration; nothing was awaited yet since the server asked for one.
     client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda _: None)

@@ -9,7 +9,6 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.server.lsp.editor import MODERN, Editor, Json
 from tests.server.lsp.test_code_action import asked, without
 from tests.workflows import ROLES, workflows
@@ -200,7 +199,7 @@ def prompted(draw: st.DrawFn) -> str:
     return (head or "---\nworkflow:\n") + f"  prompts:\n{PROMPTS}---\n{body}"
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(prompted(), st.data())
 def test_nothing_gets_worse_and_every_prompt_stays(text: str, data: st.DataObject) -> None:
     """Whatever is offered, for any nodes: no new error or warning, the same edges, and undone byte for byte."""

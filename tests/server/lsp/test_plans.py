@@ -59,7 +59,7 @@ async def test_plans_are_answered_in_order_with_those_that_failed(tmp_path: Path
         assert list(tmp_path.glob("*.mmd")) == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_the_cost_is_said_first_and_agreed_to(tmp_path: Path) -> None:
     prices = '[prices."{}"."*"]\ninput = {}\noutput = {}\n'
     async with OpenAIServer(planner()) as server:
@@ -117,7 +117,7 @@ async def test_the_users_own_settings_say_who_plans_who_judges_and_what_is_spent
                 assert asked["mayCost"] == more, "what may cost just as much is spent unasked"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["button", "request", "command"])
 async def test_planning_can_be_cancelled(tmp_path: Path, by: str) -> None:
     async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
@@ -157,7 +157,7 @@ async def test_bounds_and_models_go_with_the_question(tmp_path: Path) -> None:
         assert (found["rule"]["name"], found["requirements"]) == ("paper", None)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_is_just_allowed_is_planned_and_who_shows_no_runs_is_told_what_it_may_cost(tmp_path: Path) -> None:
     async with OpenAIServer(planner()) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
         for more, least in (

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 from pytest_lsp import LanguageClient
-from tests.examples import examples
 from tests.server.lsp.editor import MODERN, Editor, ServerError
 from tests.server.lsp.words import text_at
 
@@ -264,7 +263,7 @@ _LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(lines=st.lists(_LINES, max_size=14), markdown=st.booleans())
 def test_any_text_has_an_answer_or_none(lines: list[str], markdown: bool) -> None:
     editor = Editor()
@@ -280,7 +279,7 @@ def test_any_text_has_an_answer_or_none(lines: list[str], markdown: bool) -> Non
         editor.close()
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_over_a_pipe(client: LanguageClient) -> None:
     """A real process answers the request, whose name is none of the protocol's own."""
     folder: Path = client.folder  # type: ignore[attr-defined]

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.server.lsp.test_sync_property import ALL, SETTINGS
 
 from merrow_analysis.text import Position, Range, TextEdit
@@ -70,7 +69,7 @@ LINES = st.sampled_from(
 EDITS = st.tuples(st.integers(0, 9), st.integers(0, 20), st.integers(0, 3), NEW)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(LINES, max_size=6), st.lists(EDITS, max_size=5))
 def test_after_any_edits_what_is_told_is_what_a_new_client_is_told(
     lines: list[str], edits: list[tuple[int, int, int, str]]

@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from tests.examples import examples
 from tests.server.lsp.across import Files, workspaces
 from tests.server.lsp.editor import ServerError
 
@@ -58,7 +57,7 @@ WHOLE = {
 }
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("opened", [(), ("main.mmd",), tuple(WHOLE)])
 @pytest.mark.parametrize("at", [("main.mmd", "|LEV<|>EL|"), ("sub/f.mmd", "LEV<|>EL(["), ("notes.md", "|LE<|>VEL|")])
 def test_an_input_is_renamed_in_every_caller(files: Files, opened: tuple[str, ...], at: tuple[str, str]) -> None:
@@ -219,7 +218,7 @@ ID = st.sampled_from(
 
 @settings(
     deadline=None,
-    max_examples=examples(15),
+    max_examples=4,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(st.data())

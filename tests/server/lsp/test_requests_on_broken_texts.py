@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from tests.breakage import broken
-from tests.examples import SAME, SEED, examples
 from tests.growth.doors import DOORS, Opened
 from tests.growth.shapes import SHAPES, Shape
 from tests.server.lsp.editor import Json, ServerError
+from tests.sizes import sized
 
 ROOT = Path(__file__).resolve().parents[3]
-FIRST = 0 if SAME else SEED * 1000
 INTERNAL_ERROR = -32603
 _PARTS = 4
 _PLACES = 6
@@ -45,11 +44,10 @@ def _shape(random: Random) -> Shape:
     return Shape(shape.name, lambda size: broken(shape.make(size), random), markdown=shape.markdown)
 
 
-@pytest.mark.thinned(1, "slow")
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_each_request_is_answered(part: int) -> None:
-    for number in range(part, examples(48, least=_PARTS), _PARTS):
-        random = Random(FIRST + number)
+    for number in range(part, sized(12, 96), _PARTS):
+        random = Random(number)
         it = _AnyPlaces(_shape(random), random)
         try:
             it.open()
@@ -57,7 +55,7 @@ def test_each_request_is_answered(part: int) -> None:
                 try:
                     DOORS[door](it)
                 except Exception as problem:
-                    raise AssertionError(f"“{door}” failed, seed {FIRST + number}: {problem}\n{it.text}") from problem
+                    raise AssertionError(f"“{door}” failed, seed {number}: {problem}\n{it.text}") from problem
         finally:
             it.close()
 
@@ -84,14 +82,14 @@ def _odd(uri: str) -> list[Any]:
 
 def test_each_command_refuses_odd_arguments() -> None:
     path = ROOT / "examples" / "vote.mmd"
-    it = _AnyPlaces(Shape(path.name, lambda _: path.read_text("utf-8")), Random(FIRST))
+    it = _AnyPlaces(Shape(path.name, lambda _: path.read_text("utf-8")), Random(0))
     it.open()
     odd = _odd(it.uri)
     commands = it.editor.capabilities_of_server["executeCommandProvider"]["commands"]
     assert len(commands) > 30
     for number, command in enumerate(commands):
-        random = Random(FIRST + number)
-        for _ in range(examples(12)):
+        random = Random(number)
+        for _ in range(4):
             arguments = random.choices(odd, k=random.choice((0, 1, 1, 1, 2, 3)))
             try:
                 it.ask("workspace/executeCommand", {"command": command, "arguments": arguments})

@@ -83,7 +83,7 @@ async def held(folder: Path, capabilities: Json | None = None, text: str = FLOW)
         yield run
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_run_continues_as_its_file_is_now_and_nothing_is_paid_again(tmp_path: Path) -> None:
     async with held(tmp_path) as run:
         run.editor.change(run.uri, OTHER)
@@ -108,7 +108,7 @@ async def test_a_run_continues_as_its_file_is_now_and_nothing_is_paid_again(tmp_
         assert shown["text"] == OTHER
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_text_with_errors_is_refused_in_a_sentence_and_the_run_goes_on(tmp_path: Path) -> None:
     async with held(tmp_path) as run:
         run.editor.change(run.uri, BROKEN)
@@ -126,7 +126,7 @@ async def test_a_text_with_errors_is_refused_in_a_sentence_and_the_run_goes_on(t
         assert [one["state"] for one in shown["revisions"]] == ["refused", "refused", "applied"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_going_back_pays_nothing_again(tmp_path: Path) -> None:
     async with held(tmp_path) as run:
         await run.revise(text=WITHOUT_B)
@@ -161,7 +161,7 @@ async def test_a_run_that_has_stopped_continues_so_when_it_is_resumed(tmp_path: 
         assert run.asked == ["first", "second", "hold on", "third"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_client_that_shows_no_runs_is_told_what_became_of_it(tmp_path: Path) -> None:
     shows_none = {"experimental": {"merrowInput": True}}
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=shows_none) as editor:
@@ -190,7 +190,7 @@ def wanting(request: Received) -> Step:
     return Reply(json.dumps(WANTED)) if first.startswith("You look after") else answer(request)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("shows_runs", [True, False])
 async def test_a_revision_of_a_model_that_asks_waits_for_the_user(tmp_path: Path, shows_runs: bool) -> None:
     capabilities = {"experimental": {"merrowInput": True, "merrowRuns": shows_runs}}
@@ -212,7 +212,7 @@ async def test_a_revision_of_a_model_that_asks_waits_for_the_user(tmp_path: Path
         )
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_revision_is_shown_with_its_text_and_a_picture_with_what_is_gone(tmp_path: Path) -> None:
     async with held(tmp_path) as run:
         await run.revise(text=WITHOUT_B)
@@ -264,7 +264,7 @@ async def test_a_revision_that_proposes_nothing_has_neither_text_nor_picture(tmp
         assert (shown["before"], shown["ghosts"]) == (text, [])
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_a_run_became_is_merged_with_what_was_typed_meanwhile(tmp_path: Path) -> None:
     async with held(tmp_path, MODERN | {"experimental": {"merrowInput": True, "merrowRuns": True}}) as run:
         edits = applied(run.editor)
@@ -295,7 +295,7 @@ QUIET: Json = MODERN | {"experimental": {"merrowInput": True}}
 """A client that shows no runs and applies edits."""
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_a_run_became_is_written_only_where_it_fits_into_any_document(tmp_path: Path) -> None:
     labelled = FLOW.replace('prompt: "second"', 'prompt: "second", label: "Look again"')
     async with held(tmp_path, QUIET, labelled) as run:

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
-from tests.examples import examples
 from tests.runtime.workflows import CHAIN
 from tests.server.lsp.editor import Editor, ServerError
 from tests.server.lsp.test_sync import BROKEN
@@ -25,7 +24,7 @@ from tests.server.lsp.wire import WAIT, Wire, frame, message
 from merrow_server.lsp import transport
 from merrow_server.lsp.transport import Frames
 
-pytestmark = pytest.mark.thinned(1, "robustness")
+pytestmark = pytest.mark.thinned(8, "robustness")
 
 
 def test_a_request_before_initialize_is_refused(open_editor: Callable[..., Editor]) -> None:
@@ -76,7 +75,7 @@ def test_a_request_before_initialize_is_refused(open_editor: Callable[..., Edito
         "object",
     ],
 )
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 def test_what_is_no_message_is_answered_and_passed_over(piece: bytes, code: int) -> None:
     with Wire() as wire:
         wire.initialize()
@@ -340,7 +339,7 @@ def test_garbage_without_an_end_is_counted_once_and_forgotten() -> None:
     assert frames.broken == 2
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=50)
 @given(st.lists(st.binary(max_size=80), min_size=1, max_size=8), st.lists(st.integers(1, 50), min_size=1, max_size=10))
 def test_frames_are_cut_wherever_the_stream_is(bodies: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(frame(body) for body in bodies)

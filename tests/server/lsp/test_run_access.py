@@ -21,7 +21,7 @@ async def lenses(editor: object, uri: str) -> list[str]:
     return [lens.command.command for lens in found if lens.command is not None]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_nothing_is_run_before_the_workspace_is_trusted(tmp_path: Path) -> None:
     async with OpenAIServer() as server, editor_on(tmp_path, server, options={"trusted": False}) as editor:
         uri = editor.open(CHAIN)
@@ -36,7 +36,7 @@ async def test_nothing_is_run_before_the_workspace_is_trusted(tmp_path: Path) ->
         assert (await editor.execute("merrow.run", uri=uri, inputs=QUESTION))["status"] == "finished"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_key_goes_to_the_origin_it_was_set_for_and_nowhere_else(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     async with (

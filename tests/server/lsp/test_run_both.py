@@ -51,7 +51,7 @@ async def test_the_inputs_are_those_of_the_last_run(tmp_path: Path) -> None:
         assert len(server.requests) == asked + 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [None, "Run both"])
 async def test_a_reader_without_a_view_of_runs_agrees_first(tmp_path: Path, answer: str | None) -> None:
     async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:

@@ -220,7 +220,7 @@ async def test_two_runs_go_on_at_once(tmp_path: Path) -> None:
         assert of_run == {result["run"]: uri for result, uri in zip(results, uris, strict=True)}
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_many_events_arrive_whole_and_in_order(tmp_path: Path) -> None:
     async with editor_on(tmp_path) as editor:
         result = await editor.execute("merrow.run", uri=editor.open(layers(8, 25)), inputs=QUESTION)

@@ -49,7 +49,7 @@ async def resumed(editor: RunningEditor, server: OpenAIServer) -> None:
     assert "It has eight legs." in server.requests[-1].prompt
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["uri", "run", "all"])
 async def test_a_run_is_cancelled_by_command_and_resumed(tmp_path: Path, which: str) -> None:
     async with in_the_middle(tmp_path) as (editor, server, uri, answer):
@@ -104,7 +104,7 @@ async def test_a_run_is_cancelled_with_its_request(tmp_path: Path) -> None:
         await resumed(editor, server)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_server_that_is_shut_down_ends_its_runs_in_the_journal(tmp_path: Path) -> None:
     async with in_the_middle(tmp_path, from_nothing=True) as (editor, server, _, answer):
         await asyncio.wait_for(editor.client.shutdown_session(), WAIT)
@@ -114,7 +114,7 @@ async def test_a_server_that_is_shut_down_ends_its_runs_in_the_journal(tmp_path:
             await resumed(another, server)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_server_whose_client_goes_ends_its_runs_in_the_journal(tmp_path: Path) -> None:
     async with in_the_middle(tmp_path, from_nothing=True) as (editor, server, _, answer):
         process = editor.client._server
@@ -127,7 +127,7 @@ async def test_a_server_whose_client_goes_ends_its_runs_in_the_journal(tmp_path:
             await resumed(another, server)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_run_that_another_process_works_on_is_cancelled_through_the_journal(tmp_path: Path) -> None:
     async with in_the_middle(tmp_path) as (editor, server, _, answer), editor_on(tmp_path, server) as another:
         (seen,) = await another.ask("merrow/runs")

@@ -12,7 +12,7 @@ from tests.runtime.workflows import CHAIN
 from tests.server.lsp.running import editor_on
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_runs_are_listed_shown_compared_and_deleted(tmp_path: Path) -> None:
     async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
         server.script(Reply("It has eight legs."), Reply("eight"))

@@ -482,7 +482,7 @@ def lucky(request: Received) -> Step:
     return Reply(str(2 * int(asked[1])) if luck < (10 if is_alone else 97) else "7.5")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench) -> None:
     bench.server.answer = lucky
     searches, text = bench.session.searches, bench.text(FLOW)
@@ -542,7 +542,7 @@ async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench)
     assert searches.list(None, 9) == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_search_that_found_nothing_has_nothing_better_and_one_that_goes_on_is_not_begun_again(
     bench: Bench,
 ) -> None:
@@ -595,7 +595,7 @@ def unheard(what: str, done: int, most: int) -> None:
     """Nobody is told."""
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: Bench) -> None:
     suggestions, text = bench.session.suggestions, bench.text(VOICES)
     answers = Advising(
@@ -670,7 +670,7 @@ async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: 
     assert re.fullmatch(rf"{re.escape(cancelled)} \d calls, cost unknown\.", refused), refused
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_may_be_spent_unasked_and_what_a_budget_must_hold(bench: Bench) -> None:
     suggestions, text = bench.session.suggestions, bench.text(VOICES)
     config = bench.folder / "config"
@@ -709,7 +709,7 @@ async def test_what_may_be_spent_unasked_and_what_a_budget_must_hold(bench: Benc
     assert bench.server.requests == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench) -> None:
     suggestions, text, asked = bench.session.suggestions, bench.text(VOICES), data(bench.folder, 16)
     answers = Advising(DRAFT, [said(candidate({"apply": "nonsense"}))])

@@ -22,7 +22,7 @@ WAIT = PATIENCE
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
 async def test_a_server_that_is_ended_by_a_signal_ends_its_runs_in_the_journal(tmp_path: Path, number: str) -> None:
     async with in_the_middle(tmp_path, from_nothing=True) as (editor, server, _, answer):
@@ -71,7 +71,7 @@ def answering(editor: RunningEditor, title: str | None) -> list[str]:
 
 
 @pytest.mark.parametrize(("title", "calls"), [("Run Again", 2), ("Keep Results", 1), (None, 0)])
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 async def test_the_user_is_asked_about_results_of_another_endpoint(
     tmp_path: Path, title: str | None, calls: int
 ) -> None:
@@ -91,7 +91,7 @@ async def test_the_user_is_asked_about_results_of_another_endpoint(
         assert f"In run {first['run']}, A was answered by the embedded offline model, but {server.origin}" in question
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_who_is_not_asked_says_it_with_the_command(tmp_path: Path) -> None:
     async with editor_on(tmp_path) as editor:
         first = await editor.execute("merrow.run", uri=editor.open(CHAIN), inputs=QUESTION)
@@ -140,7 +140,7 @@ class Waiting(OpenAIServer):
         return await super()._perform(step, request, *streams)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_runs_share_the_endpoint_and_only_the_last_one_closes_it(tmp_path: Path) -> None:
     async with Waiting() as server, editor_on(tmp_path, server) as editor:
         names = ("one.mmd", "two.mmd", "three.mmd")

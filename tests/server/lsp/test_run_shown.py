@@ -32,7 +32,7 @@ async def shown(editor: RunningEditor, uri: str, codes: list[str], *, pulls: boo
     return await asyncio.wait_for(wait(), WAIT)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("pulls", [False, True], ids=["pushed", "pulled"])
 async def test_a_failure_is_shown_at_its_node_until_an_edit_or_the_next_run(tmp_path: Path, pulls: bool) -> None:
     capabilities = PULLING if pulls else MODERN
@@ -111,7 +111,7 @@ async def test_a_failure_in_a_markdown_file_stands_in_its_fence(tmp_path: Path) 
         assert (found.code, found.range.start.line) == ("MW530", A + 3)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("capabilities", [MODERN, RUNS], ids=["any client", "one that shows runs"])
 async def test_hovers_and_hints_show_the_last_result(tmp_path: Path, capabilities: Json) -> None:
     async with OpenAIServer() as server, editor_on(tmp_path, server, capabilities=capabilities) as editor:
@@ -146,7 +146,7 @@ async def test_hovers_and_hints_show_the_last_result(tmp_path: Path, capabilitie
         assert A + 2 in [hint.position.line for hint in await editor.hints(uri)]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_results_of_the_run_that_began_last_are_shown_though_another_ends_later(tmp_path: Path) -> None:
     def slow(request: Received) -> Reply:
         return Reply("first", delay=1.0) if "number one" in request.prompt else Reply("second")

@@ -78,7 +78,7 @@ async def lens(editor: RunningEditor, uri: str) -> types.Command:
             await asyncio.sleep(0.1)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_search_is_watched_listed_reported_and_above_the_workflow(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
@@ -120,7 +120,7 @@ async def test_a_search_is_watched_listed_reported_and_above_the_workflow(tmp_pa
         assert Path(better["file"]).parent == tmp_path / "found"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) -> None:
     data(tmp_path)
 
@@ -153,7 +153,7 @@ async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) ->
         assert len(await editor.execute("merrow.optimizations")) == 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
@@ -175,7 +175,7 @@ async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) 
         assert "That affords about" in asked[1]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize(
     ("more", "says"),
     [
@@ -195,7 +195,7 @@ async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) 
         ({"resume": "nothing"}, "There is no search"),
     ],
 )
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 async def test_what_can_not_be_searched_is_refused_in_a_sentence(
     tmp_path: Path, more: dict[str, Any], says: str
 ) -> None:
@@ -208,7 +208,7 @@ async def test_what_can_not_be_searched_is_refused_in_a_sentence(
         assert server.requests == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "bound", [{"evaluations": 150}, {"budget": {"tokens": 4_000}}], ids=lambda bound: next(iter(bound))
 )
@@ -229,7 +229,7 @@ async def test_a_search_that_found_nothing_has_no_better_version(tmp_path: Path,
             await editor.execute("merrow.showBetter", id=ended["search"])
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_model_proposes_where_the_editor_says_so(tmp_path: Path) -> None:
     data(tmp_path)
     asked_models: list[str] = []
@@ -257,7 +257,7 @@ async def test_a_model_proposes_where_the_editor_says_so(tmp_path: Path) -> None
         assert "Care" in report["html"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_search_that_was_taken_out_is_listed_no_more(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:

@@ -77,7 +77,7 @@ def line_of(text: str, part: str) -> int:
     return next(number for number, line in enumerate(text.split("\n")) if part in line)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_suggestions_are_answered_and_one_is_applied_as_one_step(tmp_path: Path) -> None:
     answers = model()
     async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
@@ -102,7 +102,7 @@ async def test_suggestions_are_answered_and_one_is_applied_as_one_step(tmp_path:
         assert [report.kind for report in editor.progress][-1] == "end"
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_suggestion_for_another_version_is_refused(tmp_path: Path) -> None:
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
         edits = applied(editor)
@@ -119,7 +119,7 @@ async def test_a_suggestion_for_another_version_is_refused(tmp_path: Path) -> No
         assert edits == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_the_text_may_not_change_while_models_are_asked(tmp_path: Path) -> None:
     slow = Reply(FIRST, delay=1.5)
     answers = model()
@@ -136,7 +136,7 @@ async def test_the_text_may_not_change_while_models_are_asked(tmp_path: Path) ->
             await asyncio.wait_for(running, WAIT)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_the_user_agrees_to_the_cost_where_it_may_be_more_than_allowed(tmp_path: Path) -> None:
     prices = '[prices."{}"."*"]\ninput = {}\noutput = {}\n'
     async with OpenAIServer(model()) as server:
@@ -175,7 +175,7 @@ async def test_the_user_agrees_to_the_cost_where_it_may_be_more_than_allowed(tmp
             assert (await editor.execute(SUGGEST, uri=editor.open(FLOW), dryRun=True, seed=2))["mayCost"]
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_client_without_a_view_chooses_from_a_message(tmp_path: Path) -> None:
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
         edits, questions = applied(editor), asked(editor, "2. ")
@@ -192,7 +192,7 @@ async def test_a_client_without_a_view_chooses_from_a_message(tmp_path: Path) ->
         assert len(edits) == 1
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_client_without_a_view_is_told_where_nothing_can_be_chosen_and_what_to_do(tmp_path: Path) -> None:
     nothing = Model(said(candidate(prompt(NEW, node="NOBODY"), title="Nobody")))
     async with OpenAIServer(nothing) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
@@ -238,7 +238,7 @@ async def test_a_client_without_a_view_is_told_where_nothing_can_be_chosen_and_w
             await editor.execute(APPLY, id="x")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_suggestions_are_about_what_is_selected(tmp_path: Path) -> None:
     answers = model()
     async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
@@ -263,7 +263,7 @@ async def test_suggestions_are_about_what_is_selected(tmp_path: Path) -> None:
         assert 'new prompts of the node "B"' in await about("A[", "A[", node="B")
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["button", "request", "command"])
 async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
     async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
@@ -285,7 +285,7 @@ async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
         await asyncio.wait_for(server.abandoned.wait(), WAIT)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_cannot_be_suggested_for_says_why(tmp_path: Path) -> None:
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
         uri = editor.open(FLOW)
@@ -310,7 +310,7 @@ async def test_what_cannot_be_suggested_for_says_why(tmp_path: Path) -> None:
             await editor.execute(SUGGEST, uri=editor.open(FLOW), agreed=True)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_the_menu_offers_both_forms_where_they_make_sense(tmp_path: Path) -> None:
     answers = Model(said(candidate(prompt(NEW), title="Check")))
     async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
@@ -325,7 +325,7 @@ async def test_the_menu_offers_both_forms_where_they_make_sense(tmp_path: Path) 
         assert await actions(editor, broken, line_of(FLOW, "A[")) == []
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_markdown_file_is_changed_in_its_block(tmp_path: Path) -> None:
     text = f"# Two\n\n```mermaid\nflowchart TD\n    X --> Y\n```\n\n```mermaid\n{FLOW}```\n"
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
@@ -336,7 +336,7 @@ async def test_a_markdown_file_is_changed_in_its_block(tmp_path: Path) -> None:
         assert one["diagramText"] == FLOW.replace("Solve the problem step by step.", NEW)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_a_lens_says_how_many_suggestions_there_are_while_the_text_is_as_it_was(tmp_path: Path) -> None:
     async with OpenAIServer(model()) as server, editor_on(tmp_path, server) as editor:
         uri = editor.open(FLOW)
@@ -367,7 +367,7 @@ async def suggested(editor: RunningEditor, uri: str) -> types.Command | None:
     return next((one.command for one in found if one.command is not None and one.command.command == SUGGEST), None)
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 async def test_what_a_cancelled_question_used_is_said(tmp_path: Path) -> None:
     scripted = model()
 

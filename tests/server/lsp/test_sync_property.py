@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
-from tests.examples import examples
 from tests.strategies import broken_flowcharts, flowcharts
 
 from merrow_analysis.text import split_lines
@@ -166,10 +164,9 @@ def check(data: st.DataObject, text: str, name: str, encoding: Encoding, steps: 
     assert findings(document) == findings(OpenDocument(name, text, encoding=encoding))
 
 
-LONG = settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.thinned(1, "slow")
 @LONG
 @given(st.data(), st.sampled_from(sorted(ENCODINGS)), st.booleans())
 def test_a_workflow(data: st.DataObject, encoding: Encoding, crlf: bool) -> None:
@@ -177,7 +174,6 @@ def test_a_workflow(data: st.DataObject, encoding: Encoding, crlf: bool) -> None
     check(data, text, "untitled:flow.mmd", encoding, 10)
 
 
-@pytest.mark.thinned(1, "slow")
 @LONG
 @given(st.data(), st.sampled_from(sorted(ENCODINGS)), st.booleans())
 def test_diagrams_in_markdown(data: st.DataObject, encoding: Encoding, crlf: bool) -> None:
@@ -185,7 +181,6 @@ def test_diagrams_in_markdown(data: st.DataObject, encoding: Encoding, crlf: boo
     check(data, text, "untitled:notes.md", encoding, 10)
 
 
-@pytest.mark.thinned(1, "slow")
 @LONG
 @given(st.data(), flowcharts() | broken_flowcharts(), st.sampled_from(sorted(ENCODINGS)))
 def test_any_flowchart(data: st.DataObject, text: str, encoding: Encoding) -> None:

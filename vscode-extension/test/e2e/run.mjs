@@ -1,13 +1,13 @@
 // Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names anywhere below tests/.
-// Without names it runs those in tests/ and tests/by-turns/, with --nightly those in tests/nightly/, too. In `make test` (MERROW_PUSH) one in
-// eight of tests/by-turns/ runs (support/turns.mjs), so that eight days try all. --list says what would run.
+// Without names it runs those in tests/, as `make test` does; in `make test-all` (MERROW_TEST_ALL) those in tests/all/, too. --list says what
+// would run. What did not run is written into the file that MERROW_NOT_RUN names, for the last lines of `make test`.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { e2e, extension, missing, node, shots } from './support/places.mjs';
-import { byTurns, days, seed } from './support/turns.mjs';
+import { testAll } from './support/sizes.mjs';
 
 /** Files that are tried a second time; where more fail, something is broken. */
 const MOST_AGAIN = 2;
@@ -16,10 +16,8 @@ const reporter = pathToFileURL(path.join(e2e, 'support', 'failed.mjs')).href;
 
 const options = process.argv.slice(2).filter((word) => word.startsWith('--'));
 const named = process.argv.slice(2).filter((word) => !word.startsWith('--'));
-const nightly = options.includes('--nightly');
 const always = inFolder('tests');
-const takingTurns = inFolder('tests', 'by-turns');
-const measures = inFolder('tests', 'nightly');
+const others = inFolder('tests', 'all');
 const files = chosen();
 if (files.length === 0) {
   console.error(`No file below tests/ has ${named.join(' or ')} in its name.`);
@@ -32,8 +30,10 @@ if (options.includes('--list')) {
 const why = missing();
 if (why.length > 0) {
   console.log(`The end-to-end tests can't run here. ${why.join(' ')}`);
+  notRun(`The workbench did not run: ${why.join(' ')}`);
   process.exit(process.env.E2E_REQUIRED ? 1 : 0);
 }
+if (named.length === 0 && !testAll) notRun(`${others.length} suites of the workbench did not run: \`make test-all\` runs them.`);
 if (named.length === 0) rmSync(shots, { recursive: true, force: true });
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'merrow-e2e-failed-'));
 const list = path.join(scratch, 'files');
@@ -55,12 +55,12 @@ function inFolder(...folder) {
 }
 
 function chosen() {
-  if (named.length > 0) return [...always, ...takingTurns, ...measures].filter((file) => named.some((part) => path.basename(file).includes(part)));
-  if (nightly) return [...always, ...takingTurns, ...measures];
-  const today = byTurns(takingTurns);
-  const names = today.map((file) => path.basename(file, '.test.mjs')).join(', ');
-  if (days > 1 && !options.includes('--list')) console.log(`By turns, MERROW_SEED=${seed}: today ${names}; \`make nightly\` runs all.`);
-  return [...always, ...today];
+  if (named.length > 0) return [...always, ...others].filter((file) => named.some((part) => path.basename(file).includes(part)));
+  return testAll ? [...always, ...others] : always;
+}
+
+function notRun(line) {
+  if (process.env.MERROW_NOT_RUN) writeFileSync(process.env.MERROW_NOT_RUN, `${line}\n`);
 }
 
 /** Run test files in one process, one after the other: they share servers and the browser. Resolves with the exit code. */

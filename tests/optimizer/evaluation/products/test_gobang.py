@@ -12,7 +12,7 @@ from tests.runtime.sandbox.test_forged_verdicts import FORGERIES
 from merrow_optimizer.evaluation.scores import Score
 from merrow_runtime.sandbox import Limits, Sandbox
 
-pytestmark = pytest.mark.thinned(2, "products")
+pytestmark = pytest.mark.thinned(16, "products")
 
 GAME = Path(__file__).with_name("gobang_game.py").read_text("utf-8")
 GOLD = {"scorer": "gobang"}
@@ -176,7 +176,7 @@ def test_a_good_game_meets_every_criterion() -> None:
     assert missed(verdicts(GOLD, f"Here it is:\n\n```python\n{GAME}```")) == {}, "a single block is the file"
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(64)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_game_misses_what_is_wrong(name: str) -> None:
     replaced, criteria, evidence = WRONG[name]
@@ -217,7 +217,7 @@ def test_what_a_game_claims_of_itself_counts_for_nothing(name: str) -> None:
     assert set(missed(verdicts(GOLD, answer(gobang_py=CLAIMS[name])))) >= {"playable", "rules"}
 
 
-@pytest.mark.thinned(10)
+@pytest.mark.thinned(80)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_no_forged_verdict_is_believed(name: str) -> None:
     code = dedent(FORGERIES[name]).replace("def f(x)", "def Game(*x, **named)")
@@ -236,7 +236,7 @@ HARM = {
 }
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", HARM)
 def test_what_does_harm_is_ended_and_missed(name: str) -> None:
     old, new, criteria = HARM[name]

@@ -17,7 +17,7 @@ from merrow_optimizer.evaluation.scores import Score
 from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.programs import ProgramLimits
 
-pytestmark = pytest.mark.thinned(2, "products")
+pytestmark = pytest.mark.thinned(16, "products")
 
 GOLD = {"scorer": "slides", **SETTINGS}
 Q, PPO = (SECTION.replace("NAME", name) for name in SECTIONS)
@@ -60,7 +60,7 @@ COMPILES = {
 }
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", COMPILES)
 def test_what_makes_no_pdf_does_not_compile(name: str) -> None:
     text, evidence = COMPILES[name]
@@ -113,7 +113,7 @@ COMPLETE = {
 }
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("name", COMPLETE)
 def test_a_deck_that_lacks_something_is_not_complete(name: str) -> None:
     text, evidence = COMPLETE[name]
@@ -142,14 +142,14 @@ LENGTH = {
 }
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", LENGTH)
 def test_frames_are_counted_and_overlays_are_not(name: str) -> None:
     text, evidence = LENGTH[name]
     assert evidence in judged(text)["length"]
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize(("frames", "right"), [(9, True), (10, True), (11, True), (12, False)])
 def test_a_tenth_more_or_less_is_near_enough(frames: int, right: bool) -> None:
     text = (

@@ -19,7 +19,7 @@ from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
 from merrow_runtime.sandbox.programs import ProgramLimits
 
-pytestmark = pytest.mark.thinned(2, "products")
+pytestmark = pytest.mark.thinned(16, "products")
 
 GOLD = {"scorer": "website", **SETTINGS}
 
@@ -89,7 +89,7 @@ WORKS = {
 }
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("name", WORKS)
 def test_a_site_that_fails_somewhere_does_not_work(name: str) -> None:
     page, evidence = WORKS[name]
@@ -122,7 +122,7 @@ HIDDEN = {
 }
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(40)
 @pytest.mark.parametrize("name", HIDDEN)
 def test_only_what_is_visible_is_information(name: str) -> None:
     found = judged(PAGE.replace(NAME, HIDDEN[name]))
@@ -197,7 +197,7 @@ SECTIONS = {
 }
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("name", SECTIONS)
 def test_schedule_and_venue_with_a_map_are_wanted(name: str) -> None:
     page, evidence = SECTIONS[name]
@@ -218,7 +218,7 @@ def limited(page: str, seconds: float, cpu: int = 20) -> list[str]:
     return asyncio.run(judge())
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize(
     "script",
     [

@@ -1,8 +1,8 @@
 // Diagrams of somebody who means harm: whatever they say, no script of theirs runs, nothing leaves the page, no command is executed,
 // and the workbench stays what it was.
 import { readFileSync } from 'node:fs';
-import { Preview, assert, describe, it } from '../../support/harness.mjs';
-import { Trap, Watch } from '../../support/trap.mjs';
+import { Preview, assert, describe, it } from '../support/harness.mjs';
+import { Trap, Watch } from '../support/trap.mjs';
 
 const trap = await Trap.start();
 const T = trap.url;

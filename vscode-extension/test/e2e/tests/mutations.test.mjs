@@ -1,5 +1,5 @@
 // Safe mutations: chosen from a list, looked at as a difference and in pictures, applied, undone.
-import { SOON, assert, describe, it } from '../../support/harness.mjs';
+import { SOON, assert, describe, it } from '../support/harness.mjs';
 
 const FLOW = `flowchart TD
     PROBLEM([Problem])

@@ -1,7 +1,7 @@
 // Runs against an endpoint: what they may cost is said first; one is stopped in the middle and resumed without a call made twice; the
 // journal has them, two are compared, one is deleted.
-import { Preview, SOON, assert, describe, it } from '../../support/harness.mjs';
-import { KEY, endpoint } from '../../support/endpoint.mjs';
+import { Preview, SOON, assert, describe, it } from '../support/harness.mjs';
+import { KEY, endpoint } from '../support/endpoint.mjs';
 
 const FLOW = `flowchart LR
     PROBLEM([Problem]):::Interface --> FIRST["Custom<br/>(role: first)"]:::CustomOp
