@@ -131,6 +131,14 @@ def test_a_bool_decides_and_the_default_output_is_carried() -> None:
     assert (edge(graph, "D", "RETURN").port, edge(graph, "D", "RETURN").type) == ("result", "Code")
 
 
+@pytest.mark.parametrize(("outputs", "when"), [("good: Bool", "good"), ("good: Bool, safe: Bool", "note")])
+def test_of_several_bools_none_decides_by_itself(outputs: str, when: str) -> None:
+    judge = f"workflow:\n  operators:\n    Judge: {{inputs: {{input: Text}}, outputs: {{note: Text, {outputs}}}, prompt: Judge.}}"
+    lines = ("J[Judge]", "PROBLEM --> J --> D{ok?}:::DecisionOp", "D -- Yes --> RETURN", "D -- No --> RETURN")
+    feeds = edge(typed(workflow(*lines, front=judge)), "J", "D").feeds
+    assert [feed.output for feed in feeds if feed.port == "when"] == [when]
+
+
 def test_a_routers_word_never_leaks_into_its_branches() -> None:
     text = workflow(
         *DRAFT, "D{kind?}:::DecisionOp", "M[Custom]", "N[Custom]", "A --> D", "D -- math --> M", "D -- else --> N",

@@ -281,6 +281,17 @@ def passing(*lines: str) -> list[str]:
             ),
             ["MW206"],
         ),
+        (
+            (
+                *(f"PROBLEM --> W{number}[Write {number}] --> C{{Good?}}" for number in range(20)),
+                "GEN --> D",
+                "C -->|yes| E{Sure?}",
+                "C -->|no| D[Repair]",
+                "E -->|yes| RETURN",
+                "E -->|no| D --> RETURN",
+            ),
+            ["MW205"],
+        ),
     ],
 )
 def test_each_value_goes_on_as_if_its_edge_led_straight_on(lines: tuple[str, ...], codes: list[str]) -> None:

@@ -21,6 +21,7 @@ from merrow_optimizer.suggestions.menu import menu_of
 from merrow_optimizer.suggestions.refusals import Unusable
 
 NEW = "Write the steps. Check each of them."
+SOLVE = "Solve the problem step by step."
 
 
 def checked(
@@ -123,6 +124,17 @@ def test_moves_that_can_not_be_made_say_why() -> None:
     at = ground()
     vote = next(one for one in menu_of(at) if one.title == "Replace ScEnsemble VOTE by MdEnsemble")
     refused("read", f"After the moves before it, {vote.title} is not possible", Apply(vote.id), Apply(vote.id))
+
+
+def test_a_warning_that_was_there_is_no_objection_and_another_one_is() -> None:
+    warned = lines(FLOW, ("B --> VOTE", "B --> VOTE\n    B --> VOTE"))
+    assert [one.code for one in analyse(warned).diagnostics] == ["MW117"]
+    for passed in (
+        checked(NewPrompt("A", NEW), text=warned),
+        checked(workflow=warned.replace(SOLVE, NEW), text=warned),
+    ):
+        assert passed.text == warned.replace(SOLVE, NEW)
+    refused("check", "MW117", workflow=lines(warned, ("A --> VOTE", "A --> VOTE\n    A --> VOTE")), text=warned)
 
 
 # Whole workflows

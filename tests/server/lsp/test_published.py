@@ -61,6 +61,16 @@ def test_places_are_counted_again_where_characters_are_wide(wide: str, encoding:
     assert told(document) == told(OpenDocument("untitled:a.mmd", document.text, encoding=encoding))
 
 
+@pytest.mark.parametrize("new", ["\n", "\r", "\r\n"])
+def test_what_moves_into_the_place_of_its_like_is_counted_again(new: str) -> None:
+    document = OpenDocument("untitled:a.mmd", "flowchart TD\na\nA[é] --> --> B\nA[a] --> --> B\n", encoding="utf-8")
+    before = told(document)
+    document.edit(TextEdit(Range(Position(1, 0), Position(1, 0)), new))
+    after = told(document)
+    assert [one["code"] for one in after] == [one["code"] for one in before]
+    assert after == told(OpenDocument("untitled:a.mmd", document.text, encoding="utf-8"))
+
+
 LINES = st.sampled_from(
     ["x", "A é --> --> B\n", "A a --> --> B\n", "A é --> --> B\r", "%% a\r", "a\n", "\n", 'A["é"] -->\n']
 )
