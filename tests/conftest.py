@@ -29,7 +29,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.internal.conjecture import providers
 from tests import not_run
-from tests.shared import require_shared
+from tests.shared import require_shared, skip_without
 from tests.sizes import left_out, runs_every_case
 
 from merrow_analysis import faults
@@ -113,6 +113,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = {} if runs_every_case(config) else left_out(items)
     config.stash[not_run.LEFT_OUT] = Counter(others.values())
     items[:] = [item for item in items if item not in others]
+    config.stash[not_run.LEFT_OUT][not_run.SHARED] = skip_without(items)
     config.hook.pytest_deselected(items=list(others))
     items.sort(
         key=lambda item: next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), len(LONGEST))
@@ -144,7 +145,4 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    lines = not_run.said(terminalreporter, config, real_model=REAL_MODEL)
-    for line in lines:
-        terminalreporter.write_line(line)
-    not_run.keep(lines)
+    not_run.tell(terminalreporter, config, real_model=REAL_MODEL)

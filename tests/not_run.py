@@ -1,6 +1,6 @@
-"""What a run of the tests did not try, said in its last lines.
+"""What a run of the tests did not try, said in its last line.
 
-`make test` names a file in ``MERROW_NOT_RUN``, too: it prints what all of its parts did not run when they are done.
+`make test` names a file in ``MERROW_NOT_RUN``, too: its own last line says what all of its parts did not run.
 """
 
 from __future__ import annotations
@@ -11,27 +11,29 @@ from pathlib import Path
 
 import pytest
 from tests import sizes
-from tests.shared import missing_texts
+from tests.shared import NOT_HERE
 
 FILE = os.environ.pop("MERROW_NOT_RUN", None)
 """Taken out of the environment: runs of pytest that a test starts do not write to it."""
 LEFT_OUT = pytest.StashKey[Counter[str]]()
+"""How many tests have a mark that leaves them out, by that mark; `SHARED` of those that run read ``../shared``."""
+SHARED = "shared"
 _MOST_REASONS = 6
 
 
-def said(reporter: pytest.TerminalReporter, config: pytest.Config, *, real_model: bool) -> list[str]:
-    """One sentence for each kind of what did not run."""
-    lines = [sizes.in_words(config.stash.get(LEFT_OUT, Counter()))]
+def parts(reporter: pytest.TerminalReporter, config: pytest.Config, *, real_model: bool) -> list[str]:
+    """Each kind of what did not run, in a few words."""
+    found = [sizes.in_words(config.stash.get(LEFT_OUT, Counter()))]
     if not real_model:
-        lines.append("The tests with a real model did not run: `make real-model` runs them.")
-    if missing := missing_texts():
-        lines.append(f"What reads ../shared did not run: {len(missing)} of its texts are not beside the repository.")
+        found.append("the tests with a real model (`make real-model`)")
     reasons = Counter(_reason(report) for report in reporter.stats.get("skipped", []))
+    if missing := reasons.pop(NOT_HERE, 0):
+        found.append(f"{missing:,} tests that read ../shared, which is not beside the repository")
     common = reasons.most_common(_MOST_REASONS)
-    lines += [f"Skipped {count:,}: {reason}." for reason, count in common]
+    found += [f"{count:,} skipped ({reason})" for reason, count in common]
     if rest := reasons.total() - sum(count for _, count in common):
-        lines.append(f"Skipped {rest:,} for other reasons; the list of the tests names them.")
-    return [line for line in lines if line]
+        found.append(f"{rest:,} skipped for other reasons, which the list of the tests names")
+    return [part for part in found if part]
 
 
 def _reason(report: pytest.TestReport) -> str:
@@ -39,7 +41,12 @@ def _reason(report: pytest.TestReport) -> str:
     return " ".join(text.removeprefix("Skipped: ").split()).rstrip(".")
 
 
-def keep(lines: list[str]) -> None:
-    """Write the lines for `make test`; those of the second try of what failed say less, and are not kept."""
+def tell(reporter: pytest.TerminalReporter, config: pytest.Config, *, real_model: bool) -> None:
+    """Write the last lines of a run, and the parts for `make test`: of the first try alone, since a second one has less to say."""
+    found = parts(reporter, config, real_model=real_model)
+    if reading := config.stash.get(LEFT_OUT, Counter())[SHARED]:
+        reporter.write_line(f"Tests that read texts of ../shared: {reading:,}.")
+    if found:
+        reporter.write_line(f"Did not run: {'; '.join(found)}.")
     if FILE is not None and not Path(FILE).exists():
-        Path(FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        Path(FILE).write_text("".join(f"{part}\n" for part in found), encoding="utf-8")

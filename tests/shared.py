@@ -1,11 +1,12 @@
-"""The texts beside the repository, ``../shared``, that many tests read.
+"""The texts beside the repository, ``../shared``, that some tests read.
 
-Without them those tests are skipped; with ``MERROW_REQUIRE_SHARED=1``, as in continuous integration, no test runs at all.
+Without them the tests marked ``shared(path)`` are skipped; with ``MERROW_REQUIRE_SHARED=1`` no test runs at all.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,20 @@ READ = (
     "datasets/mbpp_test.jsonl",
     "datasets/mbpp_validate.jsonl",
 )
+
+
+NOT_HERE = "reads ../shared, which is not beside the repository"
+
+
+def skip_without(items: Iterable[pytest.Item]) -> int:
+    """Skip the tests that read a text which is not here. How many read any."""
+    reading = 0
+    for item in items:
+        if mark := item.get_closest_marker("shared"):
+            reading += 1
+            if not (SHARED / mark.args[0]).exists():
+                item.add_marker(pytest.mark.skip(reason=NOT_HERE))
+    return reading
 
 
 def missing_texts() -> list[str]:

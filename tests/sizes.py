@@ -52,7 +52,7 @@ def left_out(items: list[pytest.Item]) -> dict[pytest.Item, str]:
 
 
 def in_words(count: Counter[str]) -> str:
-    """What was left out, by its mark, as a sentence; empty where nothing was."""
+    """What was left out, by its mark; empty where nothing was."""
     kinds = {"slow": "slow tests", "thinned": "cases that are like others"}
     parts = [f"{count[mark]:,} {kinds[mark]}" for mark in MARKS if count[mark]]
-    return f"{' and '.join(parts)} did not run: `make test-all` runs them." if parts else ""
+    return f"{' and '.join(parts)} (`make test-all`)" if parts else ""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from scripts.conformance import Score, examples, rows_of, score
+from tests.shared import SHARED
 
-CORPUS = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "flowchart.jsonl"
+pytestmark = pytest.mark.shared("conformance")
+CORPUS = SHARED / "conformance" / "flowchart.jsonl"
 
 
 @pytest.fixture(scope="module")
 def scores() -> tuple[Score, dict[str, Score]]:
-    if not CORPUS.is_file():
-        pytest.skip("the conformance texts are not here: they belong in ../shared beside the repository")
     return score(rows_of(CORPUS))
 
 
@@ -21,14 +19,12 @@ def _aspects(total: Score, *aspects: str) -> str:
     return examples((found for found in total.disagreements if found.aspect in aspects), 10)
 
 
-@pytest.mark.slow
 def test_verdicts(scores: tuple[Score, dict[str, Score]]) -> None:
     total, _ = scores
     assert total.texts == 5159
     assert total.verdicts == total.texts, _aspects(total, "accepts", "rejects")
 
 
-@pytest.mark.slow
 def test_structures(scores: tuple[Score, dict[str, Score]]) -> None:
     total, _ = scores
     assert total.valid == 3680

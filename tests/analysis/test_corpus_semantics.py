@@ -5,15 +5,14 @@ kinds.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
+from tests.shared import SHARED
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Diagnostic, Severity
 
-CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
-needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the workflow corpus is not beside the repository")
+CORPUS = SHARED / "corpus"
 
 CODES = {
     "missing_problem": "MW101",
@@ -63,7 +62,7 @@ def said(text: str, prompts: dict[str, str] | None = None) -> list[Diagnostic]:
     return [diagnostic for diagnostic in found if diagnostic.severity is not Severity.HINT]
 
 
-@needs_corpus
+@pytest.mark.shared("corpus")
 @pytest.mark.parametrize("entry", manifest(), ids=lambda entry: str(entry["file"]))
 def test_each_file_has_its_defect_and_no_other(entry: dict[str, object]) -> None:
     prompts = json.loads((CORPUS / "mmd" / "prompts.json").read_text("utf-8"))
@@ -81,7 +80,7 @@ def test_each_file_has_its_defect_and_no_other(entry: dict[str, object]) -> None
     assert (found[0].severity is Severity.WARNING) == warning
 
 
-@needs_corpus
+@pytest.mark.shared("corpus")
 @pytest.mark.parametrize("name", ["gsm8k_round1", "math_round1", "humaneval_round1"])
 def test_published_graphs_lack_a_second_voice_only(name: str) -> None:
     found = said((CORPUS / "mermaidflow" / f"{name}.mmd").read_text("utf-8"))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.shared import SHARED
 
 from merrow_analysis.shared_values import RecentValues
 from merrow_analysis.syntax import parser
 from merrow_analysis.syntax.fast import read_line
 from merrow_analysis.syntax.tree import Statement
 
-SHARED = Path(__file__).parents[3] / "shared"
 HEAD = "flowchart TD\n"
 
 
@@ -39,7 +38,7 @@ def disagreements(lines: Iterable[str]) -> tuple[int, list[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared texts are not beside the repository")
+@pytest.mark.shared("conformance")
 def test_every_line_of_the_shared_texts() -> None:
     lines: set[str] = set()
     with (SHARED / "conformance" / "flowchart.jsonl").open(encoding="utf-8") as rows:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.shared import SHARED
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Severity
@@ -20,7 +21,7 @@ from merrow_analysis.text import apply_edits, split_lines
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "analysis/merrow_analysis/rules/pages").glob("MW*.md"))
-CORPUS = ROOT.parent / "shared" / "corpus"
+CORPUS = SHARED / "corpus"
 _FENCE = re.compile(r"^```mermaid\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _EXPECT = re.compile(r"^[ \t]*%%[ \t]*expect(?:-file)?:.*\n", re.MULTILINE)
 
@@ -83,7 +84,7 @@ def test_fixes_of_the_pages_examples(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not CORPUS.exists(), reason="the shared corpus is not beside the repository")
+@pytest.mark.shared("corpus")
 def test_fixes_of_the_corpus() -> None:
     for path in sorted(CORPUS.rglob("*.mmd")):
         check_all(path.read_text(encoding="utf-8"))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.shared import SHARED
 from tests.strategies import broken_flowcharts, flowcharts
 
 from merrow_analysis.definitions.labels.parameters import parse_label
@@ -15,7 +15,6 @@ from merrow_analysis.formatting import FormatOptions, format_edits, format_text
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import Position, Range, apply_edits, line_content, split_lines
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
 CONFORMANCE = SHARED / "conformance" / "flowchart.jsonl"
 WORKFLOWS = [*(SHARED / "corpus" / "mmd").glob("*.mmd"), *(SHARED / "corpus" / "mermaidflow").glob("*.mmd")]
 
@@ -36,14 +35,14 @@ def _ink(text: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not CONFORMANCE.is_file(), reason="needs ../shared/conformance/flowchart.jsonl")
+@pytest.mark.shared("conformance")
 def test_conformance_texts_keep_their_meaning() -> None:
     with CONFORMANCE.open(encoding="utf-8") as rows:
         for row in rows:
             assert_same_meaning_and_stable(json.loads(row)["text"])
 
 
-@pytest.mark.skipif(not WORKFLOWS, reason="needs the workflow files of ../shared/corpus")
+@pytest.mark.shared("corpus")
 def test_published_workflows_come_out_in_house_style() -> None:
     for path in WORKFLOWS:
         text = path.read_text(encoding="utf-8")

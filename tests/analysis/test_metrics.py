@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.shared import SHARED
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.settings import read_settings
@@ -20,8 +20,7 @@ from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.graph.typed import build
 from merrow_analysis.syntax.parser import parse_diagram
 
-FLOW_CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "flow"
-needs_corpus = pytest.mark.skipif(not FLOW_CORPUS.is_dir(), reason="needs the corpus ../shared/corpus/flow")
+FLOW_CORPUS = SHARED / "corpus" / "flow"
 
 Edge = tuple[str, str]
 
@@ -56,7 +55,7 @@ def load(name: str) -> Any:
     return json.loads((FLOW_CORPUS / name).read_text(encoding="utf-8"))
 
 
-@needs_corpus
+@pytest.mark.shared("corpus/flow")
 def test_the_worked_examples_come_out() -> None:
     for name, example in load("worked_examples.json")["examples"].items():
         for probability, expected in example["expected_completed"].items():
@@ -68,7 +67,7 @@ def test_the_worked_examples_come_out() -> None:
             assert found.expected_exact == pytest.approx(expected["all_ancestors_succeed"], abs=1e-6)
 
 
-@needs_corpus
+@pytest.mark.shared("corpus/flow")
 def test_the_candidates_of_published_runs_measure_as_defined_or_are_refused_in_a_sentence() -> None:
     refused = []
     for path in sorted(FLOW_CORPUS.glob("*.candidates.json")):
@@ -86,7 +85,7 @@ def test_the_candidates_of_published_runs_measure_as_defined_or_are_refused_in_a
     assert all("metrics" not in candidate and sentence.endswith(".") for candidate, sentence in refused)
 
 
-@needs_corpus
+@pytest.mark.shared("corpus/flow")
 def test_task_dictionaries_are_read() -> None:
     graphs = [load(path.name) for path in sorted(FLOW_CORPUS.glob("*.initflow.json"))]
     graphs.append(load("prompt_init_template.json")["graph"])

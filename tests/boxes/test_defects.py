@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from tests.boxes.defects import DEFECTS, MAP, REFINE, ROUNDS, UNTIL, VOTES, Defect
+from tests.shared import SHARED
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.text import apply_edits, split_lines
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus" / "language2"
+CORPUS = SHARED / "corpus" / "language2"
 UNWRITTEN = {"MW302", "MW309"}
 """Hints that the corpus' files have no prompts."""
 
@@ -81,7 +81,7 @@ def test_one_edit_makes_it_right_where_one_edit_can(defect: Defect) -> None:
     assert serious(apply_edits(defect.text, found.fixes[0].edits)) == []
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the shared corpus is not beside the repository")
+@pytest.mark.shared("corpus/language2")
 def test_the_corpus_defects_have_the_findings_that_it_names() -> None:
     for line in (CORPUS / "defects" / "manifest.jsonl").read_text(encoding="utf-8").splitlines():
         told = json.loads(line)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
+from tests.shared import SHARED
 from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
@@ -18,11 +19,8 @@ from merrow_optimizer.mutations.moves import OPERATORS, Choice, moves
 from merrow_optimizer.mutations.names import DELETION
 
 ROOT = Path(__file__).parents[2]
-CORPUS = ROOT.parent / "shared" / "corpus"
+CORPUS = SHARED / "corpus"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.mmd")) if path.stem != "broken"]
-needs_corpus = pytest.mark.skipif(
-    not CORPUS.is_dir(), reason="the corpus (../shared/corpus) is not beside the repository"
-)
 DELETIONS = Choice({DELETION: OPERATORS[DELETION]})
 
 Findings = Counter[tuple[str, str]]

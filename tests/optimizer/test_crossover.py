@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
-from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, needs_corpus, rough_workflows
+from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, rough_workflows
 from tests.server.program import in_process
 from tests.workflows import workflows
 
@@ -136,7 +136,7 @@ def test_every_node_is_a_parents_node(first: str, second: str) -> None:
         assert labels <= declared[0] | declared[1]
 
 
-@needs_corpus
+@pytest.mark.shared("corpus")
 @pytest.mark.thinned(32)
 @pytest.mark.parametrize("first", VALID, ids=lambda path: path.stem)
 def test_corpus_pairs(first: Path) -> None:

@@ -13,7 +13,6 @@ from tests.optimizer.mutation_checks import (
     EXAMPLES,
     check_mutant,
     check_undone,
-    needs_corpus,
     rough_workflows,
 )
 from tests.workflows import workflows
@@ -49,7 +48,7 @@ def test_examples(path: Path) -> None:
     assert check_all(path.read_text("utf-8"), undo=5) > 0
 
 
-@needs_corpus
+@pytest.mark.shared("corpus")
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
 def test_corpus(path: Path) -> None:
     check_all(path.read_text("utf-8"), undo=5)

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, needs_corpus, rough_workflows
+from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, rough_workflows
 from tests.optimizer.test_mutation_decisions import BRANCH
 from tests.optimizer.test_mutation_preconditions import CODE, VOTE
 from tests.workflows import workflows
@@ -75,7 +75,7 @@ def test_decisions(text: str) -> None:
     assert counted["harmless"] + counted["harmful"] > 10 * counted["whole"]
 
 
-@needs_corpus
+@pytest.mark.shared("corpus")
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
 def test_corpus(path: Path) -> None:
     counted = check_some(path.read_text("utf-8"), 10, Random(2))

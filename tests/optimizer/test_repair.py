@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.breakage import broken
-from tests.optimizer.seeded import CORPUS, KINDS, seeded
+from tests.optimizer.seeded import KINDS, seeded
 
 from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Severity
@@ -136,7 +136,7 @@ def test_meaning_is_without_ids_order_of_lines_and_layout() -> None:
     assert meaning_of(analyse(VOTE)) not in {meaning_of(analyse(text)) for text in other}
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
+@pytest.mark.shared("corpus")
 @settings(max_examples=8, deadline=None)
 @given(st.sampled_from([PLAN, VOTE]), st.sampled_from(sorted(KINDS)), st.integers(0, 99), st.booleans(), st.booleans())
 def test_a_repair_is_valid_local_and_keeps_line_endings(text: str, kind: str, seed: int, crlf: bool, end: bool) -> None:
@@ -252,7 +252,7 @@ class _Plain(Search):
         return most + 1
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
+@pytest.mark.shared("corpus")
 @settings(max_examples=4, deadline=None)
 @given(
     st.sampled_from([PLAN, VOTE]), st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=1), st.integers(0, 9)

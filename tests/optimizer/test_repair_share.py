@@ -5,10 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from tests.optimizer.seeded import CORPUS
 from tests.optimizer.seeded_repairs import combined, of_corpus, share_of, singles
 
-pytestmark = pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
+pytestmark = pytest.mark.shared("corpus")
 
 
 def test_every_defect_of_the_corpus_is_repaired() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, check_mutant, needs_corpus, rough_workflows
+from tests.optimizer.mutation_checks import CORPUS, EXAMPLES, check_mutant, rough_workflows
 from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
@@ -52,7 +52,7 @@ def test_examples(path: Path) -> None:
         check_mutant(before, text, move)
 
 
-@needs_corpus
+@pytest.mark.shared("corpus")
 @pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
 def test_corpus(path: Path) -> None:
     text = path.read_text("utf-8")

@@ -53,6 +53,9 @@ def test_a_killed_run(number): pass
 def test_slow(): pass
 
 def test_other(): pytest.skip("nothing is here.")
+
+@pytest.mark.shared("")
+def test_shared(): pass
 """
 DEAR_FILE = """
 import pytest
@@ -70,6 +73,7 @@ QUICK = {
     "test_few[0]",
     "test_a_killed_search",
     "test_other",
+    "test_shared",
     *(f"test_own_mark[{number}]" for number in (0, 2, 4)),
 }
 DRAWN = """
@@ -85,13 +89,14 @@ LOADED = "IN_A_MODULE = 918_273_645_546\\nWORD = 'a word of the module'\\n"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "tests").mkdir()
+    tmp_path = tmp_path / "repository"
+    (tmp_path / "tests").mkdir(parents=True)
     (tmp_path / "tests" / "test_it.py").write_text(TESTS)
     (tmp_path / "tests" / "test_dear.py").write_text(DEAR_FILE)
     for name in ("conftest.py", "not_run.py", "shared.py", "sizes.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     (tmp_path / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n  thinned(n, subject): some\n  slow: some\npythonpath = .\n"
+        "[pytest]\nmarkers =\n  shared(path): some\n  thinned(n, subject): some\n  slow: some\npythonpath = .\n"
     )
     return tmp_path
 
@@ -120,7 +125,7 @@ def test_make_test_runs_the_same_cases_wherever_it_runs(folder: Path) -> None:
 
 def test_make_test_all_runs_every_case(folder: Path) -> None:
     every = collected(folder, MERROW_TEST_ALL="1")
-    assert len(every) == 7 + 2 + 1 + 2 + 1 + 1 + 5 + 1
+    assert len(every) == 7 + 2 + 1 + 2 + 1 + 1 + 1 + 5 + 1
     assert every > QUICK
 
 
@@ -133,16 +138,19 @@ def test_a_test_that_is_named_runs_with_every_case(folder: Path) -> None:
 @pytest.mark.parametrize("plugins", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "several"])
 def test_a_run_says_what_it_left_out(folder: Path, plugins: tuple[str, ...]) -> None:
     kept = folder / "not-run"
-    wanted = ["2 slow tests and 9 cases that are like others did not run: `make test-all` runs them."]
     out = ran(folder, plugins=plugins, MERROW_NOT_RUN=str(kept))
-    said = kept.read_text("utf-8").splitlines()
-    assert said[:1] == wanted
-    assert "Skipped 1: nothing is here." in said
-    assert all(line in out.splitlines() for line in said)
+    parts = kept.read_text("utf-8").splitlines()
+    assert parts[0] == "2 slow tests and 9 cases that are like others (`make test-all`)"
+    assert "1 skipped (nothing is here)" in parts
+    assert "1 tests that read ../shared, which is not beside the repository" in parts
+    assert f"Did not run: {'; '.join(parts)}." in out.splitlines()
     ran(folder, "tests/test_dear.py", MERROW_NOT_RUN=str(kept))
-    assert kept.read_text("utf-8").splitlines() == said, "a second try has written over it"
+    assert kept.read_text("utf-8").splitlines() == parts, "a second try has written over it"
+    (folder.parent / "shared").mkdir()
     every = ran(folder, plugins=plugins, MERROW_TEST_ALL="1")
-    assert "`make test-all` runs them" not in every
+    assert "make test-all" not in every
+    assert "which is not beside the repository" not in every
+    assert "Tests that read texts of ../shared: 1." in every
 
 
 def test_property_tests_draw_the_same_whatever_else_is_loaded(folder: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import in_process
+from tests.shared import SHARED
 from tests.sizes import sized
 
 from merrow_runtime.operators.programs.visible_tests import tests_in as visible_tests_in
@@ -24,7 +25,7 @@ from merrow_runtime.sandbox import Sandbox
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-DATASETS = ROOT.parent / "shared" / "datasets"
+DATASETS = SHARED / "datasets"
 WRONG_EXAMPLES = {"HumanEval/47", "HumanEval/116", "HumanEval/130", "HumanEval/148"}
 """Problems whose text shows something else than what their own solution and tests do."""
 PROBLEMS = sized(10, 25)
@@ -32,9 +33,7 @@ PROBLEMS = sized(10, 25)
 Capture = pytest.CaptureFixture[str]
 Row = dict[str, Any]
 
-pytestmark = pytest.mark.skipif(
-    not DATASETS.is_dir(), reason="the data sets (../shared/datasets) are not beside the repository"
-)
+pytestmark = pytest.mark.shared("datasets")
 
 
 def rows(name: str) -> list[Row]:

@@ -20,9 +20,6 @@ from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, ser
 from tests.server.program import Outcome, merrow
 from tests.shared import SHARED
 
-needs_data = pytest.mark.skipif(
-    not (SHARED / "datasets").is_dir(), reason="the data sets are not beside the repository"
-)
 MODELS = ("--model", "m", "--optimizer-model", "g")
 WORLD = World(5, operators=4, cases=12, weak=0.2)
 
@@ -494,7 +491,7 @@ def plain_answer(request: Received) -> Step:
 
 
 @pytest.mark.slow
-@needs_data
+@pytest.mark.shared("datasets")
 @pytest.mark.parametrize("name", ["math", "gsm8k", "drop", "humaneval"])
 def test_published_data(name: str, server: OpenAIServer) -> None:
     """20 cases each; whatever the answers score, all of it goes through."""

@@ -49,6 +49,7 @@ def test_a_task_graph_is_measured(capsys: Capture, form: Any) -> None:
     assert shown["expected"].keys() == {"score", "time", "work", "rework"}
 
 
+@pytest.mark.shared("corpus/flow")
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
 def test_published_files_are_measured_whole(capsys: Capture, file: Path) -> None:
     known = json.loads(file.read_text(encoding="utf-8"))
@@ -66,6 +67,7 @@ def test_published_files_are_measured_whole(capsys: Capture, file: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.shared("corpus/flow")
 @pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.stem)
 def test_published_candidates_are_imported(capsys: Capture, file: Path) -> None:
     task = json.loads(file.read_text(encoding="utf-8"))["overall_task"].strip()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.ide.cursor import marked
 from tests.analysis.ide.meaning import errors, meaning
+from tests.shared import SHARED
 from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
@@ -18,7 +18,7 @@ from merrow_analysis.ide.actions.actions import EXTRACT_PROMPT, INLINE_PROMPT, M
 from merrow_analysis.ide.actions.code_actions import actions
 from merrow_analysis.text import Range, apply_edits
 
-CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
+CORPUS = SHARED / "corpus"
 
 
 class Files:
@@ -206,10 +206,9 @@ def test_prompts_of_generated_workflows(text: str, in_brackets: bool) -> None:
         keeps_meaning(text, before, action)
 
 
+@pytest.mark.shared("corpus")
 def test_on_the_corpus() -> None:
     files = [*CORPUS.glob("mermaidflow/**/*.mmd"), *CORPUS.glob("mmd/**/*.mmd")]
-    if not files:
-        pytest.skip("the corpus is not here: it belongs in ../shared beside the repository")
     for file in files:
         text = file.read_text("utf-8")
         before = analyse(text)

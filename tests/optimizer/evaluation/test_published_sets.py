@@ -17,9 +17,7 @@ from merrow_optimizer.evaluation.scores import Score
 
 DATASETS = SHARED / "datasets"
 pytestmark = [
-    pytest.mark.skipif(
-        not DATASETS.is_dir(), reason="the data sets (../shared/datasets) are not beside the repository"
-    ),
+    pytest.mark.shared("datasets"),
     pytest.mark.thinned(8, "published sets"),
 ]
 

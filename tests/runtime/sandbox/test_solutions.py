@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
 from tests.runtime.sandbox.conftest import run
+from tests.shared import SHARED
 from tests.sizes import sized
 
 from merrow_runtime.sandbox import Limits, Sandbox, TestResult
 
-DATASETS = Path(__file__).resolve().parents[3].parent / "shared" / "datasets"
+DATASETS = SHARED / "datasets"
 #: Each of so many problems of both data sets is judged.
 EVERY = sized(14, 1)
 #: Its published solution uses a name that it does not define.
@@ -23,8 +23,6 @@ FAULTY = {"mbpp/630"}
 
 def problems() -> list[tuple[str, str, tuple[str, ...], str]]:
     found: list[tuple[str, str, tuple[str, ...], str]] = []
-    if not DATASETS.is_dir():
-        return found
     for part in ("test", "validate"):
         for record in _records(f"humaneval_{part}.jsonl"):
             test = f"{record['test']}\ncheck(candidate)"
@@ -46,10 +44,9 @@ def judge(solution: str, *tests: str, entry: str = "f", limits: Limits | None = 
 
 
 @pytest.mark.slow
+@pytest.mark.shared("datasets")
 def test_published_solutions_pass_their_published_tests(default_means: str) -> None:
     chosen = [problem for problem in problems()[::EVERY] if problem[0] not in FAULTY]
-    if not chosen:
-        pytest.skip(f"there are no data sets at {DATASETS.name} beside the repository")
 
     async def all_of_them() -> list[TestResult]:
         sandbox = Sandbox(default_means)

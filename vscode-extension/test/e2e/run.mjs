@@ -1,6 +1,6 @@
 // Runs the end-to-end tests in a real workbench: node test/e2e/run.mjs [NAME...]; names are parts of file names anywhere below tests/.
 // Without names it runs those in tests/, as `make test` does; in `make test-all` (MERROW_TEST_ALL) those in tests/all/, too. --list says what
-// would run. What did not run is written into the file that MERROW_NOT_RUN names, for the last lines of `make test`.
+// would run. What did not run is written into the file that MERROW_NOT_RUN names, for the last line of `make test`.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -30,10 +30,10 @@ if (options.includes('--list')) {
 const why = missing();
 if (why.length > 0) {
   console.log(`The end-to-end tests can't run here. ${why.join(' ')}`);
-  notRun(`The workbench did not run: ${why.join(' ')}`);
+  notRun(`the workbench (${why.join(' ')})`);
   process.exit(process.env.E2E_REQUIRED ? 1 : 0);
 }
-if (named.length === 0 && !testAll) notRun(`${others.length} suites of the workbench did not run: \`make test-all\` runs them.`);
+if (named.length === 0 && !testAll) notRun(`${others.length} suites of the workbench (\`make test-all\`)`);
 if (named.length === 0) rmSync(shots, { recursive: true, force: true });
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'merrow-e2e-failed-'));
 const list = path.join(scratch, 'files');
