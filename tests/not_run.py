@@ -42,7 +42,7 @@ def _reason(report: pytest.TestReport) -> str:
 
 
 def tell(reporter: pytest.TerminalReporter, config: pytest.Config, *, real_model: bool) -> None:
-    """Write the last lines of a run, and the parts for `make test`: of the first try alone, since a second one has less to say."""
+    """Write the last lines of a run, and the parts for `make test`; a second try of what failed keeps none, as it has less."""
     found = parts(reporter, config, real_model=real_model)
     if reading := config.stash.get(LEFT_OUT, Counter())[SHARED]:
         reporter.write_line(f"Tests that read texts of ../shared: {reading:,}.")
