@@ -16,7 +16,7 @@ from merrow_server.errors import InputError
 from merrow_server.files import Source, decode
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import WorkflowText
+    from merrow_server.jobs.orders import WorkflowText
 
 _SOURCE = re.compile(rf"^{re.escape(SOURCE)}(.*), SHA-256 ([0-9a-f]{{64}})$", re.MULTILINE)
 _OF_RUNTIME = "from merrow_runtime.compiling.program import "
@@ -42,7 +42,7 @@ def compiled_text(text: WorkflowText, *, runtime: bool = False) -> tuple[str, in
     """The program of a workflow as it is in an editor, how many of its lines a person reads, and by node of it the numbers of its
     lines. Raises `UsageFailure`.
     """
-    from merrow_server.runs.session import check
+    from merrow_server.jobs.checked import check
 
     workflow = check(text)
     program = compile_workflow(workflow, "runtime" if runtime else "alone").text

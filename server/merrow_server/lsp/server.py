@@ -23,9 +23,8 @@ from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
 from merrow_server.lsp.published import with_items
 from merrow_server.lsp.scheduling import Scheduler
 from merrow_server.lsp.supports import Supports, read_supports
-from merrow_server.lsp.work.asking import Asking
+from merrow_server.lsp.work.following import Following
 from merrow_server.lsp.work.last_found import LastFound, evaluated, searched
-from merrow_server.lsp.work.ordered import Ordered
 from merrow_server.lsp.work.runs import Runs
 from merrow_server.lsp.work.suggestions import Suggestions
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from pygls.server import ServerErrors
 
     from merrow_server.lsp.workspace import Workspace
-    from merrow_server.runs.orders import EvaluationOrder, PlanOrder, SearchOrder
 
 log = logging.getLogger(__name__)
 
@@ -63,17 +61,13 @@ class MerrowServer(Host):
         self.scheduler = Scheduler(self._check)
         self.log = ClientLog(self)
         self.reports: Reports = Reports(self)
-        self.runs = Runs(self)
-        self.suggestions = Suggestions(self, self.runs)
-        self.plans: Asking[PlanOrder, dict[str, Any]] = Asking(self, self.runs, "plan", lambda session: session.plans)
-        self.evaluations: Ordered[EvaluationOrder] = Ordered(
-            self, self.runs, "evaluation", lambda session: session.evaluations
-        )
-        self.searches: Ordered[SearchOrder] = Ordered(self, self.runs, "search", lambda session: session.searches)
+        self.jobs = Following(self)
+        self.runs = Runs(self, self.jobs)
+        self.suggestions = Suggestions(self)
         self.last_evaluations = LastFound(
-            self, self.runs, evaluated, lambda session, text: session.evaluations.last(text)
+            self, self.jobs, evaluated, lambda session, text: session.evaluations.last(text)
         )
-        self.last_searches = LastFound(self, self.runs, searched, lambda session, text: session.searches.last(text))
+        self.last_searches = LastFound(self, self.jobs, searched, lambda session, text: session.searches.last(text))
         self.is_initialized = False
         self.initial_settings: object = {}
         """The settings that the client passed at startup."""

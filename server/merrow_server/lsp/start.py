@@ -26,4 +26,4 @@ def serve(*, port: int | None = None, log_file: Path | None = None) -> int:
     try:
         return run_stdio(server) if port is None else run_tcp(server, port)
     finally:
-        server.runs.end()
+        server.jobs.end()

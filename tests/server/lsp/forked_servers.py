@@ -17,7 +17,7 @@ _DRIVER = """
 import gc, importlib, json, os, pkgutil, signal, socket, sys, time
 
 from merrow_analysis.check import analyse
-import merrow_server.cli.set_up.serve, merrow_server.lsp.start, merrow_server.features, merrow_server.runs
+import merrow_server.cli.set_up.serve, merrow_server.lsp.start, merrow_server.features, merrow_server.jobs
 import merrow_optimizer.evaluation.sessions, merrow_optimizer.planning
 import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.models.openai_endpoint, openai, aiohttp
 import merrow_optimizer.repair.remedies, merrow_optimizer.repair.search
@@ -25,7 +25,7 @@ import merrow_optimizer.repair.remedies, merrow_optimizer.repair.search
 for module in (merrow_optimizer.repair.remedies, merrow_optimizer.repair.search):
     module.monotonic = lambda: 0.0  # a search ends by what it reads, however busy the machine is
 
-for package in (merrow_server.features, merrow_server.runs):
+for package in (merrow_server.features, merrow_server.jobs):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)
 

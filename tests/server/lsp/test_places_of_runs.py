@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from merrow_server.runs.places import place_of
+from merrow_server.jobs.places import place_of
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from merrow_server.runs.channel import Channel
+from merrow_server.jobs.channel import Channel
 
 Json = dict[str, Any]
 PAUSE = 0.05

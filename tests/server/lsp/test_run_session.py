@@ -21,13 +21,20 @@ from tests.runtime.workflows import CHAIN
 
 from merrow_optimizer.mutations.moves import OPERATORS
 from merrow_runtime.errors import RunFailure
-from merrow_server.runs import journal, revising
-from merrow_server.runs.channel import Channel
-from merrow_server.runs.keys import Keys
-from merrow_server.runs.orders import EvaluationOrder, Order, RevisionOrder, SearchOrder, SuggestionOrder, WorkflowText
-from merrow_server.runs.session import Session
-from merrow_server.runs.ticket import Ticket
-from merrow_server.runs.worker import Worker
+from merrow_server.jobs import journal, revising
+from merrow_server.jobs.keys import Keys
+from merrow_server.jobs.orders import (
+    EvaluationOrder,
+    Hears,
+    Order,
+    RevisionOrder,
+    SearchOrder,
+    SuggestionOrder,
+    WorkflowText,
+)
+from merrow_server.jobs.session import Session
+from merrow_server.jobs.ticket import Ticket
+from merrow_server.jobs.worker import Worker
 
 Json = dict[str, Any]
 _T = TypeVar("_T")
@@ -48,6 +55,10 @@ def ticket(number: int) -> Ticket:
     return Ticket()
 
 
+def unheard(*_: Any) -> None:
+    """Nobody is told."""
+
+
 class Bench:
     """A session with an endpoint and a folder; ``events`` are those of all runs."""
 
@@ -62,9 +73,16 @@ class Bench:
         return WorkflowText(str(file), text, path=str(file), file=file)
 
     def begin(self, order: Order) -> asyncio.Task[Json]:
-        channel = Channel(asyncio.get_running_loop(), self.events.extend)
-        running = self.session.carry_out(order, lambda run, name: self.begun.append((run, name)), channel)
-        return asyncio.create_task(running)
+        hears = Hears(lambda run, name: self.begun.append((run, name)), asyncio.get_running_loop(), self.events.extend)
+        return asyncio.create_task(self.session.desk.carry_out(self.session.runs, order, hears))
+
+    async def forecast(self, what: str, order: Any) -> Json:
+        """What an order of a kind may cost."""
+        return await self.session.desk.forecast(self.session.kind(what), order, unheard)
+
+    async def do(self, what: str, order: Any, told: Callable[..., None] | None = None) -> Any:
+        """What came of an order of a kind."""
+        return await self.session.desk.carry_out(self.session.kind(what), order, told or unheard)
 
     async def run(self, text: WorkflowText | None, **more: Any) -> Json:
         return await self.begin(Order(Ticket(), text, **({"inputs": QUESTION} | more)))
@@ -105,7 +123,7 @@ async def test_a_run_says_that_it_began_and_how_it_ended(bench: Bench) -> None:
         "seconds": ended["seconds"],
         "sources": [source],
     }
-    assert (name, session.running, {one["run"] for one in bench.events}) == (text.name, set(), {run})
+    assert (name, session.desk.here, {one["run"] for one in bench.events}) == (text.name, set(), {run})
     listed = {
         "run": run,
         "workflow": text.name,
@@ -127,7 +145,7 @@ async def test_a_run_says_that_it_began_and_how_it_ended(bench: Bench) -> None:
     assert shown.items() >= (listed | times | place | {"text": CHAIN, "inputs": QUESTION, "revisions": []}).items()
     assert [one["node"] for one in shown["nodes"]] == ["PROBLEM", "A", "B", "RETURN"]
     assert [one["node"] for one in journal.show_run(session, run, "B")["nodes"]] == ["B"]
-    assert [one.node for one in session.nodes(run)] == ["PROBLEM", "A", "B", "RETURN"]
+    assert [one.node for one in session.runs.nodes(run)] == ["PROBLEM", "A", "B", "RETURN"]
     again = await bench.run(text, model="mine")
     assert (again["status"], len(bench.server.requests)) == ("finished", 2), "what is known is not asked again"
     await bench.run(text, model="mine", fresh=True)
@@ -176,22 +194,22 @@ async def test_what_goes_on_is_found_by_its_id_cancelled_and_resumed(bench: Benc
     running = bench.begin(Order(ticket(1), text, inputs=QUESTION))
     await bench.server.arrived(2)
     [(run, _)] = bench.begun
-    assert session.running == {run}
-    assert [one.node for one in session.nodes(run)] == ["PROBLEM", "A"]
+    assert session.desk.here == {run}
+    assert [one.node for one in session.runs.nodes(run)] == ["PROBLEM", "A"]
     (listed,), _ = journal.list_runs(session, None, 5)
     assert (listed["here"], listed["status"]) == (True, "running")
     for unknown in ("other", ""):
         sentence = f"Run {unknown} does not continue here, so none of its revisions waits for you here."
         if unknown:
-            assert await bench.refused(lambda: session.decide(unknown, 1, apply=True)) == sentence  # noqa: B023
+            assert await bench.refused(lambda: session.runs.decide(unknown, 1, apply=True)) == sentence  # noqa: B023
     assert "Revision 3 of this run is not waiting" in await bench.refused(
-        lambda: session.decide(run[:5], 3, apply=True)
+        lambda: session.runs.decide(run[:5], 3, apply=True)
     )
-    assert await bench.refused(lambda: session.cancel("other")) != ""
-    assert session.cancel(run[:5]) == run
+    assert await bench.refused(lambda: session.desk.cancel("other")) != ""
+    assert session.desk.cancel(run[:5]) == run
     assert (await running)["status"] == "cancelled"
-    assert session.running == set()
-    assert session.cancel(run) is None
+    assert session.desk.here == set()
+    assert session.desk.cancel(run) is None
     bench.server.script(Reply("eight"))
     resumed = await bench.run(None, resume=run)
     assert (resumed["run"], resumed["status"], resumed["outputs"]) == (run, "finished", {"RETURN": "eight"})
@@ -354,8 +372,8 @@ def data(folder: Path, count: int = 6, name: str = "own.jsonl") -> Json:
 
 async def evaluated(bench: Bench, text: WorkflowText, asked: Json, news: list[Json] | None = None) -> Json:
     order = EvaluationOrder(ticket(1), text, asked)
-    await bench.session.evaluations.prepare(order)
-    return await bench.session.evaluations.carry_out(ticket(1), (news if news is not None else []).append)
+    done: Json = await bench.do("evaluation", order, (news if news is not None else []).append)
+    return done
 
 
 async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> None:
@@ -363,11 +381,11 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
     asked, text = data(bench.folder), bench.text(FLOW)
     evaluations = bench.session.evaluations
     assert (evaluations.last(text), evaluations.list(None, 9)) == (None, [])
-    forecast = await evaluations.prepare(EvaluationOrder(ticket(1), text, asked))
+    forecast = await bench.forecast("evaluation", EvaluationOrder(ticket(1), text, asked))
     assert forecast.items() >= {"items": 6, "endpoint": bench.server.origin, "model": "m-1", "notices": []}.items()
     assert bench.server.requests == []
     news: list[Json] = []
-    ended = await evaluations.carry_out(ticket(1), news.append)
+    ended = await bench.do("evaluation", EvaluationOrder(ticket(1), text, asked), news.append)
     assert (ended["status"], ended["score"], ended["here"]) == ("finished", pytest.approx(5 / 6), False)
     assert ended["asked"] == {
         **asked,
@@ -433,15 +451,10 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
 async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench) -> None:
     evaluations, text, asked = bench.session.evaluations, bench.text(FLOW), data(bench.folder)
     bench.server.answer = lambda request: Hang() if "5 plus" in str(request.body) else numbers(request)
-    await evaluations.prepare(EvaluationOrder(ticket(1), text, asked))
-    await evaluations.drop(ticket(1))
-    await evaluations.drop(ticket(1))
-    await evaluations.prepare(EvaluationOrder(ticket(2), text, asked))
     ticket(2).cancel()
-    refused = await bench.refused(evaluations.carry_out(ticket(2), lambda _: None))
+    refused = await bench.refused(bench.do("evaluation", EvaluationOrder(ticket(2), text, asked)))
     assert refused == "The evaluation was cancelled before it began."
     assert (bench.server.requests, evaluations.list(None, 9)) == ([], [])
-    await evaluations.prepare(EvaluationOrder(ticket(3), text, asked))
     five = asyncio.Event()
     news: list[Json] = []
 
@@ -450,22 +463,21 @@ async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench)
         if one["done"] == 5:
             five.set()
 
-    running = asyncio.create_task(evaluations.carry_out(ticket(3), told))
+    running = asyncio.create_task(bench.do("evaluation", EvaluationOrder(ticket(3), text, asked), told))
     await five.wait()
     (here,) = evaluations.list(None, 9)
     name = here["evaluation"]
-    assert (here["here"], here["status"], evaluations.running) == (True, "running", {name})
+    assert (here["here"], here["status"], bench.session.desk.here) == (True, "running", {name})
     again = EvaluationOrder(ticket(4), resume=name)
-    assert await bench.refused(evaluations.prepare(again)) == f"Evaluation {name} is going on here already."
+    assert await bench.refused(bench.do("evaluation", again)) == f"Evaluation {name} is going on here already."
     ticket(3).cancel()
     ended = await running
-    assert (ended["status"], ended["missing"], ended["here"], evaluations.running) == ("cancelled", 0, False, set())
+    assert (ended["status"], ended["missing"], ended["here"], bench.session.desk.here) == ("cancelled", 0, False, set())
     assert [row["item"] for one in news for row in one["rows"]].count("q5") == 0
     bench.server.answer = numbers
     asked_before = len(bench.server.requests)
-    await evaluations.prepare(again)
     news.clear()
-    done = await evaluations.carry_out(ticket(4), told)
+    done = await bench.do("evaluation", again, told)
     assert (done["evaluation"], done["status"], done["missing"]) == (name, "finished", 0)
     assert len(bench.server.requests) == asked_before + 1
     assert (news[0]["done"], news[-1]["done"]) == (5, 6)
@@ -489,13 +501,14 @@ async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench)
     out = bench.folder / "found"
     asked = data(bench.folder, 90)
     wanted = {"strategy": "climb", "bounds": {"evaluations": 500}}
-    forecast = await searches.prepare(SearchOrder(ticket(1), text, asked, search=wanted, out=str(out)))
+    order = SearchOrder(ticket(1), text, asked, search=wanted, out=str(out))
+    forecast = await bench.forecast("search", order)
     said = {"items": 60, "held_out_items": 30, "free": False, "endpoint": bench.server.origin, "model": "m-1"}
     assert forecast.items() >= said.items()
     assert forecast["text"].count("\n") >= 1
     assert (bench.server.requests, searches.list(None, 9), searches.last(text)) == ([], [], None)
     news: list[Json] = []
-    ended = await searches.carry_out(ticket(1), news.append)
+    ended = await bench.do("search", order, news.append)
     name = ended["search"]
     assert (ended["status"], ended["here"], ended["uri"]) == ("finished", False, (bench.folder / "flow.mmd").as_uri())
     total = news[0]["total"]
@@ -550,29 +563,26 @@ async def test_a_search_that_found_nothing_has_nothing_better_and_one_that_goes_
     bench.server.answer = lambda _: Hang()
     wanted = {"strategy": "climb", "bounds": {"evaluations": 150}}
     order = SearchOrder(ticket(1), text, data(bench.folder, 24), search=wanted, out=str(bench.folder / "found"))
-    await searches.prepare(order)
     news: list[Json] = []
-    running = asyncio.create_task(searches.carry_out(ticket(1), news.append))
+    running = asyncio.create_task(bench.do("search", order, news.append))
     await bench.server.arrived(1)
     (here,) = searches.list(None, 9)
     name = here["search"]
-    assert (here["here"], here["status"], searches.running) == (True, "running", {name})
+    assert (here["here"], here["status"], bench.session.desk.here) == (True, "running", {name})
     nothing = f"Search {name} has found no better workflow."
     assert await bench.refused(lambda: searches.better(name)) == nothing, "before anything was scored"
     again = SearchOrder(ticket(2), resume=name)
-    assert await bench.refused(searches.prepare(again)) == f"Search {name} is going on here already."
+    assert await bench.refused(bench.do("search", again)) == f"Search {name} is going on here already."
     ticket(1).cancel()
     assert (await running)["status"] == "cancelled"
     bench.server.answer = lambda _: Reply("7.5")
-    await searches.prepare(again)
-    ended = await searches.carry_out(ticket(2), news.append)
+    ended = await bench.do("search", again, news.append)
     assert (ended["search"], ended["status"], ended["crown"]) == (name, "finished", 0)
     assert news[-1]["text"].startswith("best so far: the start, estimated 0.000; ")
     assert await bench.refused(lambda: searches.better(name)) == nothing
     assert searches.last(text) is None
-    await searches.prepare(replace(order, ticket=ticket(3)))
     ticket(3).cancel()
-    refused = await bench.refused(searches.carry_out(ticket(3), news.append))
+    refused = await bench.refused(bench.do("search", replace(order, ticket=ticket(3)), news.append))
     assert refused == "The search was cancelled before it began."
 
 
@@ -591,19 +601,15 @@ class Advising(Model):
         return super().__call__(request) if known else Reply("wrong")
 
 
-def unheard(what: str, done: int, most: int) -> None:
-    """Nobody is told."""
-
-
 @pytest.mark.slow
 async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: Bench) -> None:
-    suggestions, text = bench.session.suggestions, bench.text(VOICES)
+    text = bench.text(VOICES)
     answers = Advising(
         DRAFT, [said(candidate({"apply": "nonsense"}))], score=lambda one: 9 if "thrice" in str(one) else 4
     )
     bench.server.answer = answers
     order = SuggestionOrder(ticket(1), text, {"n": 3, "judge_model": "fair"}, operators=OPERATORS)
-    forecast = await suggestions.prepare(order, unheard)
+    forecast = await bench.forecast("suggestion", order)
     origin = bench.server.origin
     said_first = {"endpoint": origin, "mayCost": True, "notices": [], "calls": {"least": 3, "most": 16}}
     assert {key: forecast[key] for key in said_first} == said_first
@@ -613,7 +619,7 @@ async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: 
         " not known."
     )
     assert bench.server.requests == []
-    report, differences = await suggestions.carry_out(ticket(1))
+    report, differences = await bench.do("suggestion", order)
     assert [one["title"] for one in report["suggestions"]] == ["Ask thrice", "Check the steps"]
     assert len(differences) == 2
     assert all(one["diagramText"] != VOICES and one["edits"] for one in report["suggestions"])
@@ -646,23 +652,21 @@ async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: 
     assert report["usage"]["calls"] == len(bench.server.requests)
     assert report["run"]["calls"] == {"least": 2, "most": 3}
     count = len(bench.server.requests)
-    forecast = await suggestions.prepare(replace(order, ticket=ticket(2)), unheard)
+    forecast = await bench.forecast("suggestion", order)
     assert (forecast["text"], forecast["mayCost"]) == ("All answers are known already; no call is made.", False)
-    again, _ = await suggestions.carry_out(ticket(2))
+    again, _ = await bench.do("suggestion", order)
     assert again["suggestions"] == report["suggestions"]
     assert (again["usage"]["calls"], again["usage"]["cost_usd"], len(bench.server.requests)) == (0, 0, count)
     fresh = replace(order, ticket=ticket(3), asked={**order.asked, "fresh": True})
-    assert (await suggestions.prepare(fresh, unheard))["mayCost"] is True
-    await suggestions.drop(ticket(3))
+    assert (await bench.forecast("suggestion", fresh))["mayCost"] is True
     other = replace(order, ticket=ticket(4), asked={**order.asked, "seed": 7})
-    assert (await suggestions.prepare(other, unheard))["mayCost"] is True
+    assert (await bench.forecast("suggestion", other))["mayCost"] is True
     ticket(4).cancel()
     cancelled = "The suggestions were cancelled; answers that came are kept and not paid again."
-    assert await bench.refused(suggestions.carry_out(ticket(4))) == cancelled
+    assert await bench.refused(bench.do("suggestion", other)) == cancelled
     bench.server.answer = lambda request: Hang() if is_judging(request) else answers(request)
-    await suggestions.prepare(replace(fresh, ticket=ticket(5)), unheard)
     bench.server.requests.clear()
-    running = asyncio.create_task(suggestions.carry_out(ticket(5)))
+    running = asyncio.create_task(bench.do("suggestion", replace(fresh, ticket=ticket(5))))
     while not any(map(is_judging, bench.server.requests)):
         await bench.server.arrived(len(bench.server.requests) + 1)
     ticket(5).cancel()
@@ -672,7 +676,7 @@ async def test_suggestions_are_forecast_asked_for_and_known_from_then_on(bench: 
 
 @pytest.mark.slow
 async def test_what_may_be_spent_unasked_and_what_a_budget_must_hold(bench: Bench) -> None:
-    suggestions, text = bench.session.suggestions, bench.text(VOICES)
+    text = bench.text(VOICES)
     config = bench.folder / "config"
     config.mkdir()
 
@@ -681,8 +685,7 @@ async def test_what_may_be_spent_unasked_and_what_a_budget_must_hold(bench: Benc
         (config / "config.toml").write_text(more + prices, "utf-8")
 
     async def asks(budget: Json | None = None, **asked: Any) -> tuple[bool, float]:
-        found = await suggestions.prepare(SuggestionOrder(ticket(1), text, asked, budget or {}, OPERATORS), unheard)
-        await suggestions.drop(ticket(1))
+        found = await bench.forecast("suggestion", SuggestionOrder(ticket(1), text, asked, budget or {}, OPERATORS))
         return found["mayCost"], found["cost_usd"]["most"]
 
     settings(1)
@@ -698,20 +701,19 @@ async def test_what_may_be_spent_unasked_and_what_a_budget_must_hold(bench: Benc
     assert (await asks())[0] is False
     for unit, bound, says, option in (("usd", 0.0000012, "0.000002", "usd"), ("tokens", 7, "7", "tokens")):
         order = SuggestionOrder(ticket(2), text, {}, {unit: bound}, OPERATORS)
-        await suggestions.prepare(order, unheard)
-        refused = await bench.refused(suggestions.carry_out(ticket(2)))
+        refused = await bench.refused(bench.do("suggestion", order))
         words = {"usd": "US dollars", "tokens": "tokens"}[unit]
         pattern = rf"A budget of [\d.]+ {words} is too small: the first question alone may use [\d.,]+ \(--budget-{option}\)\."
         assert re.fullmatch(pattern, refused), (refused, says)
     (config / "config.toml").unlink()
     unpriced = SuggestionOrder(ticket(3), text, {}, {"usd": 1}, OPERATORS)
-    assert "The price of `test-model`" in await bench.refused(suggestions.prepare(unpriced, unheard))
+    assert "The price of `test-model`" in await bench.refused(bench.forecast("suggestion", unpriced))
     assert bench.server.requests == []
 
 
 @pytest.mark.slow
 async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench) -> None:
-    suggestions, text, asked = bench.session.suggestions, bench.text(VOICES), data(bench.folder, 16)
+    text, asked = bench.text(VOICES), data(bench.folder, 16)
     answers = Advising(DRAFT, [said(candidate({"apply": "nonsense"}))])
     bench.server.answer = answers
     path = asked["dataset"]
@@ -723,11 +725,11 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
         finds = f"merrow evaluate {text.name} --dataset {path} finds out what it gets wrong."
         return f"{text.name} {what}: {finds}"
 
-    assert await bench.refused(suggestions.prepare(order(1, text), unheard)) == refusal(
+    assert await bench.refused(bench.forecast("suggestion", order(1, text))) == refusal(
         f"was not evaluated on {path} yet"
     )
     await evaluated(bench, text, asked | {"part": "test"})
-    assert await bench.refused(suggestions.prepare(order(1, text), unheard)) == refusal(
+    assert await bench.refused(bench.forecast("suggestion", order(1, text))) == refusal(
         f"was evaluated on the part test of {path} alone, which is never shown"
     )
     first = text
@@ -735,49 +737,51 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
         await evaluated(bench, text, asked)
         if number < 6:
             text = bench.text(VOICES.replace("one sentence", f"{number + 2} sentences"))
-    assert (await suggestions.prepare(order(2, text), unheard))["notices"] == []
-    await suggestions.carry_out(ticket(2))
+    assert (await bench.forecast("suggestion", order(2, text)))["notices"] == []
+    await bench.do("suggestion", order(2, text))
     question = answers.asked[0].body["messages"][1]["content"]
     tried = re.findall(r'\{"change": "([^"]*)", "score before": ([\d.]+), "score after": ([\d.]+)\}', question)
     assert tried == [("New prompt of B", "0.0", "0.0")] * 5
     shown = set(re.findall(r"What is (\d+) plus", question))
     evaluations = bench.session.evaluations
-    await evaluations.prepare(EvaluationOrder(ticket(9), text, asked | {"part": "validate"}))
-    await evaluations.carry_out(ticket(9), lambda _: None)
+    await evaluated(bench, text, asked | {"part": "validate"})
     report = evaluations.report(evaluations.list(None, 1)[0]["evaluation"], None)
     assert 0 < len(shown) <= 5
     assert shown <= {row["item"].removeprefix("q") for row in report["rows"]}
     # One that was changed since has the failures of the last version, and no notice about it where there are any.
     changed = replace(first, text=VOICES.replace("step by step", "slowly"))
-    assert (await suggestions.prepare(order(3, changed), unheard))["notices"] == []
-    await suggestions.drop(ticket(3))
+    assert (await bench.forecast("suggestion", order(3, changed)))["notices"] == []
     right = data(bench.folder, 16, "right.jsonl")
     bench.server.answer = lambda request: Reply(str(2 * int(re.findall(r"What is (\d+)", str(request.body))[-1])))
     single = bench.text(FLOW, "single.mmd")
     await evaluated(bench, single, right)
-    prepared = await suggestions.prepare(
-        order(4, replace(single, text=FLOW.replace("first", "other")), datasets=(right["dataset"],)), unheard
-    )
+    other = replace(single, text=FLOW.replace("first", "other"))
+    prepared = await bench.forecast("suggestion", order(4, other, datasets=(right["dataset"],)))
     assert prepared["notices"] == [f"The last evaluation on {right['dataset']} was before this change of the workflow."]
-    await suggestions.drop(ticket(4))
-    assert (await suggestions.prepare(order(4, single, datasets=(right["dataset"],)), unheard))["notices"] == []
-    await suggestions.drop(ticket(4))
+    again = order(4, single, datasets=(right["dataset"],))
+    assert (await bench.forecast("suggestion", again))["notices"] == []
     Path(right["dataset"]).unlink()
-    assert right["dataset"] in await bench.refused(
-        suggestions.prepare(order(5, single, datasets=(right["dataset"],)), unheard)
-    )
+    assert right["dataset"] in await bench.refused(bench.forecast("suggestion", again))
 
 
 async def test_a_session_that_is_closed_ends_what_goes_on_and_says_so_in_the_journal(bench: Bench) -> None:
     session, text, asked = bench.session, bench.text(FLOW), data(bench.folder)
     bench.server.answer = lambda _: Hang()
     run = bench.begin(Order(ticket(1), text, inputs=QUESTION))
-    await session.evaluations.prepare(EvaluationOrder(ticket(2), text, asked))
-    await session.evaluations.prepare(EvaluationOrder(ticket(3), bench.text(CHAIN, "chain.mmd"), asked))
-    evaluation = asyncio.create_task(session.evaluations.carry_out(ticket(2), lambda _: None))
+    evaluation = asyncio.create_task(bench.do("evaluation", EvaluationOrder(ticket(2), text, asked)))
+    asks = asyncio.Event()
+
+    async def nobody_answers(_: Json) -> None:
+        asks.set()
+        await asyncio.Event().wait()
+
+    order = EvaluationOrder(ticket(3), bench.text(CHAIN, "chain.mmd"), asked)
+    asked_for = asyncio.create_task(session.desk.carry_out(session.evaluations, order, unheard, nobody_answers))
+    await asks.wait()
     await bench.server.arrived(3)
     await session.close()
     assert (await run)["status"] == "cancelled"
+    assert await bench.refused(_awaited(asked_for)) == "The evaluation was cancelled before it began."
     assert (await asyncio.gather(evaluation, return_exceptions=True))[0] is not None
     other = Session(Keys())
     assert [one["status"] for one in journal.list_runs(other, None, 9)[0]] == ["cancelled"]

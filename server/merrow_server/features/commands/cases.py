@@ -12,18 +12,18 @@ from lsprotocol import types
 from merrow_server.features.code_action import as_mapping
 from merrow_server.features.commands.run_commands import UNTRUSTED, check_runnable, tell
 from merrow_server.features.commands.run_journal import text_in
+from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.findings.cases import Located, located
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import LiveRun, Place, refused
+from merrow_server.lsp.work.following import Live, Place, refused
 from merrow_server.lsp.work.workflow_texts import text_of
-from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_runtime.store.contract import RunRecord
     from merrow_server.cases.saving import Saved
-    from merrow_server.runs.session import Session
+    from merrow_server.jobs.session import Session
 
 CASES, TEST, SAVE = "merrow.cases", "merrow.test", "merrow.saveAsCase"
 TEST_EVENT = "merrow/testEvent"
@@ -69,7 +69,7 @@ def list_cases(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 
 async def test(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Carry out cases; how each ended. Each is also told as it begins and ends."""
-    from merrow_server.runs.orders import CasesOrder, EditorFiles
+    from merrow_server.jobs.orders import CasesOrder, EditorFiles
 
     asked = _asked(arguments)
     if not server.runs.trusted:
@@ -106,7 +106,7 @@ async def test(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 
     count = len(found.file.cases) if ids is None else len(set(ids))
     place = Place(found.document.uri, 1)
-    live = LiveRun(order.ticket, place, what="cases", beside=_uri(server, found.workflow.as_uri()))
+    live = Live(order.ticket, place, "cases", _uri(server, found.workflow.as_uri()))
     ended = await server.runs.test(order, live, told, f"Testing {found.workflow.name}", count)
     # What the thread told last is on its way to this loop.
     await asyncio.sleep(0)
@@ -135,7 +135,7 @@ async def save(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             record = store.run(run)
         return record, file_for(record, path)
 
-    record, file = await server.runs.ask(found)
+    record, file = await server.jobs.ask(found)
     document = server.document(file.as_uri())
     on_disk = server.reports.read(file) if document is not None else None
     if document is not None and (on_disk is None or on_disk.text != document.text):
@@ -146,7 +146,7 @@ async def save(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 
         return save_run(record, file)
 
-    case = await server.runs.ask(saved)
+    case = await server.jobs.ask(saved)
     if not server.supports.shows_runs:
         tell(server, case.sentence, types.MessageType.Info)
     start = {"line": case.line - 1, "character": 0}

@@ -27,15 +27,15 @@ from lsprotocol import types
 
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
 from merrow_server.features.commands.run_journal import text_in, what_to_list
+from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import Place, refused
+from merrow_server.lsp.work.following import Place, refused
 from merrow_server.lsp.work.workflow_texts import text_of
-from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import EvaluationOrder, WorkflowText
+    from merrow_server.jobs.orders import EvaluationOrder, WorkflowText
 
 EVALUATE, EVALUATIONS, SHOW = "merrow.evaluate", "merrow.evaluations", "merrow.showEvaluation"
 COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation", "merrow/evaluation"
@@ -83,7 +83,7 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     order, place, title = _resumed(server, asked, said) if "resume" in asked else _new(server, asked, said)
     if asked.get("dryRun", False):
         return await _dry_run(server, order)
-    if server.runs.works_on(place, "evaluation"):
+    if server.jobs.works_on(place, "evaluation"):
         raise refused(f"{title.removeprefix('Evaluating ')} is being evaluated already; stop that first.")
 
     async def agree(forecast: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
             await _ask_to_agree(server, title, forecast)
 
     try:
-        ended = await server.evaluations.carry_out(order, place, title, agree)
+        ended: dict[str, Any] = await server.jobs.follow("evaluation", order, place, title, agree)
     finally:
         server.last_evaluations.forget()
     if not server.supports.shows_runs:
@@ -105,7 +105,7 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 async def evaluations(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The newest evaluations, of one document or of all."""
     name, limit = what_to_list(server, asked_of(arguments), EVALUATIONS)
-    found: list[dict[str, Any]] = await server.runs.ask(lambda session: session.evaluations.list(name, limit))
+    found: list[dict[str, Any]] = await server.jobs.ask(lambda session: session.evaluations.list(name, limit))
     return found
 
 
@@ -113,13 +113,13 @@ async def report(server: MerrowServer, params: Any) -> dict[str, Any]:
     """A whole evaluation, or one item of it with its answers."""
     evaluation = text_in(params, "id", REPORT)
     item = None if params.get("item") is None else text_in(params, "item", REPORT)
-    return await server.runs.ask(lambda session: session.evaluations.report(evaluation, item))
+    return await server.jobs.ask(lambda session: session.evaluations.report(evaluation, item))
 
 
 async def show(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """A whole evaluation, and as a page in ``text``; a client that shows no runs is told how it came out."""
     evaluation = text_in(asked_of(arguments), "id", SHOW)
-    found: dict[str, Any] = await server.runs.ask(lambda session: session.evaluations.report(evaluation, None))
+    found: dict[str, Any] = await server.jobs.ask(lambda session: session.evaluations.report(evaluation, None))
     from merrow_server.evaluations.words import ended_text, report_text
 
     if not server.supports.shows_runs:
@@ -131,7 +131,7 @@ async def compare(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Two evaluations side by side, and as a page in ``text``."""
     asked = asked_of(arguments)
     first, second = text_in(asked, "a", COMPARE), text_in(asked, "b", COMPARE)
-    found: dict[str, Any] = await server.runs.ask(lambda session: session.evaluations.compare(first, second))
+    found: dict[str, Any] = await server.jobs.ask(lambda session: session.evaluations.compare(first, second))
     if not server.supports.shows_runs:
         tell(server, found["text"], types.MessageType.Info)
     return found
@@ -140,7 +140,7 @@ async def compare(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Take an evaluation with its runs out of the journal."""
     evaluation = text_in(asked_of(arguments), "id", DELETE)
-    deleted = await server.runs.ask(lambda session: session.evaluations.delete(evaluation))
+    deleted = await server.jobs.ask(lambda session: session.evaluations.delete(evaluation))
     server.last_evaluations.forget()
     return {"evaluation": deleted}
 
@@ -159,11 +159,11 @@ async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     note = asked.get("note")
     if note is not None and (not isinstance(note, str) or len(note) > LONGEST_NOTE):
         raise InvalidParameters(f"`note` must be a text of at most {LONGEST_NOTE:,} characters.")
-    return await server.runs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict, note))
+    return await server.jobs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict, note))
 
 
 def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
-    from merrow_server.runs.orders import EvaluationOrder
+    from merrow_server.jobs.orders import EvaluationOrder
 
     text, place, name = with_data(server, asked, said)
     return EvaluationOrder(Ticket(), text, said, asked.get("budget", {})), place, f"Evaluating {name}"
@@ -200,7 +200,7 @@ def _file(folder: Path, named: str) -> Path | None:
 
 
 def _resumed(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
-    from merrow_server.runs.orders import EvaluationOrder
+    from merrow_server.jobs.orders import EvaluationOrder
 
     check_trust(server)
     evaluation = text_in(asked, "resume", EVALUATE)
@@ -209,7 +209,7 @@ def _resumed(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) 
 
 
 async def _dry_run(server: MerrowServer, order: EvaluationOrder) -> dict[str, Any]:
-    forecast = await server.evaluations.forecast(order)
+    forecast = await server.jobs.forecast("evaluation", order)
     from merrow_server.evaluations.words import cost_sentence, may_cost
 
     sentence = cost_sentence(forecast)
@@ -242,7 +242,7 @@ async def ask_to_agree(server: MerrowServer, sentence: str, agree: str, wanted: 
 
 def said_of(asked: dict[str, Any]) -> dict[str, Any]:
     """What is asked for, by the names of `Asked`. Raises `InvalidParameters`."""
-    from merrow_server.runs.orders import ASKED
+    from merrow_server.jobs.orders import ASKED
 
     found = {ASKED[key]: value for key, value in checked(asked, _KINDS).items()}
     for key in ("mapping", "items"):

@@ -22,13 +22,13 @@ from lsprotocol import types
 
 from merrow_server.features.commands.evaluation_commands import TEXT, ask_to_agree, checked
 from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
+from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import Place
-from merrow_server.runs.ticket import Ticket
+from merrow_server.lsp.work.following import Place
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import PlanOrder
+    from merrow_server.jobs.orders import PlanOrder
 
 PLAN = "merrow.plan"
 _AGREE = "Ask the Model"
@@ -78,7 +78,7 @@ async def plan(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     given = checked(asked, _KINDS)
     order = _order(server, given)
     if given.get("dryRun", False):
-        forecast = await server.plans.forecast(order)
+        forecast = await server.jobs.forecast("plan", order)
         if not server.supports.shows_runs:
             tell(server, f"{forecast['text']} No call was made.", types.MessageType.Info)
         return forecast
@@ -88,11 +88,13 @@ async def plan(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             sentence = f"Plan a workflow: {forecast['text']}"
             await ask_to_agree(server, sentence, _AGREE, "to plan", "No model was asked.")
 
-    return await server.plans.carry_out(order, Place(asked.get("uri"), 1), "Planning a workflow", agree)
+    place = Place(asked.get("uri"), 1)
+    planned: dict[str, Any] = await server.jobs.follow("plan", order, place, "Planning a workflow", agree)
+    return planned
 
 
 def _order(server: MerrowServer, given: dict[str, Any]) -> PlanOrder:
-    from merrow_server.runs.orders import PlanOrder
+    from merrow_server.jobs.orders import PlanOrder
 
     check_trust(server)
     task = given.get("task", "").strip()

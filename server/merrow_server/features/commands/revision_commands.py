@@ -35,11 +35,11 @@ from merrow_server.features.commands.run_journal import text_in, workflow_in_jou
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument, path_of
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import refused
+from merrow_server.lsp.work.following import refused
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import RevisionOrder, WorkflowText
+    from merrow_server.jobs.orders import RevisionOrder, WorkflowText
 
 REVISE, DIFF, DECIDE, ACCEPT = "merrow.revise", "merrow.diff", "merrow.decideRevision", "merrow.acceptRevision"
 REVISION = "merrow/revision"
@@ -68,11 +68,11 @@ async def revise(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     order = await _order(server, asked)
 
     async def work(session: Any) -> dict[str, Any]:
-        from merrow_server.runs.revising import revise
+        from merrow_server.jobs.revising import revise
 
         return await revise(session, order)
 
-    ended = await server.runs.have(work)
+    ended = await server.jobs.have(work)
     if not server.supports.shows_runs:
         _tell(server, ended)
     return ended
@@ -88,19 +88,19 @@ async def diff(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         order = await _order(server, asked)
 
         def work(session: Any) -> dict[str, Any]:
-            from merrow_server.runs.revising import compare
+            from merrow_server.jobs.revising import compare
 
             return compare(session, order)
 
-        return await server.runs.ask(work)
+        return await server.jobs.ask(work)
     before, after = text_of(_open(server, old, 1), 1), _text(server, asked, None)
 
     def work_on_texts(_: Any) -> dict[str, Any]:
-        from merrow_server.runs.revising import compare_texts
+        from merrow_server.jobs.revising import compare_texts
 
         return compare_texts(before, after, finished)
 
-    return await server.runs.ask(work_on_texts)
+    return await server.jobs.ask(work_on_texts)
 
 
 async def decide(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ async def decide(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     run, number, agreed = await _run(server, asked), asked.get("revision"), asked.get("apply")
     if number is None or agreed is None:
         raise InvalidParameters(f"{DECIDE} needs `revision`, the number of a revision, and `apply`, true or false.")
-    found = await server.runs.ask(lambda session: session.decide(run, number, apply=agreed))
+    found = await server.jobs.ask(lambda session: session.runs.decide(run, number, apply=agreed))
     return {"run": found, "revision": number, "apply": agreed}
 
 
@@ -122,11 +122,11 @@ async def accept(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     run, number = await _run(server, asked), asked.get("revision")
 
     def work(session: Any) -> tuple[str, list[str], str]:
-        from merrow_server.runs.revising import texts
+        from merrow_server.jobs.revising import texts
 
         return (*texts(session, run, number), session.store.run(run).workflow)
 
-    text, known, name = await server.runs.ask(work)
+    text, known, name = await server.jobs.ask(work)
     place = server.runs.place_of(name)
     uri, diagram_number = asked.get("uri", place.uri), asked["diagram"] if "uri" in asked else place.number
     if uri is None:
@@ -158,11 +158,11 @@ async def revision(server: MerrowServer, params: Any) -> dict[str, Any]:
         raise InvalidParameters(f"{REVISION} needs `revision`, a number from 0.")
 
     async def work(session: Any) -> dict[str, Any]:
-        from merrow_server.runs.revising import revision
+        from merrow_server.jobs.revising import revision
 
         return await revision(session, run, number)
 
-    found = await server.runs.have(work)
+    found = await server.jobs.have(work)
     earlier = found.pop("earlier")
     found["before"] = earlier[-1] if earlier else None
     found["drawing"], found["ghosts"] = None, []
@@ -217,26 +217,26 @@ async def _run(server: MerrowServer, asked: dict[str, Any]) -> str:
     if "uri" not in asked:
         raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
     uri, number = unquote(asked["uri"]), asked["diagram"]
-    for live in server.runs.live.values():
+    for live in server.jobs.live.values():
         place = live.place
-        if live.what == "run" and live.run is not None and place.number == number and unquote(place.uri or "") == uri:
-            return live.run
+        if live.what == "run" and live.id is not None and place.number == number and unquote(place.uri or "") == uri:
+            return live.id
     name = workflow_in_journal(server, asked, REVISE)
-    newest = await server.runs.ask(lambda session: session.store.runs(1, name))
+    newest = await server.jobs.ask(lambda session: session.store.runs(1, name))
     if not newest:
         raise refused("There is no run of this workflow; run it first.")
     return newest[0].id
 
 
 async def _order(server: MerrowServer, asked: dict[str, Any]) -> RevisionOrder:
-    from merrow_server.runs.orders import RevisionOrder
+    from merrow_server.jobs.orders import RevisionOrder
 
     run = await _run(server, asked)
     if "revision" in asked:
         return RevisionOrder(run, number=asked["revision"])
     where = None
     if "text" in asked and "uri" not in asked:
-        name = await server.runs.ask(lambda session: session.store.run(run).workflow)
+        name = await server.jobs.ask(lambda session: session.store.run(run).workflow)
         where = server.runs.place_of(name).uri
     return RevisionOrder(run, _text(server, asked, where))
 

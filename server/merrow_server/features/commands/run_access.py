@@ -33,7 +33,7 @@ async def answering(server: MerrowServer, params: Any) -> dict[str, Any]:
         raise InvalidParameters(f"{ANSWERING} takes `uri`, a text, `diagram`, a whole number, and `model`, a text.")
     diagrams = [] if uri is None else server.diagrams(uri)
     text = text_of(diagrams[number - 1], number) if 1 <= number <= len(diagrams) else None
-    return await server.runs.ask(lambda session: session.answering(text, model or None))
+    return await server.jobs.ask(lambda session: session.answering(text, model or None))
 
 
 async def doctor(_: MerrowServer, __: list[Any]) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def set_key(server: MerrowServer, params: Any) -> dict[str, str]:
     if not isinstance(origin, str) or not isinstance(key, str | None):
         raise InvalidParameters(f"{SET_KEY} needs `origin`, an address, and `key`, a text or null.")
     try:
-        return {"origin": server.runs.keys.set(origin, None if key is None else key.strip())}
+        return {"origin": server.jobs.keys.set(origin, None if key is None else key.strip())}
     except UsageFailure as problem:
         raise InvalidParameters(str(problem)) from None
 
@@ -64,7 +64,6 @@ def trust(server: MerrowServer, params: Any) -> None:
         return
     server.runs.trusted = trusted
     if not trusted:
-        for live in list(server.runs.live.values()):
-            live.ticket.cancel()
+        server.jobs.cancel_all()
     if server.supports.refresh_code_lenses and server.documents:
         server.protocol.send_request(types.WORKSPACE_CODE_LENS_REFRESH)

@@ -19,16 +19,16 @@ from lsprotocol import types
 
 from merrow_server.features.commands.mutation_commands import move_found, workflow
 from merrow_server.features.commands.run_commands import asked_of, name_of, runnable
+from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import Place
+from merrow_server.lsp.work.following import Place
 from merrow_server.lsp.work.workflow_texts import text_of
-from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
     from merrow_optimizer.mutations.base import Move
-    from merrow_server.runs.orders import WorkflowText
+    from merrow_server.jobs.orders import WorkflowText
 
 RUN_BOTH = "merrow.runBoth"
 _AGREE = "Run both"
@@ -40,8 +40,8 @@ def register(server: MerrowServer) -> None:
 
 async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Run a workflow and a mutant of it on the same inputs, after saying what that may cost."""
+    from merrow_server.jobs.orders import Order
     from merrow_server.reports.run_comparison import comparison, cost_of_both
-    from merrow_server.runs.orders import Order
 
     asked = asked_of(arguments)
     if asked.get("id") is None:
@@ -56,7 +56,7 @@ async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
         Order(ticket, text, inputs=inputs, model=asked.get("model"), budget=asked.get("budget", {})) for text in texts
     ]
     if not asked.get("agreed", False):
-        plans = await server.runs.ask(lambda session: [session.plan(order) for order in orders])
+        plans = await server.jobs.ask(lambda session: [session.plan(order) for order in orders])
         cost = cost_of_both(plans)
         if server.supports.shows_runs:
             return {"title": move.title, "plans": plans, "cost": cost}
@@ -84,8 +84,8 @@ async def _ask_to_agree(server: MerrowServer, move: Move, cost: str) -> None:
 def _mutant(diagram: OpenDiagram, number: int, move: Move) -> WorkflowText:
     """The diagram after a move, under a name of its own in the journal, for the thread of the runs."""
     from merrow_optimizer.mutations.calls.files import with_files
+    from merrow_server.jobs.orders import EditorFiles
     from merrow_server.lsp.offers.mutations import choice_of
-    from merrow_server.runs.orders import EditorFiles
 
     text = text_of(diagram, number)
     created = {file.path: file.text for file in move.created}

@@ -29,16 +29,17 @@ from lsprotocol import types
 
 from merrow_server.features.code_action import as_mapping
 from merrow_server.features.commands.execute_command import numbered, the_document
+from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import RESUME, RUN_FROM, LiveRun, Place, refused
+from merrow_server.lsp.work.following import Place, refused
+from merrow_server.lsp.work.runs import RESUME, RUN_FROM
 from merrow_server.lsp.work.workflow_texts import text_of
 from merrow_server.rendering.counts import counted
-from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import Order
+    from merrow_server.jobs.orders import Order
 
 RUN, DRY_RUN = "merrow.run", "merrow.dryRun"
 UNTRUSTED = "This workspace is not trusted, so nothing in it is run; trust it in your editor first."
@@ -95,13 +96,13 @@ async def run_from(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 
 async def dry_run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """What a run would ask and cost; nothing is called. Inputs that are not known are placeholders."""
-    from merrow_server.runs.orders import Order
+    from merrow_server.jobs.orders import Order
 
     asked = asked_of(arguments)
     diagram = runnable(server, asked)
     inputs = server.runs.inputs.known(diagram, asked["diagram"], asked.get("inputs", {}))
     order = Order(Ticket(), text_of(diagram, asked["diagram"]), inputs=inputs, model=asked.get("model"))
-    plan = await server.runs.ask(lambda session: session.plan(order))
+    plan = await server.jobs.ask(lambda session: session.plan(order))
     if not server.supports.shows_runs:
         tell(server, _plan_text(plan), types.MessageType.Info)
     return plan
@@ -109,7 +110,7 @@ async def dry_run(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 
 async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Go on with a run that ended early, with the text, prompts and settings that the journal has."""
-    from merrow_server.runs.orders import Order
+    from merrow_server.jobs.orders import Order
 
     asked = asked_of(arguments)
     check_trust(server)
@@ -126,31 +127,21 @@ async def cancel(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     uri = asked.get("uri")
     if wanted is None and not isinstance(uri, str | None):
         raise InvalidParameters("`uri` must be the URI of a document.")
-    ended: list[str] = []
-    for live in list(server.runs.live.values()):
-        is_meant = live.run is not None and live.run.startswith(wanted) if wanted else _is_at(live, uri)
-        if is_meant:
-            live.ticket.cancel()
-            ended += [] if live.run is None else [live.run]
-    if wanted and not ended:
-        asked_to_end = await server.runs.ask(lambda session: session.cancel(wanted))
-        if asked_to_end is None:
-            raise refused(f"Nobody works on run {wanted}.")
-        ended.append(asked_to_end)
-    return {"cancelled": ended}
+    if not wanted:
+        return {"cancelled": server.jobs.cancel_all(uri)}
+    asked_to_end = await server.jobs.cancel(wanted)
+    if asked_to_end is None:
+        raise refused(f"Nobody works on run {wanted}.")
+    return {"cancelled": [asked_to_end]}
 
 
 async def shutdown(server: MerrowServer, _: Any) -> None:
     """The client is about to end the server: runs come to their end in the journal first."""
-    await server.runs.stop()
-
-
-def _is_at(live: LiveRun, uri: str | None) -> bool:
-    return uri is None or unquote(uri) in {unquote(one) for one in (live.place.uri, live.beside) if one is not None}
+    await server.jobs.stop()
 
 
 async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str, Any]) -> dict[str, Any]:
-    from merrow_server.runs.orders import Order
+    from merrow_server.jobs.orders import Order
 
     diagram = runnable(server, asked)
     number = asked["diagram"]

@@ -34,7 +34,7 @@ async def runs(server: MerrowServer, params: Any) -> list[dict[str, Any]]:
     """The newest runs of the journal, or of one document."""
     asked = params if isinstance(params, dict) else {}
     name, limit = what_to_list(server, asked, RUNS)
-    found, damaged = await server.runs.ask(lambda session: _journal().list_runs(session, name, limit))
+    found, damaged = await server.jobs.ask(lambda session: _journal().list_runs(session, name, limit))
     for sentence in damaged:
         server.runs.warn_once(sentence)
     listed: list[dict[str, Any]] = found
@@ -46,24 +46,24 @@ async def show(server: MerrowServer, params: Any) -> dict[str, Any]:
     run, node = text_in(params, "run", SHOW), None
     if params.get("node") is not None:
         node = text_in(params, "node", SHOW)
-    return await server.runs.ask(lambda session: _journal().show_run(session, run, node))
+    return await server.jobs.ask(lambda session: _journal().show_run(session, run, node))
 
 
 async def delete(server: MerrowServer, params: Any) -> dict[str, Any]:
     """Take a run out of the journal."""
     run = text_in(params, "run", DELETE)
-    return await server.runs.ask(lambda session: _journal().delete_run(session, run))
+    return await server.jobs.ask(lambda session: _journal().delete_run(session, run))
 
 
 async def compare(server: MerrowServer, params: Any) -> dict[str, Any]:
     """Two runs side by side."""
     first, second = text_in(params, "a", COMPARE), text_in(params, "b", COMPARE)
-    return await server.runs.ask(lambda session: _journal().compare(session, first, second))
+    return await server.jobs.ask(lambda session: _journal().compare(session, first, second))
 
 
 def _journal() -> ModuleType:
     """Imported by the thread of the runs: it brings the runtime with it, which would hold up this one."""
-    from merrow_server.runs import journal
+    from merrow_server.jobs import journal
 
     return journal
 

@@ -27,13 +27,13 @@ from lsprotocol import types
 from merrow_server.features.commands.evaluation_commands import FROM_1, TEXT, ask_to_agree, checked, said_of, with_data
 from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
 from merrow_server.features.commands.run_journal import text_in, what_to_list
+from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import Place, refused
-from merrow_server.runs.ticket import Ticket
+from merrow_server.lsp.work.following import Place, refused
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import SearchOrder
+    from merrow_server.jobs.orders import SearchOrder
 
 OPTIMIZE, OPTIMIZATIONS = "merrow.optimize", "merrow.optimizations"
 REPORT, SHOW_BETTER = "merrow.optimizationReport", "merrow.showBetter"
@@ -84,11 +84,11 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     asked = asked_of(arguments)
     order, place, title = _resumed(server, asked) if "resume" in asked else _new(server, asked)
     if asked.get("dryRun", False):
-        forecast = await server.searches.forecast(order)
+        forecast = await server.jobs.forecast("search", order)
         if not server.supports.shows_runs:
             tell(server, f"{forecast['text']}\nNo call was made.", types.MessageType.Info)
         return forecast
-    if server.runs.works_on(place, "search"):
+    if server.jobs.works_on(place, "search"):
         raise refused("A better version of this workflow is being searched for already; stop that first.")
 
     async def agree(forecast: dict[str, Any]) -> None:
@@ -97,11 +97,11 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
             await ask_to_agree(server, sentence, _AGREE, "to search", "Nothing was searched for.")
 
     try:
-        ended = await server.searches.carry_out(order, place, title, agree)
+        ended: dict[str, Any] = await server.jobs.follow("search", order, place, title, agree)
     finally:
         server.last_searches.forget()
     if not server.supports.shows_runs:
-        found = await server.runs.ask(lambda session: session.searches.report(ended["search"]))
+        found = await server.jobs.ask(lambda session: session.searches.report(ended["search"]))
         well = ended["status"] == "finished"
         tell(server, found["text"], types.MessageType.Info if well else types.MessageType.Warning)
     return ended
@@ -110,14 +110,14 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 async def optimizations(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The newest searches, of one document or of all."""
     name, limit = what_to_list(server, asked_of(arguments), OPTIMIZATIONS)
-    found: list[dict[str, Any]] = await server.runs.ask(lambda session: session.searches.list(name, limit))
+    found: list[dict[str, Any]] = await server.jobs.ask(lambda session: session.searches.list(name, limit))
     return found
 
 
 async def report(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """A search with its report; a client that shows no runs is told it in words."""
     search = text_in(asked_of(arguments), "id", REPORT)
-    found = await server.runs.ask(lambda session: session.searches.report(search))
+    found = await server.jobs.ask(lambda session: session.searches.report(search))
     if not server.supports.shows_runs:
         tell(server, found["text"], types.MessageType.Info)
     return found
@@ -126,7 +126,7 @@ async def report(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 async def show_better(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """The best workflow of a search beside its start; a client that shows no runs is told where it is."""
     search = text_in(asked_of(arguments), "id", SHOW_BETTER)
-    found = await server.runs.ask(lambda session: session.searches.better(search))
+    found = await server.jobs.ask(lambda session: session.searches.better(search))
     if not server.supports.shows_runs:
         tell(server, found["text"], types.MessageType.Info)
     return found
@@ -143,13 +143,13 @@ async def strategies(_: MerrowServer, __: list[Any]) -> list[dict[str, Any]]:
 async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Take a search with its candidates, scores and runs out of the journal; the files of its candidates stay."""
     search = text_in(asked_of(arguments), "id", DELETE)
-    deleted = await server.runs.ask(lambda session: session.searches.delete(search))
+    deleted = await server.jobs.ask(lambda session: session.searches.delete(search))
     server.last_searches.forget()
     return {"search": deleted}
 
 
 def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Place, str]:
-    from merrow_server.runs.orders import SearchOrder
+    from merrow_server.jobs.orders import SearchOrder
 
     said = said_of(asked)
     text, place, name = with_data(server, asked, said)
@@ -176,7 +176,7 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Plac
 
 
 def _resumed(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Place, str]:
-    from merrow_server.runs.orders import SearchOrder
+    from merrow_server.jobs.orders import SearchOrder
 
     check_trust(server)
     search = text_in(asked, "resume", OPTIMIZE)

@@ -30,16 +30,17 @@ from lsprotocol import types
 from merrow_server.features.code_action import SUGGEST_COMMAND, as_mapping
 from merrow_server.features.commands.execute_command import apply
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
+from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.runs import Place, refused
+from merrow_server.lsp.work.following import Place, refused
 from merrow_server.lsp.work.suggestions import Kept, Last
 from merrow_server.lsp.work.workflow_texts import text_of
-from merrow_server.runs.ticket import Ticket
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import SuggestionOrder
+    from merrow_server.jobs.orders import SuggestionOrder
+    from merrow_server.jobs.suggestions import Suggested
 
 APPLY_COMMAND = "merrow.applySuggestion"
 _AGREE = "Ask the Model"
@@ -85,7 +86,7 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         raise _changed()
     order = _order(server, asked, diagram)
     if asked.get("dryRun", False):
-        return await server.suggestions.asking.forecast(order)
+        return await server.jobs.forecast("suggestion", order)
     title = f"Suggestions for {name_of(diagram)}"
 
     async def agree(forecast: dict[str, Any]) -> None:
@@ -93,7 +94,8 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             await _ask_to_agree(server, title, forecast["text"])
 
     place = Place(document.uri, asked["diagram"], ref(diagram))
-    answer, differences = await server.suggestions.asking.carry_out(order, place, title, agree)
+    suggested: Suggested = await server.jobs.follow("suggestion", order, place, title, agree)
+    answer, differences = suggested
     if document.version != version or server.document(document.uri) is not document:
         raise _changed()
     from merrow_server.lsp.offers.mutations import delta_object
@@ -145,8 +147,8 @@ def _asked(arguments: list[Any]) -> dict[str, Any]:
 
 
 def _order(server: MerrowServer, asked: dict[str, Any], diagram: OpenDiagram) -> SuggestionOrder:
+    from merrow_server.jobs.orders import SuggestionOrder
     from merrow_server.lsp.offers.mutations import operators_for
-    from merrow_server.runs.orders import SuggestionOrder
 
     check_trust(server)
     said = {name: asked[key] for key, name in _NAMES.items() if key in asked}

@@ -15,13 +15,13 @@ from lsprotocol import types
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
-from merrow_server.lsp.work.runs import Runs
+from merrow_server.lsp.work.following import Following
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
-    from merrow_server.runs.orders import WorkflowText
-    from merrow_server.runs.session import Session
+    from merrow_server.jobs.orders import WorkflowText
+    from merrow_server.jobs.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +49,9 @@ class LastFound:
     without loading the runtime; ``ask`` is asked in the thread of the runs.
     """
 
-    def __init__(self, server: Host, runs: Runs, glance: Glance, ask: Ask) -> None:
+    def __init__(self, server: Host, jobs: Following, glance: Glance, ask: Ask) -> None:
         self._server = server
-        self._runs = runs
+        self._jobs = jobs
         self._glance = glance
         self._ask = ask
         self._looked: WeakKeyDictionary[OpenDiagram, _Looked] = WeakKeyDictionary()
@@ -96,7 +96,7 @@ class LastFound:
         looked = _Looked(None, diagram.analysis, time.monotonic())
         if text.file is not None and await asyncio.to_thread(self._glance, text.name):
             try:
-                looked.found = await self._runs.ask(lambda session: self._ask(session, text))
+                looked.found = await self._jobs.ask(lambda session: self._ask(session, text))
             except FeatureError as problem:  # such as a journal that can't be read
                 log.info("A lens is not shown: %s", problem)
         self._looked[diagram] = looked

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
-from merrow_server.lsp.work.asking import Asking
-from merrow_server.lsp.work.runs import Runs
-
-if TYPE_CHECKING:
-    from merrow_optimizer.mutations.base import Difference
-    from merrow_server.runs.orders import SuggestionOrder
 
 Json = dict[str, Any]
 _KEPT = 64
@@ -43,13 +37,10 @@ class Last:
 
 
 class Suggestions:
-    """The suggestions of one server: ``asking`` has the thread of the runs ask for them, with the differences of the graphs."""
+    """The suggestions of one server."""
 
-    def __init__(self, server: Host, runs: Runs) -> None:
+    def __init__(self, server: Host) -> None:
         self._server = server
-        self.asking: Asking[SuggestionOrder, tuple[Json, list[Difference]]] = Asking(
-            server, runs, "suggestion", lambda session: session.suggestions
-        )
         self._kept: OrderedDict[str, Kept] = OrderedDict()
         self._last: WeakKeyDictionary[OpenDiagram, Last] = WeakKeyDictionary()
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from merrow_server.lsp.documents import OpenDiagram
 
 if TYPE_CHECKING:
-    from merrow_server.runs.orders import WorkflowText
+    from merrow_server.jobs.orders import WorkflowText
 
 
 def text_of(diagram: OpenDiagram, number: int) -> WorkflowText:
     """The diagram as it is now, for the thread of the runs."""
+    from merrow_server.jobs.orders import EditorFiles, WorkflowText
     from merrow_server.lsp.contexts import absolute_path
-    from merrow_server.runs.orders import EditorFiles, WorkflowText
 
     document, context = diagram.document, diagram.document.context
     file = None if document.path is None else absolute_path(document.path)

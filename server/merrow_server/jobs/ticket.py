@@ -17,6 +17,8 @@ class Ticket:
         self._lock = threading.Lock()
         self._cancelled = False
         self._stop: Callable[[], None] | None = None
+        self.identity: str | None = None
+        """The id in the journal of what was ordered, from its beginning on; None for what has none."""
 
     @property
     def is_cancelled(self) -> bool:
@@ -26,6 +28,8 @@ class Ticket:
     def cancel(self) -> None:
         """Cancel the work; nothing where that was done before."""
         with self._lock:
+            if self._cancelled:
+                return
             self._cancelled = True
             stop = self._stop
         if stop is not None:
@@ -44,7 +48,8 @@ class Ticket:
 
         with self._lock:
             self._stop = soon
-        if self._cancelled:
+            cancelled = self._cancelled
+        if cancelled:
             stop()
         try:
             yield

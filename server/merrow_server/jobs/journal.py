@@ -7,10 +7,10 @@ from typing import Any
 
 from merrow_runtime.revising.asking import snapshot_at
 from merrow_server.evaluations.journals import journal_with
+from merrow_server.jobs.comparing import compare_runs
+from merrow_server.jobs.places import place_of
+from merrow_server.jobs.session import Session
 from merrow_server.reports.run_report import run_object, run_report
-from merrow_server.runs.comparing import compare_runs
-from merrow_server.runs.places import place_of
-from merrow_server.runs.session import Session
 
 Json = dict[str, Any]
 
@@ -19,7 +19,7 @@ def list_runs(session: Session, workflow: str | None, limit: int) -> tuple[list[
     """The newest runs, newest first, of one workflow where its name is given; and a sentence about each record that is
     damaged. Raises `StoreFailure`.
     """
-    running = session.running
+    running = session.desk.here
     damaged: list[str] = []
     with session.reading() as store:
         found = store.runs(limit, workflow, damaged.append)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from merrow_analysis.definitions.provider import Provider
     from merrow_analysis.markdown import Fence
     from merrow_runtime.provenance import Reuse
-    from merrow_server.runs.ticket import Ticket
+    from merrow_server.jobs.ticket import Ticket
 
 _PATIENCE = 30.0
 """Seconds that reading a file through the editor's side may take."""
@@ -63,6 +63,17 @@ class Order:
     no_store: bool = False
     refine: Mapping[str, Any] | None = None
     """As in `RunOptions`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hears:
+    """Who hears of a run: ``begun`` is called with its id and its workflow's name in the thread of the jobs, ``deliver`` with
+    its events in ``loop``.
+    """
+
+    begun: Callable[[str, str], None]
+    loop: asyncio.AbstractEventLoop
+    deliver: Callable[[list[dict[str, Any]]], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
 from merrow_runtime.running.resources import Chosen
-from merrow_server.runs.keys import Keys
+from merrow_server.jobs.keys import Keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ from merrow_runtime.revising.difference import Difference, difference
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow, restore
+from merrow_server.jobs.checked import check
+from merrow_server.jobs.orders import RevisionOrder, WorkflowText
+from merrow_server.jobs.places import place_of
+from merrow_server.jobs.session import Session
 from merrow_server.reports.run_report import revision_object
-from merrow_server.runs.orders import RevisionOrder, WorkflowText
-from merrow_server.runs.places import place_of
-from merrow_server.runs.session import Session, check
 
 Json = dict[str, Any]
 _LOOK = 0.05
@@ -49,7 +50,7 @@ def compare(session: Session, order: RevisionOrder) -> Json:
     store = session.store
     run = store.identity(order.run)
     before = restore(json.loads(snapshot_at(store, run)))
-    finished = {node.node for node in session.nodes(run) if node.status in _HOLDS}
+    finished = {node.node for node in session.runs.nodes(run) if node.status in _HOLDS}
     options = RunOptions.from_json(store.run(run).snapshot.get("options", {}))
     return _compared(lambda: difference(before, _workflow(store, run, order), finished, options=options))
 

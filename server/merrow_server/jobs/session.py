@@ -1,0 +1,148 @@
+"""What the thread of the jobs has for one server: its journal, its endpoints, its desk, and a room for each kind of job."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from merrow_runtime.errors import RunFailure, StoreFailure
+from merrow_runtime.models.selection import EndpointChoice
+from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.running.forecast import dry_run
+from merrow_runtime.running.only_model import with_only_model
+from merrow_runtime.running.resources import Chosen
+from merrow_runtime.store.database import Store
+from merrow_runtime.workflow import Workflow
+from merrow_server.jobs.checked import check
+from merrow_server.jobs.desk import Desk, Json, Kind
+from merrow_server.jobs.endpoints import Endpoints
+from merrow_server.jobs.keys import Keys
+from merrow_server.jobs.orders import Order, WorkflowText
+from merrow_server.jobs.runs import RunJobs
+
+if TYPE_CHECKING:
+    from merrow_server.jobs.cases import CaseJobs
+    from merrow_server.jobs.evaluations import EvaluationJobs
+    from merrow_server.jobs.plans import PlanJobs
+    from merrow_server.jobs.searches import SearchJobs
+    from merrow_server.jobs.suggestions import SuggestionJobs
+
+
+_ROOMS = {"evaluation": "evaluations", "search": "searches", "plan": "plans", "suggestion": "suggestions"}
+
+
+class Session:
+    """All of this belongs to one thread's event loop. The kinds other than runs are made on first use, because they import the
+    optimizer; that raises `StoreFailure`.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self._endpoints = Endpoints(keys)
+        self._store: Store | None = None
+        self.desk = Desk(lambda: self.store)
+        self.runs = RunJobs(lambda: self.store, self._endpoints)
+
+    def kind(self, what: str) -> Kind[Any, Any, Any]:
+        """What works on an evaluation, a search, a plan or a suggestion."""
+        found: Kind[Any, Any, Any] = getattr(self, _ROOMS[what])
+        return found
+
+    @cached_property
+    def evaluations(self) -> EvaluationJobs:
+        """The evaluations."""
+        from merrow_server.jobs.evaluations import EvaluationJobs
+
+        return EvaluationJobs(self.store, self._endpoints.own, check, lambda: self.desk.here)
+
+    @cached_property
+    def searches(self) -> SearchJobs:
+        """The searches."""
+        from merrow_server.jobs.searches import SearchJobs
+
+        return SearchJobs(self.store, self._endpoints.own, check, lambda: self.desk.here)
+
+    @cached_property
+    def plans(self) -> PlanJobs:
+        """The plans."""
+        from merrow_server.jobs.plans import PlanJobs
+
+        return PlanJobs(self.store, self._endpoints.own)
+
+    @cached_property
+    def suggestions(self) -> SuggestionJobs:
+        """The suggestions from a model."""
+        from merrow_server.jobs.suggestions import SuggestionJobs
+
+        return SuggestionJobs(self.store, self._endpoints.own, check)
+
+    @cached_property
+    def cases(self) -> CaseJobs:
+        """The cases of workflows."""
+        from merrow_server.jobs.cases import CaseJobs
+
+        return CaseJobs(self.store, self._endpoints, check)
+
+    @property
+    def store(self) -> Store:
+        """The user's journal, opened when it is first needed. Raises `StoreFailure`."""
+        if self._store is None:
+            self._store = Store.open()
+        return self._store
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Store]:
+        """The journal for who only reads it, which may be where nothing can be written. Raises `StoreFailure`."""
+        try:
+            known: Store | None = self.store
+        except StoreFailure:
+            known = None
+        if known is not None:
+            yield known
+            return
+        # Not kept: once the disk has space again, the journal is opened for writing.
+        with contextlib.closing(Store.open(reading=True)) as opened:
+            yield opened
+
+    def plan(self, order: Order) -> Json:
+        """What a run would do. Raises `UsageFailure`."""
+        assert order.workflow is not None  # noqa: S101 (a dry run is of a text)
+        workflow = check(order.workflow)
+        choice = self._endpoints.choose(None, workflow.machine)
+        chosen = _chosen(choice, order.model, workflow)
+        options = RunOptions(model=order.model, default_model=chosen.model)
+        return dry_run(workflow, order.inputs, options=options, endpoint=chosen.endpoint).to_json()
+
+    def answering(self, text: WorkflowText | None, model: str | None) -> Json:
+        """What would answer a run: ``{endpoint, source, key, models}``. ``key`` says whether one is sent, ``models`` are those
+        that the nodes name or would get. For a text with errors only the endpoint is certain. Raises `UsageFailure`.
+        """
+        workflow = None
+        if text is not None:
+            with contextlib.suppress(RunFailure):
+                workflow = check(text)
+        choice = self._endpoints.choose(None, [] if workflow is None else workflow.machine)
+        default = choice.model
+        with contextlib.suppress(RunFailure):
+            default = _chosen(choice, model, workflow).model
+        models = [model or default or DEFAULT_MODEL]
+        if workflow is not None:
+            with contextlib.suppress(RunFailure):
+                steps = make_steps(workflow, RunOptions(model=model, default_model=default)).values()
+                models = list(dict.fromkeys(step.definition.model for step in steps)) or models
+        return {"endpoint": choice.origin, "source": choice.source, "key": bool(choice.key_source), "models": models}
+
+    async def close(self) -> None:
+        """Cancel work in progress, wait until the journal says so, and close it."""
+        await self.desk.close()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+def _chosen(choice: EndpointChoice, model: str | None, workflow: Workflow | None) -> Chosen:
+    """What would answer a run of a workflow, or of any, with ``model``, if that is set. Raises `UsageFailure`."""
+    chosen = Chosen(choice.open(), choice.model, connection=choice.connection)
+    return with_only_model(chosen, RunOptions(model=model), None if workflow is None else workflow.reached())
