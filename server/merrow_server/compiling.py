@@ -1,4 +1,4 @@
-"""Programs of workflows: made, written beside what they share, and checked against the workflow."""
+"""Programs of workflows: made, written, and checked against the workflow."""
 
 from __future__ import annotations
 
@@ -7,50 +7,38 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merrow_runtime.compiling.compiler import MARK, SHARED, SOURCE, Form, Program, compile_workflow
+from merrow_runtime.compiling.compiler import SOURCE, compile_workflow
+from merrow_runtime.compiling.standalone import is_archive, program_in, same_files, standalone
 from merrow_runtime.compiling.writing import in_quotes
-from merrow_runtime.errors import UsageFailure
 from merrow_runtime.program.files import reason_of
 from merrow_runtime.program.loading import load
+from merrow_runtime.version import VERSION
 from merrow_server.errors import InputError
-from merrow_server.files import Source, decode
+from merrow_server.files import decode, write_bytes
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import WorkflowText
 
-_SOURCE = re.compile(rf"^{re.escape(SOURCE)}(.*), SHA-256 ([0-9a-f]{{64}})$", re.MULTILINE)
-_OF_RUNTIME = "from merrow_runtime.compiling.program import "
-_OF_SUPPORT = re.compile(r"from (\w+) import [^\n]*\brun_program\b")
+_SOURCE = re.compile(
+    rf"^{re.escape(SOURCE)}(?P<file>.*), SHA-256 (?P<hash>[0-9a-f]{{64}})(?:, Merrow (?P<version>\S+))?$", re.MULTILINE
+)
 
 
-def compiled(file: str, output: str | None, *, runtime: bool = False, support: str | None = None) -> Program:
+def compiled(file: str, output: str | None) -> str:
     """The program of the workflow in ``file``, as it stands in ``output``. Raises `UsageFailure` where it can't be compiled."""
-    if runtime and support is not None:
-        raise InputError(
-            "A program either imports Merrow's runtime (--runtime) or has its code in a module (--support)."
-        )
-    module = None
-    if support is not None:
-        if output is None:
-            raise InputError("--support needs -o: the module is written beside the program.")
-        module = _module_of(Path(output), Path(support))
-    form: Form = "runtime" if runtime else "support" if support is not None else "alone"
-    return compile_workflow(load(file), form, module, _shown(file, output))
+    return compile_workflow(load(file), _shown(file, output))
 
 
-def compiled_text(text: WorkflowText, *, runtime: bool = False) -> tuple[str, int, dict[str, list[int]]]:
-    """The program of a workflow as it is in an editor, how many of its lines a person reads, and by node of it the numbers of its
-    lines. Raises `UsageFailure`.
-    """
+def compiled_text(text: WorkflowText) -> tuple[str, dict[str, list[int]]]:
+    """The program of a workflow as it is in an editor, and by node of it the numbers of its lines. Raises `UsageFailure`."""
     from merrow_server.jobs.checked import check
 
     workflow = check(text)
-    program = compile_workflow(workflow, "runtime" if runtime else "alone").text
-    lines = program.partition(MARK)[0].splitlines()
+    program = compile_workflow(workflow)
     starts = {in_quotes(node.id): node.id for node in workflow.graph.nodes}
     found: dict[str, list[int]] = {name: [] for name in starts.values()}
     own = False  # Between them are prompts, which may say anything, and the workflows that are called.
-    for number, line in enumerate(lines):
+    for number, line in enumerate(program.splitlines()):
         if line == "NODES = {" or line.startswith("async def workflow("):
             own = True
         elif line == "}" or line.startswith("def "):
@@ -58,21 +46,13 @@ def compiled_text(text: WorkflowText, *, runtime: bool = False) -> tuple[str, in
         said = _OF_NODE.match(line)
         if own and said is not None and (name := starts.get(said[1] or said[2])) is not None:
             found[name].append(number)
-    return program, len(lines), found
+    return program, found
 
 
 _OF_NODE = re.compile(
     r'    ("(?:[^"\\]|\\.)*"): \{|\s+(?:\w+ = )?flow(?:\.input|\.output|\.call)?\(("(?:[^"\\]|\\.)*")'
 )
 """A line of a program that is about one node: of the table, or of the function."""
-
-
-def _module_of(output: Path, support: Path) -> str:
-    if support.resolve().parent != output.resolve().parent or support.suffix != ".py":
-        raise InputError(f"{support} must be a Python file in the folder of {output}, which imports it.")
-    if not support.stem.isidentifier() or support.stem == output.stem:
-        raise InputError(f"{support} can't be imported by {output}; give it another name.")
-    return support.stem
 
 
 def _shown(file: str, output: str | None) -> str | None:
@@ -86,63 +66,65 @@ def _shown(file: str, output: str | None) -> str | None:
         return Path(file).resolve().as_posix()
 
 
-def written(output: Path, support: str | None, program: Program) -> list[tuple[Path, str]]:
-    """What is to be written where. Raises `InputError` where something else stands there."""
-    files = [(output, program.text)]
-    if support is not None and program.support is not None:
-        files.insert(0, (Path(support), program.support))
-    for path, _ in files:
-        text = _text_of(path) if path.is_file() else None
-        if text is not None and text.strip() and _SOURCE.search(text) is None and not text.startswith(SHARED):
-            raise InputError(f"{path} is there already and was not made by `merrow compile`; it is not written over.")
-    return files
+def write_program(output: Path, program: str, *, alone: bool) -> None:
+    """Write a program, ``alone`` with all of Merrow that it needs. Raises `InputError` where something else stands there."""
+    if output.is_file():
+        before = _bytes_of(output)
+        text = program_in(before) if is_archive(before) else before.decode("utf-8", "replace")
+        if before.strip() and (text is None or _SOURCE.search(text.replace("\r\n", "\n")) is None):
+            raise InputError(f"{output} is there already and was not made by `merrow compile`; it is not written over.")
+    write_bytes(output, standalone(program) if alone else program.encode())
+    if alone and output.is_file():
+        output.chmod(output.stat().st_mode | 0o111)
+
+
+def program_text(path: Path) -> str:
+    """The text of a compiled program, also of one in an archive. Raises `InputError`."""
+    data = _bytes_of(path)
+    text = program_in(data) if is_archive(data) else decode(data, str(path)).text
+    if text is None:
+        raise _not_made(path)
+    return text.replace("\r\n", "\n")
 
 
 def out_of_date(program: Path, file: str | None = None) -> str | None:
     """Why a program is not what the workflow in ``file`` says, or in the file that it names; None where it is. Raises
     `InputError` where it is no program of `merrow compile`, `UsageFailure` where the workflow can't be compiled.
     """
-    text = _text_of(program)
+    text = program_text(program)
     found = _SOURCE.search(text)
-    if found is None or MARK not in text:
-        raise InputError(f"{program} was not made by `merrow compile`, so there is nothing to check it against.")
-    source = file if file is not None else str(program.parent / found[1])
-    above, _, below = text.partition(MARK)
-    form: Form = "alone"
-    module = None
-    if _OF_RUNTIME in below[:400]:
-        form = "runtime"
-    elif (imported := _OF_SUPPORT.match(below.lstrip())) is not None:
-        form, module = "support", imported[1]
-    now = compile_workflow(load(source), form, module, found[1])
-    again = f"Compile it again with: merrow compile {source} -o {program}"
-    of_now = _SOURCE.search(now.text)
-    if of_now is not None and of_now[2] != found[2]:
+    if found is None:
+        raise _not_made(program)
+    source = file if file is not None else str(program.parent / found["file"])
+    now = compile_workflow(load(source), found["file"])
+    alone = _bytes_of(program)
+    is_alone = is_archive(alone)
+    again = f"Compile it again with: merrow compile {source}{' --standalone' if is_alone else ''} -o {program}"
+    of_now = _SOURCE.search(now)
+    if of_now is not None and of_now["hash"] != found["hash"]:
         return f"{program} is out of date: {source} has changed since it was compiled. {again}"
-    above_now, _, below_now = now.text.partition(MARK)
-    if above != above_now:
-        line = _first_difference(above, above_now)
+    if found["version"] != VERSION:
+        return f"{program} was compiled by another version of Merrow than this one, {VERSION}. {again}"
+    if text != now:
+        line = _first_difference(text, now)
         return f"{program} was changed by hand since it was compiled, first in line {line}. {again}"
-    if below != below_now:
+    if is_alone and not same_files(alone, standalone(now)):
         return f"The code in {program} is not that of this version of Merrow. {again}"
-    if module is not None:
-        beside = program.with_name(f"{module}.py")
-        if _text_of(beside) != now.support:
-            return f"The code in {beside} is not that of this version of Merrow. {again} --support {beside}"
     return None
+
+
+def _not_made(program: Path) -> InputError:
+    return InputError(f"{program} was not made by `merrow compile`, so there is nothing to check it against.")
 
 
 def _first_difference(first: str, second: str) -> int:
     lines, others = first.splitlines(), second.splitlines()
-    return next((n for n, (one, other) in enumerate(zip(lines, others, strict=False), 1) if one != other), len(lines))
+    both = zip(lines, others, strict=False)
+    return next((n for n, (one, other) in enumerate(both, 1) if one != other), min(len(lines), len(others)) + 1)
 
 
-def _text_of(path: Path) -> str:
+def _bytes_of(path: Path) -> bytes:
     try:
-        source: Source = decode(path.read_bytes(), str(path))
+        return path.read_bytes()
     except OSError as problem:
         raise InputError(f"{path} can't be read: {reason_of(problem)}.") from None
-    return source.text.replace("\r\n", "\n")
-
-
-__all__ = ["UsageFailure", "compiled", "out_of_date", "written"]

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from merrow_runtime.compiling.mermaid import file_names, mermaid_text
+from merrow_runtime.compiled.mermaid import file_names, mermaid_text
 from merrow_runtime.compiling.published import read_published
 from merrow_runtime.compiling.reading import NotReadError, is_compiled, parse, read_program
+from merrow_runtime.compiling.standalone import is_archive, program_in
 from merrow_runtime.program.files import read_path
 from merrow_server.errors import InputError
+
+_LARGEST = 10_000_000
 
 
 class Imported(NamedTuple):
@@ -23,7 +26,7 @@ class Imported(NamedTuple):
 
 def imported(path: Path) -> Imported:
     """The workflow in a Python file, which is read and never run. Raises `InputError` that names the line."""
-    text = read_path(path, str(path), 10_000_000).text
+    text = _text_of(path)
     try:
         tree = parse(text)
         if not is_compiled(tree):
@@ -33,15 +36,29 @@ def imported(path: Path) -> Imported:
         raise InputError(f"{path} can't be imported. {problem}") from None
     try:
         files = file_names({one.name: one.flow.name for one in functions})
-        texts = {one.name: mermaid_text(one, files) for one in functions}
+        texts = {one.name: mermaid_text(one.title, one.flow, files) for one in functions}
     except (AttributeError, KeyError, TypeError, ValueError):
         # Its tables may hold anything: only what `merrow compile` writes there can be written out.
         raise InputError(f"{path} can't be imported: a table in it is not as `merrow compile` writes it.") from None
     return Imported(texts[functions[0].name], {files[one.name]: texts[one.name] for one in functions[1:]})
 
 
+def _text_of(path: Path) -> str:
+    if path.suffix != ".pyz":
+        return read_path(path, str(path), _LARGEST).text
+    if not path.is_file():
+        raise InputError(f"{path} can't be read: there is no such file.")
+    if path.stat().st_size > _LARGEST:
+        raise InputError(f"{path} is larger than {_LARGEST // 1_000_000} MB, which no program of `merrow compile` is.")
+    data = path.read_bytes()
+    text = program_in(data) if is_archive(data) else None
+    if text is None:
+        raise InputError(f"{path} can't be imported: there is no program of `merrow compile` in it.")
+    return text
+
+
 def _published(path: Path, text: str) -> Imported:
     beside = path.with_name("prompt.py")
-    prompts = read_path(beside, str(beside), 10_000_000).text if beside.is_file() and beside != path else None
+    prompts = read_path(beside, str(beside), _LARGEST).text if beside.is_file() and beside != path else None
     written, notes = read_published(text, prompts)
     return Imported(written, {}, notes)

@@ -222,7 +222,7 @@ def _repair(it: Opened) -> None:
 def _compile(it: Opened) -> None:
     for text in it.diagrams[:1]:
         with contextlib.suppress(RunFailure):
-            compile_workflow(check_workflow(text, name="flow.mmd"), "runtime")
+            compile_workflow(check_workflow(text, name="flow.mmd"))
 
 
 def _dry_run(it: Opened) -> None:

@@ -9,8 +9,14 @@ from typing import Any
 
 import yaml
 
+from merrow_runtime.version import VERSION
+
 ROOT = Path(__file__).resolve().parents[2]
 CITATION: Any = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+
+
+def test_the_runtime_knows_its_version() -> None:
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == VERSION
 
 
 def test_version_and_licence_are_those_of_the_project() -> None:

@@ -48,7 +48,6 @@ KNOWN = {
     ("merrow_optimizer/planning/ranking.py", "**"): "floating point",
     ("merrow_optimizer/search/dropping.py", "comb"): _SMALL,
     ("merrow_runtime/compiling/compiler.py", "compile"): "Merrow's own lines, prompts as literals",
-    ("merrow_runtime/compiling/modules.py", "ast.parse"): _OWN,
     ("merrow_runtime/compiling/reading.py", "ast.literal_eval"): "a part of what `parse_python` read",
     ("merrow_runtime/models/dialects.py", "re"): _OWN,
     ("merrow_runtime/models/offline_sums.py", "Fraction"): "1,000 characters at most",

@@ -8,29 +8,18 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
 import pytest
+from tests.runtime.compiling.programs import run_program
 from tests.runtime.engine.fakes import flowchart
+from tests.runtime.openai_server import serving
 from tests.server.program import GOOD, Outcome, in_process, merrow, write
 
 from merrow_analysis.edits.yaml_write import quoted
-from merrow_runtime.compiling.compiler import MARK
-
-BLOCKING = """\
-import runpy, sys
-
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0].startswith({blocked!r}):
-            raise ImportError("blocked: " + name, name=name)
-
-sys.meta_path.insert(0, Block())
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +30,18 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("flow.mmd", GOOD)
 
 
-def run(program: str, *arguments: str, blocked: str | tuple[str, ...] = "merrow", **env: str) -> Outcome:
-    write("blocking.py", BLOCKING.format(blocked=blocked))
+FORMS = (["-o", "flow.py"], ["--standalone", "-o", "flow.pyz"])
+
+
+def run(*arguments: str) -> Outcome:
+    """Run the program ``flow.py`` in this process."""
+    return Outcome(*run_program(Path("flow.py").read_text(), *arguments))
+
+
+def alone(*arguments: str, **env: str) -> Outcome:
+    """Run ``flow.pyz`` with Python's own library, and nothing that is installed."""
     done = subprocess.run(
-        [sys.executable, "blocking.py", program, *arguments],
+        [sys.executable, "-I", "-S", "flow.pyz", *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, **env},
@@ -53,48 +50,141 @@ def run(program: str, *arguments: str, blocked: str | tuple[str, ...] = "merrow"
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [[], ["--support", "shared.py"], ["--runtime"]])
-def test_a_program_answers_as_the_workflow_does(form: list[str]) -> None:
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
+def test_a_program_answers_as_the_workflow_does() -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     ran = merrow("run", "flow.mmd", "--input", "problem=hello", "--record", "run.jsonl")
-    blocked = "nothing" if form == ["--runtime"] else "merrow"
-    done = run(
-        "flow.py", "--input", "problem=hello", "--replay", "run.jsonl", "--record", "again.jsonl", blocked=blocked
-    )
+    done = run("--input", "problem=hello", "--replay", "run.jsonl", "--record", "again.jsonl")
     assert (done.code, done.out, done.err) == (0, ran.out, "")
     again = merrow("run", "flow.mmd", "--input", "problem=hello", "--replay", "again.jsonl")
     assert (again.code, again.out) == (0, ran.out)
 
 
-@pytest.mark.parametrize("form", [[], ["--support", "shared.py"], ["--runtime"]])
-@pytest.mark.thinned(16)
+CHECKED = """\
+---
+workflow:
+  validators:
+    short: [{regex: "."}, {schema: {type: integer}}]
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(role: solver)"]
+    CODE@{ op: Programmer, validate: short }
+    subgraph L["Loop (max: 2)"]
+        MEND@{ op: Custom, prompt: "mend it" }
+    end
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A -->|analysis| CODE -->|input| MEND
+    PROBLEM -->|problem| CODE
+    MEND -.->|again:input| MEND -->|over| RETURN
+    classDef Interface fill:#eee
+"""
+
+
+def test_a_standalone_program_replays_with_nothing_installed() -> None:
+    """It has code of models run in the sandbox, too, and is the same archive each time."""
+    write("flow.mmd", CHECKED)
+    assert merrow("compile", "flow.mmd", "--standalone", "-o", "flow.pyz") == Outcome(0, "flow.pyz is written.\n", "")
+    assert os.access("flow.pyz", os.X_OK)
+    archive = Path("flow.pyz").read_bytes()
+    ran = merrow("run", "flow.mmd", "--input", "problem=1 + 1", "--base-url", "offline", "--record", "run.jsonl")
+    assert ran.code == 0, ran.err
+    done = alone("--input", "problem=1 + 1", "--replay", "run.jsonl")
+    assert (done.code, done.out, done.err) == (0, ran.out, "")
+    there = alone("--input", "problem=1 + 1", "--base-url", "offline")
+    assert (there.code, there.out) == (0, ran.out)
+    assert there.err.startswith("flow.pyz: The embedded offline model answers")
+    assert merrow("compile", "flow.mmd", "--standalone", "-o", "flow.pyz").code == 0
+    assert Path("flow.pyz").read_bytes() == archive
+    assert merrow("compile", "--check", "flow.pyz").code == 0
+    assert merrow("import", "flow.pyz", "-o", "back.mmd").code == 0
+    assert merrow("diff", "flow.mmd", "back.mmd", "--format", "json").code == 0
+
+
+def test_a_standalone_program_says_what_it_lacks_for_real_endpoints() -> None:
+    assert merrow("compile", "flow.mmd", "--standalone", "-o", "flow.pyz").code == 0
+    done = alone("--input", "problem=x", OPENAI_API_KEY="k")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        "flow.pyz: Node A: Real endpoints need the package openai, which is not installed; install it with: pip install"
+        " 'openai[aiohttp]', or use the embedded model with: --base-url offline\n"
+    )
+
+
+@pytest.mark.slow
+def test_a_standalone_program_of_a_workflow_that_changes_has_who_changes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("flow.mmd", GOOD.replace("flowchart TD\n", "---\nworkflow:\n  refine: {max: 1}\n---\nflowchart TD\n", 1))
+    assert merrow("compile", "flow.mmd", "--standalone", "-o", "flow.pyz").code == 0
+    done = alone("--input", "problem=x", "--base-url", "offline")
+    assert done.code == 0, done.err
+
+
+def test_a_program_asks_the_only_model_of_its_endpoint_and_says_so() -> None:
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
+    with serving() as server:
+        server.models = ("tiny",)
+        done = run("--input", "problem=x", "--base-url", server.base_url)
+    assert done.code == 0
+    assert done.err.startswith("program.py: No model is named; ")
+    assert {body["model"] for body in server.bodies} == {"tiny"}
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_a_program_is_checked(form: list[str]) -> None:
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
-    assert merrow("compile", "--check", "flow.py").code == 0
-    assert merrow("compile", "flow.mmd", "--check", "flow.py").code == 0
-    program = Path("flow.py").read_text()
+    name = Path(form[-1])
+    assert merrow("compile", "flow.mmd", *form).code == 0
+    assert merrow("compile", "--check", str(name)).code == 0
+    assert merrow("compile", "flow.mmd", "--check", str(name)).code == 0
+    program = name.read_bytes()
 
-    Path("flow.py").write_text(program.replace("def main()", "def  main()"))
-    changed = merrow("compile", "--check", "flow.py")
+    write_text(name, text_of(name).replace("def main()", "def  main()"))
+    changed = merrow("compile", "--check", str(name))
     assert changed.code == 1
-    assert "flow.py was changed by hand since it was compiled, first in line" in changed.err
-    Path("flow.py").write_text(program.replace("raise SystemExit", "raise  SystemExit"))
-    assert "not that of this version of Merrow" in merrow("compile", "--check", "flow.py").err
+    assert f"{name} was changed by hand since it was compiled, first in line" in changed.err
+    write_text(name, re.sub(r", Merrow \S+", ", Merrow 0.0.9", text_of(name)))
+    assert "was compiled by another version of Merrow" in merrow("compile", "--check", str(name)).err
 
-    Path("flow.py").write_text(program)
+    name.write_bytes(program)
+    before = text_of(name).splitlines()
     write("flow.mmd", GOOD + "%% a comment\n")
-    outdated = merrow("compile", "--check", "flow.py")
+    outdated = merrow("compile", "--check", str(name))
     assert outdated.code == 1
-    assert "flow.py is out of date: flow.mmd has changed since it was compiled." in outdated.err
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", *form).code == 0
-    different = [
-        (old, new)
-        for old, new in zip(program.splitlines(), Path("flow.py").read_text().splitlines(), strict=True)
-        if old != new
-    ]
+    assert f"{name} is out of date: flow.mmd has changed since it was compiled." in outdated.err
+    assert merrow("compile", "flow.mmd", *form).code == 0
+    different = [old for old, new in zip(before, text_of(name).splitlines(), strict=True) if old != new]
     assert len(different) == 1  # the line with the hash
-    assert merrow("compile", "--check", "flow.py", "flow.py").code == 0
+    assert merrow("compile", "--check", str(name), str(name)).code == 0
+
+
+def test_a_standalone_program_with_other_code_of_merrow_is_told() -> None:
+    assert merrow("compile", "flow.mmd", "--standalone", "-o", "flow.pyz").code == 0
+    with zipfile.ZipFile("flow.pyz", "a") as archive:
+        archive.writestr("merrow_runtime/more.py", "")
+    told = merrow("compile", "--check", "flow.pyz")
+    assert (told.code, told.err) == (
+        1,
+        "merrow: The code in flow.pyz is not that of this version of Merrow. Compile it again with: merrow compile"
+        " flow.mmd --standalone -o flow.pyz\n",
+    )
+
+
+def text_of(program: Path) -> str:
+    """The text of a program, in an archive or not."""
+    if program.suffix == ".py":
+        return program.read_text()
+    with zipfile.ZipFile(program) as archive:
+        return archive.read("__main__.py").decode()
+
+
+def write_text(program: Path, text: str) -> None:
+    """Change the text of a program, in an archive or not."""
+    if program.suffix == ".py":
+        program.write_text(text)
+        return
+    with zipfile.ZipFile(program) as archive:
+        files = {one: archive.read(one) for one in archive.namelist()} | {"__main__.py": text.encode()}
+    with zipfile.ZipFile(program, "w") as archive:
+        for one, content in files.items():
+            archive.writestr(one, content)
 
 
 @pytest.mark.slow
@@ -102,39 +192,13 @@ def test_it_is_the_same_each_time_and_clean_python() -> None:
     first, second = merrow("compile", "flow.mmd"), merrow("compile", "flow.mmd")
     assert first.out == second.out
     write("flow.py", first.out)
-    assert (
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "ruff",
-                "check",
-                "--isolated",
-                "--target-version",
-                "py311",
-                "--select",
-                "E9,F",
-                "flow.py",
-            ],
-            check=False,
-        ).returncode
-        == 0
-    )
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--target-version", "py311", "--select", "E9,F"]
+    assert subprocess.run([*command, "flow.py"], check=False).returncode == 0
     assert compileall.compile_file("flow.py", quiet=1)
-    above, _, below = first.out.partition(MARK)
     nodes = 3
-    prompts = 1
-    assert len([line for line in above.partition("NODES")[2].splitlines() if line.strip()]) <= 3 * nodes + prompts + 6
-    allowed = {*sys.stdlib_module_names, "openai", "aiohttp", "httpx2", "json_repair"}
-    for node in ast.parse(below).body:
-        named = (
-            [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else [one.name for one in node.names]
-            if isinstance(node, ast.Import)
-            else []
-        )
-        assert {name.partition(".")[0] for name in named} <= allowed
+    assert len([line for line in first.out.partition("NODES")[2].splitlines() if line.strip()]) <= 3 * nodes + 12
+    modules = {node.module for node in ast.parse(first.out).body if isinstance(node, ast.ImportFrom)}
+    assert modules == {"__future__", "merrow_runtime.compiled"}
 
 
 HOSTILE = [
@@ -155,7 +219,7 @@ def test_any_prompt_is_kept(prompt: str) -> None:
     made = merrow("compile", "flow.mmd", "-o", "flow.py")
     assert made.code == 0, made.err
     ran = merrow("run", "flow.mmd", "--input", "problem=x", "--record", "run.jsonl")
-    done = run("flow.py", "--input", "problem=x", "--replay", "run.jsonl")
+    done = run("--input", "problem=x", "--replay", "run.jsonl")
     assert (done.code, done.out, done.err) == (0, ran.out, "")
 
 
@@ -187,7 +251,7 @@ def test_any_name_becomes_one_of_python() -> None:
     made = merrow("compile", "flow.mmd", "-o", "flow.py")
     assert made.code == 0, made.err
     ran = merrow("run", "flow.mmd", "--input", "problem=x", "--record", "run.jsonl")
-    done = run("flow.py", "--input", "problem=x", "--replay", "run.jsonl")
+    done = run("--input", "problem=x", "--replay", "run.jsonl")
     assert (done.code, done.out, done.err) == (0, ran.out, "")
     imported = merrow("import", "flow.py", "-o", "back.mmd")
     assert imported.code == 0, imported.err
@@ -209,32 +273,10 @@ def test_any_name_becomes_one_of_python() -> None:
 @pytest.mark.thinned(24)
 def test_a_program_says_what_is_wrong_in_a_sentence(arguments: list[str], sentence: str) -> None:
     assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
-    done = run("flow.py", *arguments)
+    done = run(*arguments)
     assert (done.code, done.out) == (2, "")
     assert sentence in done.err
     assert done.err.count("\n") == 1
-
-
-def test_a_program_without_the_package_that_reaches_endpoints() -> None:
-    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
-    done = run("flow.py", "--input", "problem=x", blocked=("merrow", "openai"), OPENAI_API_KEY="k")
-    assert done.code == 1
-    assert done.err == (
-        "flow.py: Node A: Real endpoints need the package openai, which is not installed; install it with: pip install"
-        " 'openai[aiohttp]'\n"
-    )
-
-
-BUDGET = GOOD.replace("flowchart TD\n", "---\nworkflow:\n  budget: {usd: 1}\n---\nflowchart TD\n", 1)
-
-
-def test_what_a_program_cannot_hold_is_refused_by_name() -> None:
-    write("flow.mmd", BUDGET)
-    refused = merrow("compile", "flow.mmd", "-o", "flow.py")
-    assert refused.code == 2
-    assert "`budget: usd` needs prices" in refused.err
-    assert not Path("flow.py").exists()
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
 
 
 SOLVE = ('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
@@ -246,46 +288,31 @@ TURNS = (
     'subgraph L["Loop (max: 2)"]', 'A@{op: Custom, prompt: "p"}', "end", "L@{\n  budget:\n    usd: 1\n}",
     "PROBLEM --> A", "A -.->|again:input| A", "A -->|over| RETURN",
 )  # fmt: skip
-NEEDS_PRICES = (
-    "`budget: usd` needs prices, which a program does not have: limit `tokens` or `seconds`, or use --runtime."
-)
-ONLY_RUNTIME = "which only the runtime carries out: use merrow run, or --runtime."
-PLANNED = (
-    "A value of type Workflow is checked by Merrow itself: use merrow run, or --runtime. "
-    "Node W runs a workflow that is planned while it runs: use merrow run, or --runtime."
-)
 ASKS = "`refine: {ask: true}` asks a person, which a program can't: use merrow run."
 
 
 @pytest.mark.parametrize(
-    ("lines", "front", "alone", "with_runtime"),
+    ("lines", "front", "why"),
     [
-        (SOLVE, "", None, None),
-        (SOLVE, "{model: m, seed: 2, budget: {tokens: 9, seconds: 3}}", None, None),
-        (SOLVE, "{budget: {usd: 1, tokens: 9}}", NEEDS_PRICES, None),
-        (TURNS, "", NEEDS_PRICES, None),
-        (SOLVE, "{redo: {A: 2}}", f"A program can't hold `redo:`, {ONLY_RUNTIME}", None),
-        (SOLVE, "{refine: {max: 2}}", f"A program can't hold `refine:`, {ONLY_RUNTIME}", None),
-        (SOLVE, "{refine: {ask: true}}", f"A program can't hold `refine:`, {ONLY_RUNTIME}", ASKS),
-        (PLANS, "", PLANNED, None),
+        (SOLVE, "", None),
+        (SOLVE, "{model: m, seed: 2, budget: {tokens: 9, seconds: 3, usd: 1}}", None),
+        (TURNS, "", None),
+        (SOLVE, "{redo: {A: 2}}", None),
+        (SOLVE, "{refine: {max: 2}}", None),
+        (SOLVE, "{refine: {ask: true}}", ASKS),
+        (PLANS, "", None),
     ],
 )
 def test_each_thing_that_a_program_cannot_hold_is_named(
-    lines: tuple[str, ...],
-    front: str,
-    alone: str | None,
-    with_runtime: str | None,
-    capsys: pytest.CaptureFixture[str],
+    lines: tuple[str, ...], front: str, why: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write("flow.mmd", flowchart(*lines, front=front))
-    for said, form in ((alone, []), (with_runtime, ["--runtime"])):
-        done = in_process(capsys, "compile", "flow.mmd", "-o", "flow.py", *form)
-        if said is None:
-            assert done.code == 0, done.err
-            Path("flow.py").unlink()
-        else:
-            assert (done.code, done.err.strip()) == (2, f"merrow: flow.mmd can't be compiled. {said}")
-            assert not Path("flow.py").exists()
+    done = in_process(capsys, "compile", "flow.mmd", "-o", "flow.py")
+    if why is None:
+        assert done.code == 0, done.err
+    else:
+        assert (done.code, done.err.strip()) == (2, f"merrow: flow.mmd can't be compiled. {why}")
+        assert not Path("flow.py").exists()
 
 
 def test_nothing_is_half_written() -> None:
@@ -299,8 +326,8 @@ def test_nothing_is_half_written() -> None:
         assert refused.code == 2
         assert "was not made by `merrow compile`" in refused.err
         assert Path("mine.py").read_text() == mine
-    for wrong in (["--support", "other/shared.py"], ["--support", "not a name.py"], ["--support", "x.py", "--runtime"]):
-        assert merrow("compile", "flow.mmd", "-o", "flow.py", *wrong).code == 2
+    assert merrow("compile", "flow.mmd", "--standalone", "-o", "mine.py").code == 2
+    assert merrow("compile", "flow.mmd", "--standalone").code == 2
     assert merrow("compile", "--check", "mine.py").code == 2
 
 
@@ -320,7 +347,7 @@ def test_files_that_call_each_other_become_functions() -> None:
     made = merrow("compile", "flow.mmd", "-o", "flow.py")
     assert made.code == 0, made.err
     ran = merrow("run", "flow.mmd", "--input", "problem=x", "--record", "run.jsonl")
-    done = run("flow.py", "--input", "problem=x", "--replay", "run.jsonl")
+    done = run("--input", "problem=x", "--replay", "run.jsonl")
     assert (done.code, done.out) == (ran.code, ran.out)
     Path("back").mkdir()
     assert merrow("import", "flow.py", "-o", "back/flow.mmd").code == 0
@@ -339,21 +366,6 @@ def test_files_that_call_each_other_become_functions() -> None:
 
 
 @pytest.mark.slow
-def test_a_function_in_another_program() -> None:
-    assert merrow("compile", "flow.mmd", "-o", "out.py").code == 0
-    assert merrow("run", "flow.mmd", "--input", "problem=hello", "--record", "run.jsonl").code == 0
-    write(
-        "user.py",
-        "import asyncio\nfrom out import workflow\n"
-        "async def go():\n    try:\n        await workflow('hello')\n    except Exception as failure:\n        print(failure)\n"
-        "asyncio.run(go())\n",
-    )
-    done = run("user.py")
-    assert done.code == 0
-    assert done.out.startswith("There is no model to ask")
-
-
-@pytest.mark.slow
 def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     def said(*arguments: str) -> tuple[int, str, str]:
         done = in_process(capsys, "compile", *arguments)
@@ -361,17 +373,8 @@ def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixtur
 
     flow = ("flow.mmd", "-o", "out/flow.py")
     Path("out").mkdir()
-    names = ("other/shared.py", "out/shared.txt", "out/not a name.py", "out/1.py", "out/flow.py")
-    beside, name = "must be a Python file in the folder of out/flow.py, which imports it.", "give it another name."
     for arguments, sentence in (
-        (
-            ("flow.mmd", "--runtime", "--support", "s.py"),
-            "A program either imports Merrow's runtime (--runtime) or has its code in a module (--support).",
-        ),
-        (("flow.mmd", "--support", "s.py"), "--support needs -o: the module is written beside the program."),
-        ((*flow, "--support", names[0]), f"{names[0]} {beside}"),
-        ((*flow, "--support", names[1]), f"{names[1]} {beside}"),
-        *(((*flow, "--support", one), f"{one} can't be imported by out/flow.py; {name}") for one in names[2:]),
+        (("flow.mmd", "--standalone"), "--standalone needs -o FILE.pyz: an archive is not printed."),
         ((), "Name the workflow: merrow compile FILE -o FILE.py"),
         (
             (*flow, "more.mmd"),
@@ -379,7 +382,7 @@ def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixtur
         ),
         (("--check", "out/flow.py"), "out/flow.py can't be read: no such file or directory."),
         (
-            ("--check", "out/flow.py", "--runtime"),
+            ("--check", "out/flow.py", "--standalone"),
             "--check goes with FILE alone: the program says itself how it was compiled.",
         ),
         (
@@ -393,52 +396,34 @@ def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixtur
     # What only looks empty, and what an earlier call wrote, is written over; what a person wrote is not.
     write("out/flow.py", " \n")
     again = "Compile it again with: merrow compile out/../flow.mmd -o out/flow.py"
-    for form, wrote in (
-        (("--support", "out/shared.py"), "out/shared.py is written.\nout/flow.py is written.\n"),
-        (("--support", "out/shared.py"), "out/shared.py is written.\nout/flow.py is written.\n"),
-        (("--runtime",), "out/flow.py is written.\n"),
-        ((), "out/flow.py is written.\n"),
+    assert said(*flow) == said(*flow) == (0, "out/flow.py is written.\n", "")
+    program = Path("out/flow.py").read_text()
+    assert "# Source: ../flow.mmd, SHA-256 " in program
+    assert said("--check", "out/flow.py") == said("flow.mmd", "--check", "out/flow.py") == (0, "", "")
+    Path("out/flow.py").write_bytes(program.replace("\n", "\r\n").encode())
+    assert said("--check", "out/flow.py") == (0, "", ""), "ends of lines are no change"
+    # A line that is changed, one that is missing, and one more at the end.
+    lines = program.splitlines()
+    changed = lines.index("NODES = {")
+    by_hand = "out/flow.py was changed by hand since it was compiled, first in line {}. " + again + "\n"
+    for text, line in (
+        (program.replace("NODES = {", "NODES  = {"), changed + 1),
+        ("\n".join([*lines[:-1], ""]), len(lines)),
+        (program + "\n", len(lines) + 1),
     ):
-        assert said(*flow, *form) == (0, wrote, "")
-        program = Path("out/flow.py").read_text()
-        assert "# Source: ../flow.mmd, SHA-256 " in program
-        assert said("--check", "out/flow.py") == said("flow.mmd", "--check", "out/flow.py") == (0, "", "")
-        Path("out/flow.py").write_bytes(program.replace("\n", "\r\n").encode())
-        assert said("--check", "out/flow.py") == (0, "", ""), "ends of lines are no change"
-        # A line that is changed, one that is missing at the end of what a person reads, and one more at the end of all.
-        lines = program.splitlines()
-        changed, mark = lines.index("NODES = {"), lines.index(MARK)
-        by_hand = "out/flow.py was changed by hand since it was compiled, first in line {}. " + again + "\n"
-        write("out/flow.py", program.replace("NODES = {", "NODES  = {"))
-        assert said("--check", "out/flow.py") == (1, "", by_hand.format(changed + 1))
-        write("out/flow.py", "\n".join([*lines[: mark - 1], *lines[mark:], ""]))
-        assert said("--check", "out/flow.py") == (1, "", by_hand.format(mark - 1))
-        write("out/flow.py", program + "\n")
-        assert said("--check", "out/flow.py") == (
+        write("out/flow.py", text)
+        assert said("--check", "out/flow.py") == (1, "", by_hand.format(line))
+    write("out/flow.py", program)
+    write("flow.mmd", GOOD + "%% later\n")
+    outdated = "out/flow.py is out of date: {} has changed since it was compiled. "
+    for given, source in (((), "out/../flow.mmd"), (("flow.mmd",), "flow.mmd")):
+        assert said(*given, "--check", "out/flow.py") == (
             1,
             "",
-            f"The code in out/flow.py is not that of this version of Merrow. {again}\n",
+            outdated.format(source) + again.replace("out/../flow.mmd", source) + "\n",
         )
-        write("out/flow.py", program)
-        write("flow.mmd", GOOD + "%% later\n")
-        outdated = "out/flow.py is out of date: {} has changed since it was compiled. "
-        for given, source in (((), "out/../flow.mmd"), (("flow.mmd",), "flow.mmd")):
-            assert said(*given, "--check", "out/flow.py") == (
-                1,
-                "",
-                outdated.format(source) + again.replace("out/../flow.mmd", source) + "\n",
-            )
-        write("flow.mmd", GOOD)
-    assert said(*flow, "--support", "out/shared.py")[0] == 0
-    write("out/shared.py", Path("out/shared.py").read_text() + "\n")
-    sentence = "The code in out/shared.py is not that of this version of Merrow. "
-    assert said("--check", "out/flow.py") == (1, "", f"{sentence}{again} --support out/shared.py\n")
-    Path("out/shared.py").unlink()
-    assert said("--check", "out/flow.py") == (2, "", "out/shared.py can't be read: no such file or directory.\n")
-    write("out/shared.py", "print('mine')\n")
-    mine = "out/shared.py is there already and was not made by `merrow compile`; it is not written over.\n"
-    assert said(*flow, "--support", "out/shared.py") == (2, "", mine)
-    for text in ("print('mine')\n", Path("out/flow.py").read_text().replace(MARK, "")):
+    write("flow.mmd", GOOD)
+    for text in ("print('mine')\n", program.replace("# Source", "# From")):
         write("mine.py", text)
         mine = "mine.py was not made by `merrow compile`, so there is nothing to check it against.\n"
         assert said("--check", "mine.py") == (2, "", mine)

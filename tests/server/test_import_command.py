@@ -252,7 +252,7 @@ def test_a_caller_is_never_written_over_the_file_that_it_calls(capsys: Any) -> N
         "    C@{ op: Call, workflow: ./sub.mmd }\n    PROBLEM -->|PROBLEM| C --> RETURN\n"
     )
     write("main.mmd", caller)
-    assert in_process(capsys, "compile", "--runtime", "main.mmd", "-o", "main.py").code == 0
+    assert in_process(capsys, "compile", "main.mmd", "-o", "main.py").code == 0
     Path("new").mkdir()
     refused = in_process(capsys, "import", "main.py", "-o", "new/sub.mmd")
     assert refused.code == 2

@@ -29,7 +29,7 @@ LINES = f"X = {['x' * 100_000]!r}\n"
 OURS = "a table in it is not as `merrow compile` writes it"
 HOSTILE = {
     "a value too deep to be parsed": (TABLE, f"\nX = {'-' * 100_000}1{TABLE}", "it can't be parsed as Python (it"),
-    "a list for a key": (TABLE, f"\nX = {{[1]: 2}}{TABLE}", "Line 12: a key must be written as it is."),
+    "a list for a key": (TABLE, f"\nX = {{[1]: 2}}{TABLE}", "Line 14: a key must be written as it is."),
     "lists of lists without end": (TABLE, f"\n{LISTS}{TABLE}", "`X0` is not a text"),
     "a text again and again": (TABLE, f"\n{TEXTS}{TABLE}", "too large to be written out"),
     "a table again and again": ("PROBLEM=problem", f"PROBLEM=[{'X, ' * 600}]", "too large to be written out"),
@@ -44,7 +44,7 @@ def program(tmp_path: Path) -> str:
     """A program of two files."""
     (tmp_path / "part.mmd").write_text(PART, "utf-8")
     (tmp_path / "flow.mmd").write_text(FLOW, "utf-8")
-    return compile_workflow(load(str(tmp_path / "flow.mmd")), "runtime", None, "flow.mmd").text
+    return compile_workflow(load(str(tmp_path / "flow.mmd")), "flow.mmd")
 
 
 @pytest.mark.parametrize("name", HOSTILE)

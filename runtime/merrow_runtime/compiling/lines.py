@@ -9,14 +9,13 @@ from typing import Any
 
 from merrow_analysis.definitions.settings import Agent
 from merrow_analysis.definitions.templates import Template
-from merrow_analysis.definitions.types import BUILT_IN, TypeTable, item_of, list_of
+from merrow_analysis.definitions.types import BUILT_IN, TypeTable, item_of
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.words import EACH
-from merrow_analysis.graph.liveness.waiting import is_gate, order_of
+from merrow_analysis.graph.liveness.waiting import is_gate
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
-from merrow_runtime.compiling.plain import type_of_output
+from merrow_runtime.compiled.mermaid import UNTITLED
 from merrow_runtime.compiling.validation_lines import validation_of_node, validators_of
 from merrow_runtime.compiling.writing import Code, Names, in_lines, in_quotes, value
 from merrow_runtime.frontier.layout import Layout, layout_of
@@ -28,8 +27,6 @@ from merrow_runtime.workflow import Workflow
 
 OF_THE_WORKFLOW = "\0"
 """Stands for the model of nodes that name none."""
-UNTITLED = "The workflow of"
-"""How the docstring of a function begins whose file has no title."""
 _INDENT = "    "
 _LOOP_KEYS = ("max", "until", "best", "budget", "on_error")
 _MAP_KEYS = ("parallel", "max", "min", "on_error")
@@ -37,15 +34,16 @@ _MAP_KEYS = ("parallel", "max", "min", "on_error")
 
 @dataclass(slots=True)
 class Written:
-    """The lines of a program for one file: ``constants``, ``table`` and ``function``; ``operators`` are those that its table
-    names, and ``words`` what its function calls.
+    """The lines of a program for one file: ``constants``, ``table`` and ``function``; ``words`` are those that its function
+    calls.
     """
 
     constants: list[str] = field(default_factory=list)
     table: list[str] = field(default_factory=list)
     function: list[str] = field(default_factory=list)
-    operators: dict[str, None] = field(default_factory=dict)
     words: dict[str, None] = field(default_factory=dict)
+    is_revised: bool = False
+    """Whether a model may change it while it runs."""
 
 
 class FileLines:
@@ -59,7 +57,7 @@ class FileLines:
         self._steps = make_steps(workflow, RunOptions(model=OF_THE_WORKFLOW))
         self._own = functions[workflow.place]
         self._is_main = not workflow.place
-        self._locals = Names([*names.given, *functions.values(), "flow", *_SUPPORT])
+        self._locals = Names([*names.given, *functions.values(), "flow", *IMPORTED])
         self._prompts: dict[str, str] = {}
         self._agents: dict[str, dict[str, Any]] = {}
         self._variables: dict[int, str] = {}
@@ -95,7 +93,8 @@ class FileLines:
         title = self._title
         head.append(f'{_INDENT}"""{_in_docstring(title)}"""')
         head.append(f"{_INDENT}flow = {self._flow(bool(types), bool(validators))}")
-        tail = f"{_INDENT}return await flow.run()" if self._is_main else f"{_INDENT}return flow"
+        reviser = "ModelReviser()" if written.is_revised else ""
+        tail = f"{_INDENT}return await flow.run({reviser})" if self._is_main else f"{_INDENT}return flow"
         written.function = [*head, *body, tail]
         return written
 
@@ -119,7 +118,7 @@ class FileLines:
             header: Any = self._workflow.analysis.settings.document.values.get("workflow")
             for key in ("refine", "redo") if isinstance(header, dict) else ():
                 said |= {key: header[key]} if header.get(key) else {}
-        said |= {"drawn": True} if self._graph.core.reading.drawn else {}
+            self._written.is_revised = "refine" in said
         more = "".join(f", {name}={value(one)}" for name, one in said.items())
         return f"Flow({in_quotes(file_name(self._workflow))}, {self._nodes}{more})"
 
@@ -162,8 +161,6 @@ class FileLines:
     def _box(self, box: Composite) -> str:
         keys = _LOOP_KEYS if box.kind == "loop" else _MAP_KEYS
         said = {key: box.parameters[key].value for key in keys if key in box.parameters}
-        if box.implied:
-            said["implied"] = True
         return ", ".join([in_quotes(box.id), *(f"{key}={value(one)}" for key, one in said.items())])
 
     def _line(self, node: TypedNode) -> str:
@@ -204,28 +201,17 @@ class FileLines:
                 ports.setdefault(port, []).append(expression)
             if not edge.feeds:
                 (only_if if is_gate(edge) else after).append(self._handle(edge, None))
-        others = self._graph.combinations.waiting.get(node.index)
-        or_if: list[str] = []
-        if others is not None and others.others:
-            free = [edge for edge in node.incoming if not is_gate(edge) and order_of(edge) in others.others]
-            or_if = [self._handle(edge, None) for edge in free]
-        order = {"only_if": only_if, "after": after, "or_if": or_if}
+        order = {"only_if": only_if, "after": after}
         said = {key: ones[0] if len(ones) == 1 else f"[{', '.join(ones)}]" for key, ones in order.items() if ones}
         return ports, said
 
     def _feeds(self, edge: TypedEdge) -> Iterator[tuple[str, str]]:
-        if not edge.source.asks:
-            yield from ((feed.port, self._handle(edge, feed)) for feed in edge.feeds)
-            return
-        by_port: dict[str, list[PortFeed]] = {}
+        """The ports that an edge feeds, and with what. A Decision that asks passes on all that it is given as one."""
+        ports: set[str] = set()
         for feed in edge.feeds:
-            by_port.setdefault(feed.port, []).append(feed)
-        for port, feeds in by_port.items():
-            numbers = [feed.passed for feed in feeds]
-            expression = self._handle(edge, feeds[0])
-            if numbers != list(range(len(edge.source.passes))):
-                expression = self._call("passed", expression, *(str(number) for number in numbers))
-            yield port, expression
+            if not (edge.source.asks and feed.port in ports):
+                yield feed.port, self._handle(edge, feed)
+            ports.add(feed.port)
 
     def _handle(self, edge: TypedEdge, feed: PortFeed | None) -> str:
         """What an edge brings to a port, or its order alone."""
@@ -233,39 +219,17 @@ class FileLines:
         text = self._variables[source.index]
         if source.cases is not None and edge.case is not None:
             text += f"[{in_quotes(source.cases.labels[edge.case])}]"
-        if feed is not None:
-            if feed.output is not None and feed.output != next(iter(source.own_outputs), None):
-                text += f"[{in_quotes(feed.output)}]"
-            if self._is_told(edge, feed) and feed.type is not None:
-                text = self._call("typed", text, in_quotes(feed.type))
+        if feed is not None and feed.output is not None and feed.output != next(iter(source.own_outputs), None):
+            text += f"[{in_quotes(feed.output)}]"
         word = edge.word
         return text if word is None or word == "again" else self._call(word, text)
-
-    def _is_told(self, edge: TypedEdge, feed: PortFeed) -> bool:
-        """Whether the type of what an edge brings must be said."""
-        source = edge.source
-        if edge.target.kind == "output":
-            return False
-        if source.kind == "decision":
-            signature = source.placement.signature
-            return not source.asks and bool(signature.kinds or feed.output or edge.raised or edge.lowered)
-        outputs = {name: type_ or "Any" for name, type_ in source.own_outputs.items()}
-        usual = type_of_output(outputs, feed.output, self._graph.types)
-        for _ in range(edge.raised):
-            usual = None if usual is None else list_of(usual)
-        if edge.word == EACH and usual is not None:
-            usual = item_of(usual)
-        return usual != feed.type
 
     def _back(self, edge: TypedEdge) -> Iterator[str]:
         target = self._variables[edge.target.index]
         if not edge.feeds:
             yield f"flow.again({self._handle(edge, None)}, {target})"
-        many = {port.name for port in edge.target.input_ports if port.many}
-        flat = {feed.port for one in edge.target.incoming for feed in one.feeds}
         for port, expression in self._feeds(edge):
-            more = ", many=True" if port in many and port not in flat else ""
-            yield f"flow.again({expression}, {target}, {in_quotes(port)}{more})"
+            yield f"flow.again({expression}, {target}, {in_quotes(port)})"
 
     # The table
 
@@ -286,10 +250,6 @@ class FileLines:
         said |= validation_of_node(self._workflow, node)
         if node.kind != "output" and title != (node.id if node.spec is None else node.spec.name):
             said["title"] = title
-        fed = {feed.port for edge in node.incoming for feed in edge.feeds}
-        optional = sorted(fed.difference(node.placement.required))
-        if optional:
-            said["optional"] = optional
         return said
 
     def _of_decision(self, node: TypedNode) -> dict[str, Any]:
@@ -298,10 +258,6 @@ class FileLines:
         said: dict[str, Any] = {"by": cases.decided_by, "cases": list(cases.labels)}
         if node.resolution.expression is not None:
             said["if"] = node.resolution.expression
-        kinds = node.placement.signature.kinds
-        if kinds:
-            names = {label.strip().casefold(): label for label in cases.labels}
-            said["kinds"] = {names.get(name, name): type_ for name, type_ in kinds}
         if not node.asks:
             on_error = parameters.get("on_error")
             usual = self._workflow.analysis.settings.on_error or "fail"
@@ -315,8 +271,6 @@ class FileLines:
     def _of_step(self, node: TypedNode, step: Step) -> dict[str, Any]:
         definition, memory = step.definition, step.memory
         own = objective_of(self._workflow, node)
-        if not step.is_planned_call:
-            self._written.operators["*" if definition.spec is not None else definition.operator] = None
         parameters = {name: one for name, one in definition.parameters.items() if name not in ("file", "text")}
         spec = None if definition.spec is None else dict(definition.spec)
         default, locked = (node.resolution.parameters.get(key) for key in ("default", "locked"))
@@ -363,7 +317,9 @@ class FileLines:
         return Code(known)
 
 
-_SUPPORT = ("Flow", "Result", "each", "either", "first", "main", "over", "passed", "run_program", "typed", "workflow")
+WORDS = ("each", "either", "first", "over")
+IMPORTED = ("Flow", "ModelReviser", "Result", "main", "run_program", "workflow", *WORDS)
+"""Names that mean the same in each program."""
 _PYTHON = {
     "Any": "object",
     "Bool": "bool",
@@ -393,7 +349,9 @@ def _in_docstring(text: str) -> str:
 
 
 def _declared(types: TypeTable) -> dict[str, Any]:
-    """The types that the file declares, as `merrow_runtime.compiling.tracing.type_table` reads them."""
+    """The types that the file declares, as a program has them: a tuple has the words of an enumeration, a mapping the fields of a
+    record, a list the kinds of a union, and a text the type that another is a kind of.
+    """
     found: dict[str, Any] = {}
     for name, parent in types.parents.items():
         if name in BUILT_IN:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from merrow_analysis.edits.yaml_write import flow, quoted, word
-from merrow_runtime.compiling.mermaid import text_of_prompt
+from merrow_runtime.compiled.mermaid import text_of_prompt
 from merrow_runtime.compiling.reading import NotReadError, parse
 
 _PORTS: Mapping[str, tuple[str, ...]] = {

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from merrow_analysis.bounded.python_source import parse_python
-from merrow_runtime.compiling.plain import Handle
-from merrow_runtime.compiling.tracing import MISSING, Either, Lines, each, either, first, over, passed, typed
+from merrow_runtime.compiled.handles import Handle, each, either, first, over
+from merrow_runtime.compiled.lines import MISSING, Lines
 from merrow_runtime.errors import UsageFailure
 
 _WORDS: Mapping[str, Any] = {
@@ -18,11 +18,10 @@ _WORDS: Mapping[str, Any] = {
     "either": either,
     "first": first,
     "over": over,
-    "passed": passed,
-    "typed": typed,
 }
 _METHODS = ("input", "output", "call", "again", "loop", "map")
 _MOST = 5_000_000
+_IMPORTED = ("__future__", "merrow_optimizer.revising.model", "merrow_runtime.compiled")
 
 
 class NotReadError(UsageFailure):
@@ -73,7 +72,7 @@ def read_program(text: str) -> list[ReadFunction]:
     for statement in tree.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
             if statement.name == "main":
-                break  # From here on it is Merrow's own code.
+                break  # From here on it says how it is run.
             functions[statement.name] = statement
         elif isinstance(statement, ast.Assign):
             (target,) = statement.targets[:1]
@@ -93,7 +92,7 @@ def read_program(text: str) -> list[ReadFunction]:
 def _says_nothing(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Expr):
         return isinstance(statement.value, ast.Constant)
-    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+    return isinstance(statement, ast.ImportFrom) and statement.module in _IMPORTED
 
 
 class _Constants(dict[str, Any]):
@@ -237,7 +236,7 @@ class _Function:
                 return self._flow
             if function.id == "flow" and self._flow is not None:
                 return self._flow(*given, **named)
-            if function.id in _WORDS and all(isinstance(one, (Handle, str, int)) for one in given):
+            if function.id in _WORDS and all(isinstance(one, Handle) for one in given):
                 return _WORDS[function.id](*given, **named)
         elif (
             (
@@ -258,6 +257,3 @@ def _named(name: str) -> Any:
 
     function.__name__ = name
     return function
-
-
-__all__ = ["Either", "NotReadError", "ReadFunction", "is_compiled", "parse", "read_program"]

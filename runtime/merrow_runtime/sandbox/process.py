@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from types import CodeType
 from typing import Any, cast
@@ -45,12 +46,7 @@ _DEATHS: dict[str, tuple[Outcome, str]] = {
 
 def guest_source(name: str) -> str:
     """The source of a module of the guest's."""
-    return Path(__file__).with_name("guest").joinpath(f"{name}.py").read_text(encoding="utf-8")
-
-
-def guest_modules() -> list[str]:
-    """The names of all modules that a guest may be sent."""
-    return [*_SHARED_MODULES, *dict.fromkeys(name for names in _MODULES.values() for name in names), "main"]
+    return files(__package__).joinpath("guest", f"{name}.py").read_text(encoding="utf-8")
 
 
 @cache

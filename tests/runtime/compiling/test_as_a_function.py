@@ -1,113 +1,78 @@
-"""The function of a compiled program in another program: awaited, several at once, shown in a notebook; without a level to wait
-for.
-"""
+"""The function of a compiled program in another program: awaited, several at once, shown in a notebook."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterator
 from html import escape
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.patience import PATIENCE
-from tests.runtime.openai_server import OpenAIServer, Reply
+from tests.runtime.openai_server import OpenAIServer, Reply, serving
 
 from merrow_analysis.check import analyse
-from merrow_runtime import check_workflow
+from merrow_runtime import RunFailure, check_workflow
 from merrow_runtime.compiling.compiler import compile_workflow
 from merrow_runtime.values import as_text
 
-WIDE = """flowchart TD
+TWO = """---
+workflow:
+  outputs: [RETURN, OTHER]
+---
+flowchart TD
     PROBLEM([P]):::Interface
-    MANY@{ op: Custom, prompt: "many", samples: 50, temperature: 1 }
     A@{ op: Custom, prompt: "first" }
     B@{ op: Custom, prompt: "then" }
-    SLOW@{ op: Custom, prompt: "slow" }
     RETURN([R]):::Interface
     OTHER([R]):::Interface
-    PROBLEM -->|input| MANY
     PROBLEM -->|input| A
     A -->|input| B
-    PROBLEM -->|input| SLOW
-    ALL@{ op: Assemble, how: concat }
-    MANY --> ALL
-    B --> ALL
-    ALL --> RETURN
-    SLOW --> OTHER
+    B --> RETURN
+    A --> OTHER
     classDef Interface fill:#eee
 """
-HEADER = "---\nworkflow:\n  outputs: [RETURN, OTHER]\n---\n"
 
 
 @pytest.fixture
-def program() -> Iterator[ModuleType]:
-    made = ModuleType("made_program")
-    sys.modules["made_program"] = made
-    exec(compile(compile_workflow(check_workflow(HEADER + WIDE)).text, "made_program.py", "exec"), made.__dict__)  # noqa: S102
-    yield made
-    del sys.modules["made_program"]
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    with serving(lambda request: Reply(request.prompt.split("\n")[0] + "!")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        yield server
 
 
-class Held:
-    """An endpoint that answers nothing before `wanted` calls are on their way, and "slow" only once "then" was asked."""
-
-    origin = "https://held.test"
-
-    def __init__(self, program: ModuleType, wanted: int) -> None:
-        self._program, self._wanted, self._under_way = program, wanted, 0
-        self._all, self._then = asyncio.Event(), asyncio.Event()
-
-    async def complete(self, request: Any, on_text: object = None) -> Any:
-        del on_text
-        self._under_way += 1
-        asked = request.messages[0].content
-        if self._under_way == self._wanted:
-            self._all.set()
-        if asked.startswith("then"):
-            self._then.set()
-        await asyncio.wait_for((self._then if asked.startswith("slow") else self._all).wait(), PATIENCE)
-        return self._program.ModelReply(f"{asked[:5]}!")
-
-    async def close(self) -> None:
-        pass
+def made(text: str) -> dict[str, Any]:
+    """What a program has."""
+    module: dict[str, Any] = {"__name__": "made_program"}
+    exec(compile(text, "made_program.py", "exec"), module)  # noqa: S102
+    return module
 
 
-@pytest.mark.slow
-async def test_nothing_waits_for_a_level(program: ModuleType) -> None:
-    held = Held(program, 52)
-    program.endpoint_of = lambda _: held  # type: ignore[attr-defined]
-    result = await program.workflow("x")
-    assert result.outputs["OTHER"] == "slow!"
-    assert result.outputs["RETURN"].count("many!") == 50
-
-
-async def test_a_result_is_its_text_and_shows_itself(program: ModuleType) -> None:
-    program.endpoint_of = lambda _: Held(program, 1)  # type: ignore[attr-defined]
-    first, second = await asyncio.gather(program.workflow("x"), program.workflow(problem="<y>"))
+async def test_a_result_is_its_text_and_shows_itself(server: OpenAIServer) -> None:
+    workflow = made(compile_workflow(check_workflow(TWO)))["workflow"]
+    first, second = await asyncio.gather(workflow("x"), workflow(problem="<y>"))
     assert isinstance(first, str)
-    assert first == "\n".join(str(value) for value in first.outputs.values())
-    assert list(second.outputs) == ["RETURN", "OTHER"]
+    assert first == "then!\nfirst!"
+    assert second.outputs == {"RETURN": "then!", "OTHER": "first!"}
+    assert {request.prompt.split("\n")[1] for request in server.requests if request.prompt.startswith("first")} == {
+        "x",
+        "<y>",
+    }
     shown = second._repr_mimebundle_()
     assert shown["text/plain"] == second
-    assert shown["text/vnd.mermaid"].startswith("flowchart TD\n")
-    assert "slow!" in shown["text/html"]
+    assert "first!" in shown["text/html"]
     assert not analyse(shown["text/vnd.mermaid"]).refusals
 
 
-async def test_a_failure_is_an_exception(program: ModuleType) -> None:
-    class Failing(Held):
-        async def complete(self, request: Any, on_text: object = None) -> Any:
-            del request, on_text
-            raise program.EndpointFailure("It is down.", fatal=True)  # type: ignore[attr-defined]
-
-    program.endpoint_of = lambda _: Failing(program, 1)  # type: ignore[attr-defined]
-    with pytest.raises(program.RunFailure, match=r"It is down\."):
-        await program.workflow("x")
+async def test_a_failure_is_an_exception(server: OpenAIServer) -> None:
+    server.answer = lambda _: Reply("I won't.", finish="content_filter")
+    workflow = made(compile_workflow(check_workflow(TWO)))["workflow"]
+    with pytest.raises(RunFailure) as failed:
+        await workflow("x")
+    assert failed.value.node == "A"
     with pytest.raises(TypeError):
-        await program.workflow()
+        await workflow()
 
 
 DRAWN = """flowchart TD
@@ -136,16 +101,13 @@ SHOWN = """flowchart TD
     n4 -->|"or #quot;no#quot;"| n5"""
 
 
-async def test_a_result_shows_the_workflow_and_each_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = compile_workflow(check_workflow(DRAWN, name="drawn.mmd"), "runtime").text
+async def test_a_result_shows_the_workflow_and_each_output(server: OpenAIServer) -> None:
+    text = compile_workflow(check_workflow(DRAWN, name="drawn.mmd"))
     # A label and a title as somebody may write them into the program.
     text = text.replace('"no"', r'"or\n\"no\""').replace('"title": "Mend it"', r'"title": "Mend \"it\"\nnow"')
-    made: dict[str, Any] = {"__name__": "made_program"}
-    exec(text, made)  # noqa: S102
-    async with OpenAIServer() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        server.script(Reply("a <b>"), Reply("yes"))
-        result = await made["workflow"]("x")
+    program = made(text)
+    server.answer = lambda request: Reply("yes" if "Is it good?" in request.prompt else "a <b>")
+    result = await program["workflow"]("x")
     assert (result, result.outputs, result.diagram) == ("a <b>", {"STOP": "a <b>"}, SHOWN)
     shown = result._repr_mimebundle_(include=None, exclude=None)
     assert shown == {
@@ -153,7 +115,7 @@ async def test_a_result_shows_the_workflow_and_each_output(monkeypatch: pytest.M
         "text/vnd.mermaid": SHOWN,
         "text/html": f'<pre class="mermaid">{escape(SHOWN)}</pre><h4>STOP</h4><pre>a &lt;b&gt;</pre>',
     }
-    two = made["Result"]({"A&B": ["x", 1], "C": True})
+    two = program["Result"]({"A&B": ["x", 1], "C": True})
     assert (two, two.diagram) == ("\n".join([as_text(["x", 1]), as_text(True)]), "")
     assert two._repr_mimebundle_()["text/html"] == (
         f'<pre class="mermaid"></pre><h4>A&amp;B</h4><pre>{escape(as_text(["x", 1]))}</pre><h4>C</h4><pre>true</pre>'

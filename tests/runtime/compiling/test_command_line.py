@@ -1,7 +1,4 @@
-"""The command line of a compiled program: what it takes, whom it asks, what it prints, and each refusal in its sentence.
-
-The programs here are carried out by the installed Merrow, whose code those without it are cut out of.
-"""
+"""The command line of a compiled program: what it takes, whom it asks, what it prints, and each refusal in its sentence."""
 
 from __future__ import annotations
 
@@ -33,11 +30,11 @@ TWO = ("OTHER([Other]):::Interface", 'B@{op: Custom, prompt: "second"}', "A -->|
 
 def program(*lines: str, front: str = "{inputs: [PROBLEM, STYLE]}", title: str = "") -> str:
     text = flowchart(*(lines or LINES), front=front).replace("---\n", f"---\n{title}", 1)
-    return compile_workflow(check_workflow(text, name="flow.mmd"), "runtime").text
+    return compile_workflow(check_workflow(text, name="flow.mmd"))
 
 
 def run(*arguments: str, text: str | None = None, terminal: bool = False) -> Done:
-    return run_program(text or program(), *arguments, with_merrow=True, terminal=terminal)
+    return run_program(text or program(), *arguments, terminal=terminal)
 
 
 def first_word(request: Received) -> Reply:
@@ -201,8 +198,9 @@ def test_a_key_goes_where_the_environment_means_it_to_go(server: OpenAIServer, m
     assert refusal(*X) == NO_MODEL
     monkeypatch.setenv("OPENAI_BASE_URL", "nonsense")
     wrong = "is not an address such as `https://host/v1`; correct it where it is set."
-    assert refusal(*X) == f"The base URL {wrong}"
-    assert refusal(*X, "--base-url", server.base_url) == f"The OPENAI_BASE_URL {wrong}"
+    assert refusal(*X) == f"The OPENAI_BASE_URL {wrong}"
+    assert run(*X, "--base-url", server.base_url).code == 0
+    assert [one.headers.get("authorization") for one in sent(server)] == [None]
     monkeypatch.delenv("OPENAI_BASE_URL")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.setenv("HTTPS_PROXY", server.base_url.removesuffix("/v1"))
@@ -222,7 +220,7 @@ def test_calls_are_recorded_and_answered_from_the_recording(
     asked = run(*X, "--record", "calls.jsonl", "--seed", "7", text=text)
     assert asked == (0, "first, 12 lines\nsecond, 2 lines\n", "RETURN\nOTHER\n")
     head, *calls = map(json.loads, Path("calls.jsonl").read_text().splitlines())
-    assert head == {"merrow_recording": 1, "workflow": "flow.mmd", "seed": 7}
+    assert head == {"merrow_recording": 1, "workflow": "flow.mmd", "seed": 7, "model": "gpt-4o-mini"}
     assert [(one["node"], one["result"]["text"]) for one in calls] == [
         ("A", "first, 12 lines"),
         ("B", "second, 2 lines"),
@@ -232,7 +230,7 @@ def test_calls_are_recorded_and_answered_from_the_recording(
     monkeypatch.delenv("OPENAI_API_KEY")
     assert run(*X, "--replay", "calls.jsonl", "--record", "again.jsonl", text=text) == asked
     again = list(map(json.loads, Path("again.jsonl").read_text().splitlines()))
-    assert again[0] == {"merrow_recording": 1, "workflow": "flow.mmd", "seed": 0}
+    assert again[0] == {"merrow_recording": 1, "workflow": "flow.mmd", "seed": 0, "model": "gpt-4o-mini"}
     assert [(one["node"], one["result"]["text"]) for one in again[1:]] == [
         ("A", "first, 12 lines"),
         ("B", "second, 2 lines"),
@@ -263,14 +261,15 @@ def test_a_budget_of_the_workflow_or_of_the_command_line_ends_it(server: OpenAIS
     money = program(front="{inputs: [PROBLEM, STYLE], budget: {usd: 1}}")
     assert run(*X, "--record", "calls.jsonl").code == 0
     refused = run(*X, text=money)
-    assert (refused.code, refused.out, len(sent(server))) == (1, "", 1)
+    assert (refused.code, refused.out, len(sent(server))) == (2, "", 1)
     assert "price" in refused.err  # and what answers from a recording costs nothing
     assert run(*X, "--replay", "calls.jsonl", text=money) == (0, "first, 12 lines\n", "")
     over = (1, "", "program.py: The time that the budget allows is over: raise it with --budget-seconds.\n")
     assert run(*X, "--budget-seconds", "0") == over
     slow = program(front="{inputs: [PROBLEM, STYLE], budget: {seconds: 0.01}}")
     server.answer = lambda _: Reply("late", delay=60)
-    assert run(*X, text=slow) == over
+    late = run(*X, text=slow)  # Its node or the run as a whole notices first.
+    assert (late.code, late.out, late.err.endswith(" is over: raise it with --budget-seconds.\n")) == (1, "", True)
     server.answer = first_word
     assert run(*X, "--budget-seconds", "600", text=slow) == (0, "first, 12 lines\n", "")
 
@@ -338,9 +337,9 @@ def test_its_help_says_what_it_was_made_of_and_each_option() -> None:
     about, options = done.out.split("options:\n")
     assert " ".join(options.split()).endswith(" ".join(OPTIONS.split()))
     assert about.partition("\n\n")[2] == (
-        "A test\n\nMade by `merrow compile` of flow.mmd. It needs Merrow.\n\n"
-        "Not in the program: the journal and resuming a run, the cache of answers, what Merrow has\n"
-        "learned about endpoints. Everything else is as with `merrow run`, and so are --record and --replay.\n\n"
+        "A test\n\nMade by `merrow compile` of flow.mmd.\n\n"
+        "It runs as with `merrow run`, but keeps no journal: it can't be resumed, and no answers are cached.\n"
+        "--record and --replay write and read the same recordings.\n\n"
     )
     abbreviated = run("--inp", "problem=x")
     assert abbreviated.code == 2

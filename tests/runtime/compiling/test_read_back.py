@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.runtime.compiling.test_same_as_a_run import EXAMPLES, ONLY_FOR_THE_RUNTIME
+from tests.runtime.compiling.test_same_as_a_run import EXAMPLES
 from tests.runtime.frontier.nested_workflows import nested_workflow
 from tests.workflows import workflows
 
 from merrow_analysis.edits.yaml_write import quoted
+from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_runtime import RunOptions, UsageFailure, Workflow, check_workflow
-from merrow_runtime.compiling.compiler import MARK, SOURCE, compile_workflow
-from merrow_runtime.compiling.mermaid import mermaid_text
-from merrow_runtime.compiling.plain import PlainEdge
+from merrow_runtime.compiled.handles import PlainEdge
+from merrow_runtime.compiled.mermaid import mermaid_text
+from merrow_runtime.compiling.compiler import SOURCE, compile_workflow
 from merrow_runtime.compiling.published import read_published
 from merrow_runtime.compiling.reading import NotReadError, is_compiled, parse, read_program
 from merrow_runtime.program.definitions import make_steps
@@ -28,16 +29,16 @@ from merrow_runtime.program.loading import load
 
 def readable(workflow: Workflow) -> str:
     """The part that a person reads, without the line that has the hash."""
-    above = compile_workflow(workflow, "runtime").text.partition(MARK)[0]
+    above = compile_workflow(workflow)
     return "\n".join(line for line in above.splitlines() if not line.startswith(SOURCE))
 
 
 def read_back(workflow: Workflow, folder: Path) -> Workflow:
-    functions = read_program(compile_workflow(workflow, "runtime").text)
+    functions = read_program(compile_workflow(workflow))
     files = {one.name: Path(one.flow.name).name for one in functions}
     files["workflow"] = "main.mmd"
     for one in functions:
-        folder.joinpath(files[one.name]).write_text(mermaid_text(one, files))
+        folder.joinpath(files[one.name]).write_text(mermaid_text(one.title, one.flow, files))
     found = load(folder / "main.mmd")
     object.__setattr__(found, "name", workflow.name)
     return found
@@ -46,9 +47,8 @@ def read_back(workflow: Workflow, folder: Path) -> Workflow:
 @pytest.mark.thinned(24)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_every_example_comes_back(path: Path, tmp_path: Path) -> None:
-    if path.name not in ONLY_FOR_THE_RUNTIME:
-        workflow = load(path)
-        assert readable(read_back(workflow, tmp_path)) == readable(workflow)
+    workflow = load(path)
+    assert readable(read_back(workflow, tmp_path)) == readable(workflow)
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_every_prompt_is_python_that_means_the_same(first: str, second: str) -> 
     )
     workflow = check_workflow(text, name="nasty.mmd")
     module: dict[str, Any] = {}
-    exec(compile_workflow(workflow, "runtime").text.partition(MARK)[0], module)  # noqa: S102 (what is tested)
+    exec(compile_workflow(workflow), module)  # noqa: S102 (what is tested)
     found = [module["NODES"][name]["prompt"] for name in ("A", "B")]
     steps = make_steps(workflow, RunOptions(), "m")
     assert found == [steps[workflow.graph.by_id[name].index].definition.prompt for name in ("A", "B")]
@@ -122,7 +122,7 @@ def test_what_python_can_not_parse_is_never_a_program() -> None:
         f"{closed}    A --> RETURN([R]):::Interface\n    classDef Interface fill:#eee\n"
     )
     with pytest.raises(UsageFailure, match="can't be compiled"):
-        compile_workflow(check_workflow(text, name="deep.mmd"), "runtime")
+        compile_workflow(check_workflow(text, name="deep.mmd"))
 
 
 TYPES_OF_INPUTS = """---
@@ -154,6 +154,51 @@ def test_a_type_that_follows_from_inputs_is_not_written(tmp_path: Path) -> None:
 def test_workflows_of_all_operators_come_back(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     workflow = check_workflow(text, name="made.mmd")
     assert readable(read_back(workflow, tmp_path_factory.mktemp("made"))) == readable(workflow)
+
+
+BRACES = """---
+workflow:
+  model: m
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    subgraph L ["Loop (max: 3)"]
+        A@{
+          op: Custom
+          prompt: "x"
+          memory:
+            last: 2
+          format:
+            type: object
+            properties:
+              a:
+                type: string
+            required: [a]
+        }
+    end
+    L@{
+      budget:
+        tokens: 500
+    }
+    W{"Is it so?"}
+    PROBLEM -->|input| A
+    A -.->|again:input| A
+    A -->|over:input| W
+    W -->|"no: not yet"| RETURN([Answer]):::Interface
+    W -->|yes| RETURN
+    classDef Interface fill:#eee
+"""
+
+
+def test_values_with_braces_and_cases_with_colons_come_back(tmp_path: Path) -> None:
+    workflow = check_workflow(BRACES, name="braces.mmd")
+    again = read_back(workflow, tmp_path)
+    assert readable(again) == readable(workflow)
+    (node,) = (step.memory for step in make_steps(again, RunOptions()).values() if step.memory.kind == "last")
+    assert node.amount == 2
+    (limits,) = (loop_settings(box).budget for box in again.graph.composites)
+    assert limits is not None
+    assert limits.tokens == 500
 
 
 def calls(name: str) -> str:
@@ -275,9 +320,9 @@ async def workflow(problem: str, style: str = "plain", many = 3):
     with flow.loop("L", max=3, until="B.done"):
         a = flow("A", input=[problem, style], **{"a b": either(problem, style)})
         with flow.map("M"):
-            b = flow.call("B", part, PROBLEM=typed(each(a["response"]), "Text"), after=first(a))
-    flow.again(a, a, "input", many=True)
-    flow.output("RETURN", b, over(a), passed(a, 0, 1))
+            b = flow.call("B", part, PROBLEM=each(a["response"]), after=first(a))
+    flow.again(a, a, "input")
+    flow.output("RETURN", b, over(a))
     return await flow.run()
 
 def main():
@@ -289,7 +334,7 @@ X = Y = 1
 
 def shown(edge: PlainEdge) -> tuple[object, ...]:
     one = edge.handle
-    return edge.port, one.node.id, one.output, one.word, one.type, one.passed
+    return edge.port, one.node.id, one.output, one.word
 
 
 def test_each_line_of_a_program_says_what_it_says_when_it_is_run() -> None:
@@ -308,38 +353,35 @@ def test_each_line_of_a_program_says_what_it_says_when_it_is_run() -> None:
         "B": {"operator": "Call", "outputs": {"RETURN": "Text"}, 1: (-2.5, None, True, "ask")},
     }  # fmt: skip
     assert {name: made.__name__ for name, made in flow.functions.items()} == {"B": "part"}
-    boxes = {box.id: (box.kind, box.parent, box.nodes, box.implied) for box in graph.composites}
-    assert boxes == {"L": ("loop", None, ("A",), False), "M": ("map", "L", ("B",), False)}
-    assert {key: one.value for key, one in graph.boxes["L"].parameters.items()} == {"max": 3, "until": "B.done"}
+    boxes = {box.id: (box.kind, box.parent) for box in graph.boxes.values()}
+    assert boxes == {"L": ("loop", None), "M": ("map", "L")}
+    assert graph.inside == {"A": "L", "B": "M"}
+    assert graph.boxes["L"].parameters == {"max": 3, "until": "B.done"}
     assert {node.id: (node.kind, list(map(shown, node.incoming))) for node in graph.nodes} == {
         "PROBLEM": ("input", []),
         "STYLE": ("input", []),
         "A": (
             "operator",
             [
-                ("input", "PROBLEM", None, None, None, None),
-                ("input", "STYLE", None, None, None, None),
-                ("a b", "PROBLEM", None, None, None, None),
-                ("a b", "STYLE", None, None, None, None),
+                ("input", "PROBLEM", None, None),
+                ("input", "STYLE", None, None),
+                ("a b", "PROBLEM", None, None),
+                ("a b", "STYLE", None, None),
             ],
         ),
         "B": (
             "operator",
-            [("PROBLEM", "A", "response", "each", "Text", None), (None, "A", None, "first", None, None)],
+            [("PROBLEM", "A", "response", "each"), (None, "A", None, "first")],
         ),
         "RETURN": (
             "output",
             [
-                ("result", "B", None, None, None, None),
-                ("result", "A", None, "over", None, None),
-                ("result", "A", None, None, None, (0, 1)),
+                ("result", "B", None, None),
+                ("result", "A", None, "over"),
             ],
         ),
     }
-    assert [list(map(shown, node.again_in)) for node in graph.nodes if node.again_in] == [
-        [("input", "A", None, None, None, None)]
-    ]
-    assert (graph.by_id["A"].several, graph.by_id["A"].required) == ({"input"}, ("input", "a b"))
+    assert [list(map(shown, node.again_in)) for node in graph.nodes if node.again_in] == [[("input", "A", None, None)]]
 
 
 def test_a_text_that_is_too_large_or_nested_too_deeply_is_refused() -> None:

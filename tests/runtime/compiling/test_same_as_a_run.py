@@ -25,23 +25,17 @@ EXAMPLES = sorted(
     for path in (ROOT / "examples").rglob(f"*.{ending}")
     if path.name not in ("broken.mmd", "README.md")
 )
-ONLY_FOR_THE_RUNTIME = {"website.mmd": "planned"}
-"""Examples that no program can hold, and why."""
 NESTED = sized(6, 40)
 """How many generated workflows with Loops and Maps are compiled and run."""
-NOT_ALIKE = (13, 19, 38, 87, 99)
-"""Seeds of workflows whose compiled program shows a node after a Loop other inputs than a run does: a defect of the compiler."""
+AFTER_LOOPS = (13, 19, 38, 87, 99)
+"""Seeds of workflows in which what a node after a Loop is given is easily got wrong."""
 
 
 @pytest.mark.thinned(32)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_every_example_runs_alike(path: Path, tmp_path: Path) -> None:
     workflow = load(path)
-    if path.name in ONLY_FOR_THE_RUNTIME:
-        with pytest.raises(UsageFailure, match=ONLY_FOR_THE_RUNTIME[path.name]):
-            compile_workflow(workflow)
-        return
-    program = compile_workflow(workflow).text
+    program = compile_workflow(workflow)
     for seed, bad in ((1, 0.0), (2, 0.1), (3, 0.3)):
         check_same(workflow, program, tmp_path, seed, bad)
 
@@ -56,10 +50,8 @@ def test_loops_and_maps_in_each_other_run_alike(part: int, tmp_path: Path) -> No
             workflow = check_workflow(nested_workflow(seed, records=True), name="nested.mmd")
         except UsageFailure:
             continue
-        if seed in NOT_ALIKE:
-            continue
         seen["workflows"] += 1
-        program = compile_workflow(workflow).text
+        program = compile_workflow(workflow)
         for number, bad in enumerate((0.0, 0.05, 0.3)):
             try:
                 seen[check_same(workflow, program, tmp_path, number, bad).status] += 1
@@ -71,18 +63,17 @@ def test_loops_and_maps_in_each_other_run_alike(part: int, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(raises=AssertionError, reason="a defect of the compiler: see NOT_ALIKE")
-@pytest.mark.parametrize("seed", NOT_ALIKE)
-def test_loops_and_maps_that_do_not_run_alike_yet(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", AFTER_LOOPS)
+def test_what_comes_after_a_loop_runs_alike(seed: int, tmp_path: Path) -> None:
     workflow = check_workflow(nested_workflow(seed, records=True), name="nested.mmd")
-    check_same(workflow, compile_workflow(workflow).text, tmp_path, 0, 0.0)
+    check_same(workflow, compile_workflow(workflow), tmp_path, 0, 0.0)
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workflows(), st.integers(0, 1000))
 def test_workflows_of_all_operators_run_alike(tmp_path_factory: pytest.TempPathFactory, text: str, seed: int) -> None:
     workflow = check_workflow(text, name="made.mmd")
-    program = compile_workflow(workflow).text
+    program = compile_workflow(workflow)
     check_same(workflow, program, tmp_path_factory.mktemp("made"), seed, Random(seed).choice([0.0, 0.1, 0.3]))
 
 
@@ -159,7 +150,7 @@ flowchart TD
 @pytest.mark.thinned(16)
 def test_what_nodes_say_is_kept(text: str, tmp_path: Path) -> None:
     workflow = check_workflow(text, name="all.mmd")
-    program = compile_workflow(workflow).text
+    program = compile_workflow(workflow)
     for seed in range(4):
         check_same(workflow, program, tmp_path, seed, (0.0, 0.2, 0.4, 0.6)[seed])
 
@@ -197,7 +188,7 @@ flowchart TD
 )
 def test_what_comes_back_to_a_port_for_several_is_a_list_there(edge: str, tmp_path: Path) -> None:
     workflow = check_workflow(SEVERAL + edge, name="all.mmd")
-    check_same(workflow, compile_workflow(workflow).text, tmp_path, 1, 0.0)
+    check_same(workflow, compile_workflow(workflow), tmp_path, 1, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +201,7 @@ def test_what_comes_back_to_a_port_for_several_is_a_list_there(edge: str, tmp_pa
 )
 def test_a_program_begins_with_the_title_of_its_workflow(title: str, said: str | None) -> None:
     text = everything(header="  inputs: [PROBLEM, STYLE]\n").replace("---\n", f"---\n{title}", 1)
-    program = compile_workflow(check_workflow(text, name="all.mmd")).text
+    program = compile_workflow(check_workflow(text, name="all.mmd"))
     first = program.split('"""')[1].splitlines()[0]
     assert first == (said or "The workflow of all.mmd.")
 
@@ -252,7 +243,7 @@ flowchart TD
 def test_what_a_decision_lets_out_of_a_map_is_a_list_there(tmp_path: Path) -> None:
     """Each of its items is a candidate. Only at this edge does the program have to say the type of the list."""
     workflow = check_workflow(CHOSEN_IN_A_MAP, name="all.mmd")
-    program = compile_workflow(workflow).text
+    program = compile_workflow(workflow)
     ended = [check_same(workflow, program, tmp_path, seed, 0.0) for seed in range(5)]
     chosen = [visit for run in ended for visit in run.nodes.values() if visit.node == "D" and visit.label == "yes"]
     assert len(chosen) > 2
@@ -289,8 +280,7 @@ def test_what_another_case_leads_to_opens_a_node_there_and_nothing_else_does(tmp
     open it.
     """
     workflow = check_workflow(MERGED_CASES, name="all.mmd")
-    program = compile_workflow(workflow).text
-    assert "or_if=first" in program
+    program = compile_workflow(workflow)
     ran: dict[str, set[str]] = {}
     for seed in range(5):
         result = check_same(workflow, program, tmp_path, seed, 0.0)
@@ -309,31 +299,31 @@ def test_what_another_case_leads_to_opens_a_node_there_and_nothing_else_does(tmp
 def test_shuffles_follow_the_seed(tmp_path: Path) -> None:
     text = everything(header="  inputs: [PROBLEM, STYLE]\n").replace("op: ScEnsemble", "op: MdEnsemble")
     workflow = check_workflow(text, name="all.mmd")
-    check_same(workflow, compile_workflow(workflow).text, tmp_path, 5, 0.0)
+    check_same(workflow, compile_workflow(workflow), tmp_path, 5, 0.0)
 
 
 def test_a_recording_of_another_workflow_is_a_sentence(tmp_path: Path) -> None:
     workflow = check_workflow(everything(header="  inputs: [PROBLEM, STYLE]\n"), name="all.mmd")
     other = check_workflow(everything(header="  inputs: [PROBLEM, STYLE]\n").replace("first", "third"), name="all.mmd")
-    check_same(workflow, compile_workflow(workflow).text, tmp_path, 1, 0.0)
-    program = compile_workflow(other).text
+    check_same(workflow, compile_workflow(workflow), tmp_path, 1, 0.0)
+    program = compile_workflow(other)
     done = run_program(program, "--input", "problem=def f(x): pass", "--replay", str(tmp_path / "recorded.jsonl"))
     assert done.code == 1
     assert "has another request at node A" in done.err
 
 
 @pytest.mark.slow
-def test_a_limit_in_dollars_that_somebody_writes_into_a_program_is_kept_where_it_asks(tmp_path: Path) -> None:
-    """A program knows no prices, so that it does not begin to spend; what a recording answers costs nothing."""
+def test_a_limit_in_dollars_is_kept_where_it_asks(tmp_path: Path) -> None:
+    """What a recording answers costs nothing."""
     workflow = check_workflow(
         everything(header="  inputs: [PROBLEM, STYLE]\n  budget: {tokens: 50000}\n"), name="all.mmd"
     )
-    text = compile_workflow(workflow).text
+    text = compile_workflow(workflow)
     assert check_same(workflow, text, tmp_path, 1, 0.0).status == "finished"
     assert "tokens=50000" in text
     limited = text.replace("tokens=50000", "usd=1.0")
     said = [part for name, value in inputs_of(workflow).items() for part in ("--input", f"{name}={value}")]
     assert run_program(limited, *said, "--replay", str(tmp_path / "recorded.jsonl")).code == 0
     refused = run_program(limited, *said, "--base-url", "http://127.0.0.1:9/v1")
-    assert refused.code == 1
+    assert refused.code == 2
     assert "price" in refused.err

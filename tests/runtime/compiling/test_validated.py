@@ -11,7 +11,7 @@ from tests.runtime.compiling.programs import check_same
 from tests.runtime.compiling.test_read_back import read_back, readable
 
 from merrow_runtime import Workflow, check_workflow
-from merrow_runtime.compiling.compiler import MARK, compile_workflow
+from merrow_runtime.compiling.compiler import compile_workflow
 from merrow_runtime.program.loading import load
 
 CHECKS: dict[str, Any] = {
@@ -42,7 +42,7 @@ def workflow(checks: Any, keys: str = "", of_return: str = "", further: Any = No
 
 
 def check(made: Workflow, folder: Path, seeds: int = 4) -> set[str]:
-    program = compile_workflow(made).text
+    program = compile_workflow(made)
     found = set()
     for seed in range(seeds):
         result = check_same(made, program, folder, seed, (0.0, 0.0, 0.2, 0.4)[seed % 4])
@@ -109,16 +109,6 @@ flowchart TD
     )
     (tmp_path / "outer.mmd").write_text(outer)
     made = load(tmp_path / "outer.mmd")
-    program = compile_workflow(made).text
+    program = compile_workflow(made)
     ended = {check_same(made, program, tmp_path, seed, 0.0).status for seed in range(8)}
     assert ended == {"finished", "failed"}
-
-
-def test_a_program_without_validators_has_none_of_their_code() -> None:
-    bare = compile_workflow(check_workflow(workflow(CHECKS["if"]).text.replace(", validate: fits", "")))
-    assert "in_attempts" not in bare.text
-    judging = compile_workflow(workflow(CHECKS["schema"])).text
-    assert "in_attempts" in judging
-    assert "jsonschema" not in judging
-    assert "sandbox" not in judging.partition(MARK)[0]
-    assert "sandbox" in compile_workflow(workflow(CHECKS["regex"])).text.partition(MARK)[0]

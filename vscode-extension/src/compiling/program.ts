@@ -9,7 +9,6 @@ export interface ProgramNode {
 export interface Program {
   readonly text: string;
   readonly name: string;
-  readonly readable: number;
   readonly nodes: readonly ProgramNode[];
 }
 

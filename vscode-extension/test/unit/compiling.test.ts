@@ -5,7 +5,6 @@ import { lineOf, nodeAt, type Program } from '../../src/compiling/program';
 const program: Program = {
   text: '',
   name: 'flow.py',
-  readable: 30,
   nodes: [
     { id: 'A', lines: [12, 20], range: { start: { line: 3 }, end: { line: 4 } } },
     { id: 'B', lines: [13, 21], range: { start: { line: 5 }, end: { line: 5 } } },

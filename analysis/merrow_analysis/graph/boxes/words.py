@@ -52,13 +52,13 @@ def worded(
     """The word on an edge that crosses ``border``, if any. ``again_into`` says that an ``again`` edge leads to its target."""
     if text is None or (border.scope is None and not border.left and not border.entered):
         return None
-    parts = [part.strip() for part in text.split(":")]
+    parts = text.split(":")
     start = 1 if from_decision else 0
     for number, part in enumerate(parts[start:] if from_decision else parts[:1], start):
-        word = meaning(part, border, composites, again_into)
+        word = meaning(part.strip(), border, composites, again_into)
         if word is not None:
             rest = [*parts[:number], *parts[number + 1 :]]
-            return WordedLabel(word, ":".join(rest) or None)
+            return WordedLabel(word, ":".join(rest).strip() or None)
     return None
 
 

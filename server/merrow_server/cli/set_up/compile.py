@@ -10,29 +10,25 @@ from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
-from merrow_server.files import Source, write_bytes, write_stdout
+from merrow_server.files import Source, write_stdout
 from merrow_server.rendering.terminal import echo
+
+_PROGRAMS = (".py", ".pyz")
 
 
 @click.command(
     "compile",
     cls=Command,
     epilog="""
-    merrow compile flow.mmd -o flow.py          a program that runs without Merrow
+    merrow compile flow.mmd -o flow.py          a short program that imports Merrow
     python flow.py --input problem="What is 6 times 7?"
-    merrow compile flow.mmd -o flow.py --support shared.py
-    merrow compile flow.mmd -o flow.py --runtime
+    merrow compile flow.mmd --standalone -o flow.pyz   one file with all of Merrow that it needs
     merrow compile --check flow.py              whether it is still what its workflow says
     """,
 )
 @click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
 @click.option("-o", "--output", metavar="FILE.py", help="Write the program to this file; otherwise it is printed.")
-@click.option("--runtime", is_flag=True, help="Write a short program that imports Merrow's runtime.")
-@click.option(
-    "--support",
-    metavar="FILE.py",
-    help="Put Merrow's own code into this module beside it, which several programs can share.",
-)
+@click.option("--standalone", is_flag=True, help="Write one file, FILE.pyz, that needs no installed Merrow.")
 @click.option(
     "--check",
     "checked",
@@ -46,28 +42,29 @@ def command(
     ctx: click.Context,
     file: str | None,
     output: str | None,
-    runtime: bool,
-    support: str | None,
+    standalone: bool,
     checked: tuple[str, ...],
     more: tuple[str, ...],
 ) -> None:
     """Compile the workflow in FILE (FILE.md#2: its second block) to a Python program.
 
-    The program reads from top to bottom: prompts, one line for each node, the command line. Merrow's own code,
-    which carries it out, follows below a marked line. The program asks exactly what `merrow run` asks, prints
-    the same and ends with the same exit code. Each can replay the other's recordings.
+    The program reads from top to bottom: prompts, one line for each node, the command line. It asks exactly what
+    `merrow run` asks, prints the same and ends with the same exit code. Each can replay the other's recordings.
 
-    With --check the exit code is 1 when the workflow or the program has changed since it was compiled. Without
-    FILE, the workflow that the program names is used.
+    With --standalone the program is in one file with Merrow's own code. To replay a recording it needs nothing but
+    Python; to ask a model it needs the package openai.
+
+    With --check the exit code is 1 when the workflow or the program has changed since it was compiled, or another
+    version of Merrow compiled it. Without FILE, the workflow that the program names is used.
     """
-    from merrow_server.compiling import compiled, out_of_date, written
+    from merrow_server.compiling import compiled, out_of_date, write_program
 
     if checked:
-        if output is not None or runtime or support is not None:
+        if output is not None or standalone:
             raise InputError("--check goes with FILE alone: the program says itself how it was compiled.")
         said = [one for one in (file, *more) if one is not None]
-        sources = [one for one in said if not one.endswith(".py")]
-        programs = [*checked, *(one for one in said if one.endswith(".py"))]
+        sources = [one for one in said if not one.endswith(_PROGRAMS)]
+        programs = [*checked, *(one for one in said if one.endswith(_PROGRAMS))]
         if len(sources) > 1 or (sources and len(programs) > 1):
             raise InputError("One program is checked against a FILE; without FILE each names its own workflow.")
         wrong = 0
@@ -85,10 +82,11 @@ def command(
         raise InputError(
             f"One workflow is compiled at a time, but got {more[0]} as well. The program is named with -o."
         )
-    program = compiled(file, output, runtime=runtime, support=support)
+    if standalone and output is None:
+        raise InputError("--standalone needs -o FILE.pyz: an archive is not printed.")
+    program = compiled(file, output)
     if output is None:
-        write_stdout(Source(program.text))
+        write_stdout(Source(program))
         return
-    for path, text in written(Path(output), support, program):
-        write_bytes(path, text.encode())
-        echo(f"{path} is written.")
+    write_program(Path(output), program, alone=standalone)
+    echo(f"{output} is written.")

@@ -55,7 +55,7 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
     is 1 when the workflow has errors that you need to fix; it is written anyway.
     """
     called: Mapping[str, str] = {}
-    if file.endswith(".py"):
+    if file.endswith((".py", ".pyz")):
         from merrow_server.importing import imported
 
         found = imported(Path(file))

@@ -1,8 +1,7 @@
 """The command ``merrow.compile``: a workflow as a Python program.
 
-It takes one object, ``{uri, diagram?, runtime?}``, and answers ``{text, name, readable, nodes}``: the program; a name for its
-file; how many of its lines, from the first, a person reads; and for each node its ``id``, its ``lines`` in the program (from
-0), and its ``range`` in the document.
+It takes one object, ``{uri, diagram?}``, and answers ``{text, name, nodes}``: the program; a name for its file; and for each node
+its ``id``, its ``lines`` in the program (from 0), and its ``range`` in the document.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ async def compile_(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     ranges = {} if graph is None else {node.id: diagram.to_lsp(node.flow.range) for node in graph.nodes}
     text = text_of(diagram, number)
 
-    def work() -> tuple[str, int, dict[str, list[int]]]:
+    def work() -> tuple[str, dict[str, list[int]]]:
         from merrow_server.compiling import compiled_text
 
-        return compiled_text(text, runtime=bool(asked.get("runtime")))
+        return compiled_text(text)
 
     try:
-        program, readable, lines = await asyncio.to_thread(work)
+        program, lines = await asyncio.to_thread(work)
     except RunFailure as problem:
         raise refused(str(problem)) from None
     stem = PurePath(text.file.name if text.file is not None else "workflow").stem
@@ -60,4 +59,4 @@ async def compile_(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
         }
         for name, span in ranges.items()
     ]
-    return {"text": program, "name": f"{stem}.py", "readable": readable, "nodes": nodes}
+    return {"text": program, "name": f"{stem}.py", "nodes": nodes}

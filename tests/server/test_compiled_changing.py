@@ -1,4 +1,4 @@
-"""Programs of workflows that change, or are planned, while they run: an installed Merrow runs them as `merrow run` does."""
+"""Programs of workflows that change, or are planned, while they run: they run as with `merrow run`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
 
 def run(*arguments: str) -> Done:
     """Run the program in this process."""
-    return run_program(Path("flow.py").read_text(), *arguments, with_merrow=True)
+    return run_program(Path("flow.py").read_text(), *arguments)
 
 
 def run_apart(*arguments: str) -> Outcome:
@@ -100,7 +100,7 @@ def test_it_is_planned_revised_and_asked_as_in_a_run(server: OpenAIServer) -> No
     wanted = asked(server)
     assert any("do y" in text for text in wanted)
 
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     done = run_apart(*INPUT, "--record", "calls.jsonl")
     assert (done.code, done.out, done.err) == (0, "other!\n", "")
     assert asked(server) == wanted
@@ -114,7 +114,7 @@ def test_it_is_planned_revised_and_asked_as_in_a_run(server: OpenAIServer) -> No
 
 
 def test_lines_that_are_changed_count(server: OpenAIServer) -> None:
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     program = Path("flow.py").read_text()
     Path("flow.py").write_text(program.replace('"first"', '"before"').replace(', refine={"every": 1, "max": 1}', ""))
     done = run(*INPUT)
@@ -123,7 +123,7 @@ def test_lines_that_are_changed_count(server: OpenAIServer) -> None:
 
 
 def test_it_becomes_its_workflow_again() -> None:
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     Path("back").mkdir()
     assert merrow("import", "flow.py", "-o", "back/flow.mmd").code == 0
     assert merrow("diff", "flow.mmd", "back/flow.mmd", "--format", "json").code == 0
@@ -135,21 +135,16 @@ def test_it_becomes_its_workflow_again() -> None:
 
 def test_a_failure_names_its_node_and_ends_with_one() -> None:
     write("flow.mmd", FLOW.replace('"plan it"', '"no plan"'))
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     ran, done = merrow("run", "flow.mmd", *INPUT), run(*INPUT)
     assert (ran.code, done.code, done.out) == (1, 1, "")
     (sentence,) = [line for line in ran.err.splitlines() if line.startswith("merrow: Node REFINE[1]/PLAN: ")]
     assert done.err == sentence.replace("merrow: ", "program.py: ") + "\n"
 
 
-def test_what_needs_the_runtime_or_a_person_is_refused_by_name() -> None:
-    alone = merrow("compile", "flow.mmd", "-o", "flow.py")
-    assert alone.code != 0
-    for words in ("`refine:`", "Node WORK", "type Workflow", "or --runtime"):
-        assert words in alone.err
-    assert not Path("flow.py").exists()
+def test_what_asks_a_person_is_refused_by_name() -> None:
     write("flow.mmd", FLOW.replace("max: 1}", "max: 1, ask: true}"))
-    asking = merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime")
+    asking = merrow("compile", "flow.mmd", "-o", "flow.py")
     assert "`refine: {ask: true}` asks a person" in asking.err
     assert not Path("flow.py").exists()
 
@@ -159,14 +154,14 @@ def test_files_of_one_name_that_call_each_other_are_told_apart(server: OpenAISer
     write("inner.mmd", deeper)
     write("more/inner.mmd", deeper.replace("./more/inner.mmd", "../last.mmd"))
     write("last.mmd", CALLED)
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     assert run(*INPUT) == (0, "other!\n", "")
     first, *others = (one.prompt.split("\n")[0] for one in server.requests)
     assert (first, others.count("inside")) == ("first", 1)
 
 
 def test_what_ends_it_early_is_one_sentence(server: OpenAIServer) -> None:
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     program = Path("flow.py").read_text()
     for arguments, code, sentence in (
         (("--input", "problm=x"), 2, "The workflow has no input problm. Did you mean PROBLEM?"),
@@ -181,7 +176,7 @@ def test_what_ends_it_early_is_one_sentence(server: OpenAIServer) -> None:
         assert run(*arguments) == (code, "", f"program.py: {sentence}\n")
     Path("flow.py").write_text(program.replace("max=3", "max=0"))
     wrong = (
-        "flow.mmd has an error on line 17 and is not run: REFINE: `max` must be a whole number from 1 to 1000, not `0`."
+        "flow.mmd has an error on line 16 and is not run: REFINE: `max` must be a whole number from 1 to 1000, not `0`."
     )
     assert run(*INPUT) == (2, "", f"program.py: {wrong} (MW305)\n")
     assert server.requests == []
@@ -191,7 +186,7 @@ async def test_its_result_shows_the_workflow_and_follows_what_its_function_is_gi
     server: OpenAIServer,
 ) -> None:
     write("flow.mmd", FLOW.replace("PROBLEM([Problem]):::Interface", PROBLEM_BY_DEFAULT))
-    assert merrow("compile", "flow.mmd", "-o", "flow.py", "--runtime").code == 0
+    assert merrow("compile", "flow.mmd", "-o", "flow.py").code == 0
     made: dict[str, Any] = {"__name__": "flow_program"}
     exec(Path("flow.py").read_text(), made)  # noqa: S102
     results = [await made["workflow"](), await made["workflow"]("of a call")]

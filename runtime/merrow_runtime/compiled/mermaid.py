@@ -12,10 +12,11 @@ from merrow_analysis.definitions.labels.step_text import step_text, step_title
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 from merrow_analysis.definitions.types import innermost, is_variable
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
-from merrow_runtime.compiling.lines import UNTITLED
-from merrow_runtime.compiling.plain import Handle, PlainEdge, PlainNode
-from merrow_runtime.compiling.reading import ReadFunction
+from merrow_runtime.compiled.handles import Handle, PlainEdge, PlainNode
+from merrow_runtime.compiled.lines import Lines
 
+UNTITLED = "The workflow of"
+"""How the docstring of a function begins whose file has no title."""
 _STEP = "  "
 _KEYS = (
     "model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error", "samples", "default", "if", "agent",
@@ -23,9 +24,9 @@ _KEYS = (
 )  # fmt: skip
 
 
-def mermaid_text(function: ReadFunction, files: Mapping[str, str]) -> str:
-    """The file of a function. ``files`` has for each function the file that it is written to."""
-    return _Writer(function, files).text()
+def mermaid_text(title: str, made: Lines, files: Mapping[str, str]) -> str:
+    """The file of a workflow with a title ("" for none). ``files`` has for each function the file that it is written to."""
+    return _Writer(title, made, files).text()
 
 
 _OF_A_WORKFLOW = re.compile(r"\w[\w.@+ -]*\.(?:mmd|mermaid|md)", re.IGNORECASE)
@@ -43,9 +44,10 @@ def file_names(functions: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Writer:
-    def __init__(self, function: ReadFunction, files: Mapping[str, str]) -> None:
-        self._read, self._flow, self._files = function, function.flow, files
-        self._graph = function.flow.graph
+    def __init__(self, title: str, made: Lines, files: Mapping[str, str]) -> None:
+        self._title = "" if title.startswith(UNTITLED) else title
+        self._flow, self._files = made, files
+        self._graph = made.graph
         self._prompts: dict[str, str] = {}
         self._own_prompts: set[str] = set()
         for node in self._graph.nodes:
@@ -70,8 +72,8 @@ class _Writer:
     def _header(self) -> Iterator[str]:
         made = self._flow
         yield "---"
-        if not self._read.title.startswith(UNTITLED):
-            yield f"title: {_written(self._read.title)}"
+        if self._title:
+            yield f"title: {_written(self._title)}"
         yield "workflow:"
         if made.model is not None:
             yield f"{_STEP}model: {_written(made.model)}"
@@ -83,8 +85,8 @@ class _Writer:
             yield f"{_STEP}refine: {flow(made.refine)}"
         if made.redo:
             yield f"{_STEP}redo: {flow(dict(made.redo))}"
-        yield f"{_STEP}inputs: {flow([node.id for node in self._graph.inputs])}"
-        yield f"{_STEP}outputs: {flow([node.id for node in self._graph.outputs])}"
+        yield f"{_STEP}inputs: {flow([node.id for node in self._graph.of_kind('input')])}"
+        yield f"{_STEP}outputs: {flow([node.id for node in self._graph.of_kind('output')])}"
         if made.types:
             yield f"{_STEP}types:"
             for name, said in made.types.items():
@@ -133,7 +135,7 @@ class _Writer:
         for node in self._graph.nodes:
             own = inside.get(node.id)
             if own == box:
-                yield f"{indent}{self._node(node)}"
+                yield f"{indent}{_statement(node.id, self._node(node), indent)}"
                 continue
             while own is not None and boxes[own].parent != box:
                 own = boxes[own].parent
@@ -143,18 +145,19 @@ class _Writer:
                 yield f"{indent}subgraph {own}"
                 yield from self._nodes(own, depth + 1)
                 yield f"{indent}end"
-                said = {"op": kind, **{key: one.value for key, one in boxes[own].parameters.items()}}
-                yield f"{indent}{own}@{{ {_entries(said)} }}"
+                said = {"op": kind, **boxes[own].parameters}
+                yield f"{indent}{_statement(own, said, indent)}"
 
-    def _node(self, node: PlainNode) -> str:
+    def _node(self, node: PlainNode) -> dict[str, Any]:
+        """What the metadata of a node says."""
         said, name = node.said, node.id
         if node.kind == "input":
             more = {key: said[key] for key in ("type",) if key in said}
             more |= {} if name not in self._flow.inputs else {"default": self._flow.inputs[name]}
-            return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
+            return {"shape": "stadium", "label": name, **more}
         if node.kind == "output":
             more = {key: said[key] for key in ("type", "validate", "attempts", "on_invalid") if key in said}
-            return f"{name}@{{ {_entries({'shape': 'stadium', 'label': name, **more})} }}"
+            return {"shape": "stadium", "label": name, **more}
         asks = node.asks
         decides = node.kind == "decision"
         question = _as_drawn(node)
@@ -181,7 +184,7 @@ class _Writer:
         entries |= self._returns(node)
         if node.id in self._flow.functions:
             entries["workflow"] = f"./{self._files[self._flow.functions[node.id].__name__]}"
-        return f"{name}@{{ {_entries(entries)} }}"
+        return entries
 
     def _returns(self, node: PlainNode) -> dict[str, str]:
         """The type that a node's answer is promised to be, where it is one that the file declares or a list."""
@@ -283,8 +286,30 @@ def _usual(operator: str) -> str | None:
     return None if type_ is None or is_variable(innermost(type_)) else type_
 
 
-def _entries(said: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}: {_written(value)}" for key, value in said.items())
+def _statement(name: str, said: Mapping[str, Any], indent: str) -> str:
+    """The metadata of a node: on one line, or where a value has braces of its own, which end it there, over several."""
+    if any(_has_braces(value) for value in said.values()):
+        lines = (f"{indent}{_STEP}{line}" for line in _lines(said))
+        return "\n".join([f"{name}@{{", *lines, f"{indent}}}"])
+    return f"{name}@{{ {', '.join(f'{key}: {_written(value)}' for key, value in said.items())} }}"
+
+
+def _has_braces(value: object) -> bool:
+    return isinstance(value, Mapping) or (isinstance(value, list) and any(map(_has_braces, value)))
+
+
+def _lines(said: Mapping[str, Any]) -> Iterator[str]:
+    """A mapping as lines of YAML without braces."""
+    for key, value in said.items():
+        if not _has_braces(value) or not value:
+            yield f"{_written(key)}: {_written(value)}"
+            continue
+        yield f"{_written(key)}:"
+        for one in [value] if isinstance(value, Mapping) else value:
+            inner = list(_lines(one)) if isinstance(one, Mapping) else [_written(one)]
+            mark = _STEP if isinstance(value, Mapping) else "- "
+            yield f"{mark}{inner[0]}"
+            yield from (f"{_STEP}{line}" for line in inner[1:])
 
 
 def _written(value: object) -> str:

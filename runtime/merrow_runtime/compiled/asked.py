@@ -1,0 +1,38 @@
+"""How a program is to be run, where its command line says more than the call of its function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from merrow_runtime.options import RunOptions
+from merrow_runtime.values import Value
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a program is to be run. ``tell`` takes sentences for the person who runs it, such as which model is asked."""
+
+    options: RunOptions = field(default_factory=RunOptions)
+    inputs: Mapping[str, Value] = field(default_factory=dict)
+    tell: Callable[[str], None] | None = None
+
+
+_ASKED: ContextVar[Asked | None] = ContextVar("asked", default=None)
+
+
+def asked_for() -> Asked:
+    """How the program is to be run now."""
+    return _ASKED.get() or Asked()
+
+
+@contextmanager
+def asking(asked: Asked) -> Iterator[None]:
+    """Run the functions of a program so, within."""
+    token = _ASKED.set(asked)
+    try:
+        yield
+    finally:
+        _ASKED.reset(token)

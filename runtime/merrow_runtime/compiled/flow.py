@@ -1,0 +1,92 @@
+"""A program at work: its lines written as files of Mermaid, and run as `merrow run` runs a file, but without a journal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from merrow_analysis.definitions.provider import ResourceError
+from merrow_runtime.compiled.asked import asked_for
+from merrow_runtime.compiled.lines import Lines
+from merrow_runtime.compiled.mermaid import file_names, mermaid_text
+from merrow_runtime.compiled.result import Result
+from merrow_runtime.errors import RunFailure, UsageFailure
+from merrow_runtime.models.selection import ModelOptions, decide
+from merrow_runtime.models.user_settings import read_user_settings
+from merrow_runtime.options import RunOptions
+from merrow_runtime.program.inputs import read_inputs, with_defaults
+from merrow_runtime.revising.reviser import Reviser
+from merrow_runtime.running.api import finish, start
+from merrow_runtime.running.run import Run
+from merrow_runtime.workflow import Workflow, check_workflow
+
+
+class Flow(Lines):
+    """The workflow that a function's lines describe, and its run."""
+
+    async def run(self, reviser: Reviser | None = None) -> Result:
+        """Run it: what reaches its outputs. ``reviser`` changes it meanwhile, where it has ``refine``. Raises `RunFailure`."""
+        asked = asked_for()
+        options = replace(asked.options, no_store=True)
+        workflow = workflow_of(self)
+        inputs = with_defaults(workflow.graph, self.inputs, asked.inputs)
+        read_inputs(workflow.graph, inputs)
+        if options.replay is None:
+            _check_model(options)
+        begun = start(workflow, inputs, options=options, reviser=reviser)
+        telling = None if asked.tell is None else asyncio.create_task(_notices(begun, asked.tell))
+        done = await finish(begun)
+        if telling is not None:
+            await telling
+        if done.failure is not None:
+            raise done.failure
+        if done.status != "finished":
+            raise RunFailure(done.error or f"The run was {done.status}.")
+        return Result(done.outputs, self.diagram)
+
+
+async def _notices(begun: Run, tell: Callable[[str], None]) -> None:
+    async for event in begun.events():
+        for notice in event.data.get("notices", ()):
+            tell(notice)
+        return
+
+
+def _check_model(options: RunOptions) -> None:
+    """Raise `UsageFailure` where nothing names an endpoint: nobody wants the embedded model's answers from a program without
+    having asked for them.
+    """
+    if decide(ModelOptions(base_url=options.base_url), os.environ, read_user_settings()).source == "nothing":
+        raise UsageFailure(
+            "There is no model to ask: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own; or answer from a"
+            " recording with --replay FILE.",
+            remedy="key",
+        )
+
+
+class _Written:
+    """Hands out the files that the functions of a program were written as."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+
+    def read(self, path: str) -> str:
+        """The text of a file. Raises `ResourceError`."""
+        if path not in self._files:
+            raise ResourceError(f"{path} is not in the program.")
+        return self._files[path]
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file."""
+        return path in self._files
+
+
+def workflow_of(flow: Lines) -> Workflow:
+    """The workflow that a program's lines describe. Raises `UsageFailure` where it has an error."""
+    functions = flow.traced()
+    files = file_names({name: one.name for name, one in functions.items()})
+    texts = {files[name]: mermaid_text("", one, files) for name, one in functions.items()}
+    own = files["workflow"]
+    return check_workflow(texts[own], name=flow.name, path=own, provider=_Written(texts))
