@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from merrow_analysis.definitions.labels.title_text import spaced_title
+from merrow_analysis.document import Document
 from merrow_analysis.meaning import harmless_edits
-from merrow_analysis.syntax.parser import Diagram, parse_diagram
+from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import (
     Arrow,
     Block,
@@ -73,13 +74,22 @@ def format_edits(
 
     With ``within`` only statements on lines that the range touches are formatted.
     """
-    diagram = parse_diagram(text)
+    return document_edits(Document(text), options, within)
+
+
+def document_edits(
+    document: Document,
+    options: FormatOptions = FormatOptions(),
+    within: Range | None = None,
+) -> list[TextEdit]:
+    """`format_edits` of a text that is read already: only what they change is read again."""
+    diagram = document.diagram
     if not diagram.is_flowchart:
         return []
-    edits = dict(_Layout(text, diagram, options).edits())
+    edits = dict(_Layout(document.lines, diagram, options).edits())
     if within is not None:
         edits = {number: edit for number, edit in edits.items() if _touches(diagram.blocks[number], within)}
-    return harmless_edits(text, diagram, edits)
+    return harmless_edits(document, edits)
 
 
 def _touches(block: Block, within: Range) -> bool:
@@ -89,11 +99,10 @@ def _touches(block: Block, within: Range) -> bool:
 class _Layout:
     """Goes through the blocks from top to bottom and says how each should look."""
 
-    def __init__(self, text: str, diagram: Diagram, options: FormatOptions) -> None:
+    def __init__(self, lines: list[str], diagram: Diagram, options: FormatOptions) -> None:
         self.blocks = diagram.blocks
         self.options = options
-        first = split_lines(text[: text.find("\n") + 1] or text)
-        self.line_ending = (first[0][len(line_content(first[0])) :] if first else "") or "\n"
+        self.line_ending = (lines[0][len(line_content(lines[0])) :] if lines else "") or "\n"
         self.depth = 0
         """Of what is at a line's beginning: 0 above the header, 1 below it, more in subgraphs."""
         self.after_suppression = False

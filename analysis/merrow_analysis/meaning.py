@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields, is_dataclass, replace
 
 from merrow_analysis.definitions.labels.title_text import spaced_title
+from merrow_analysis.document import Document
+from merrow_analysis.edits.difference import single_edit
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import (
     Block,
@@ -17,22 +19,23 @@ from merrow_analysis.syntax.tree import (
     SubgraphEnd,
     SubgraphStart,
 )
-from merrow_analysis.text import Position, Range, TextEdit, apply_edits
+from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 
 _MOST_ATTEMPTS = 8
 """How often the edited text is read to find the edits at fault, before all are given up."""
 
 
-def harmless_edits(text: str, diagram: Diagram, edits: dict[int, TextEdit]) -> list[TextEdit]:
-    """Those of the edits, each of one block by its number, that together leave the meaning of ``text`` as it is.
+def harmless_edits(document: Document, edits: dict[int, TextEdit]) -> list[TextEdit]:
+    """Those of the edits, each of one block by its number, that together leave the meaning of the text as it is.
 
-    The text is read once more, and a few times more where an edit is not harmless. ``diagram`` is that of ``text``.
+    What is between the first and the last of them is read once more, and a few times more where an edit is not harmless.
     """
+    diagram = document.diagram
     before = list(_meaning(diagram))
     for attempt in range(_MOST_ATTEMPTS):
         if not edits:
             break
-        after = list(_meaning(parse_diagram(apply_edits(text, edits.values()))))
+        after = list(_meaning(_edited(document, edits.values())))
         changed = _first_difference(before, after)
         if changed is None:
             return list(edits.values())
@@ -43,6 +46,15 @@ def harmless_edits(text: str, diagram: Diagram, edits: dict[int, TextEdit]) -> l
             kept = {n: edit for n, edit in edits.items() if abs(n - suspect) > 1}
             edits = kept if len(kept) < len(edits) else {}
     return []
+
+
+def _edited(document: Document, edits: Collection[TextEdit]) -> Diagram:
+    """The diagram of a text after some edits, as one edit: so many small ones would each copy the list of blocks."""
+    other = document.fork()
+    edit = single_edit(other.lines, split_lines(apply_edits(other.text, edits)))
+    if edit is not None:
+        other.edit(edit)
+    return other.diagram
 
 
 def _harmless_alone(block: Block, edit: TextEdit) -> bool:

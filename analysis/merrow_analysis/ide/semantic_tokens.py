@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.labels.metadata import parse_metadata
@@ -87,18 +87,18 @@ class TokenMemory:
     def __init__(self) -> None:
         self._world: tuple[object, ...] = ()
         self._blocks: dict[int, _Known] = {}
-        self._equal: dict[Token, Token] = {}
-        """One of each token: since places count from a block's first line, most blocks have the same ones."""
+        self._equal: dict[tuple[object, ...], tuple[Any, ...]] = {}
+        """One of each block's tokens and meanings: since places count from a block's first line, most are the same."""
 
     def tokens(self, analysis: Analysis) -> Iterator[tuple[Block, tuple[Token, ...]]]:
         """Each block with its tokens, whose lines count from the block's first; equal to `semantic_tokens`.
 
-        A block that did not change keeps its very tuple of tokens.
+        Equal blocks have the very same tuple of tokens, as long as they don't change.
         """
         if not analysis.diagram.is_flowchart:
             return
         world = _world(analysis)
-        if len(self._equal) > _MOST_EQUAL:
+        if world != self._world or len(self._equal) > _MOST_EQUAL:
             self._equal.clear()
         before = self._blocks if world == self._world else {}
         now: dict[int, _Known] = {}
@@ -106,14 +106,16 @@ class TokenMemory:
         for block in analysis.diagram.blocks:
             known = before.get(id(block))
             if known is None or known.needs != _meanings(analysis, known.nodes) or known.is_guess:
-                nodes = _nodes(block)
-                is_guess = any(type(statement) is Broken for statement in block.statements)
-                known = _Known(block, nodes, _meanings(analysis, nodes), self._read(analysis, block), is_guess)
+                known = self._read(analysis, block)
             now[id(block)] = known
             yield block, known.tokens
 
-    def _read(self, analysis: Analysis, block: Block) -> tuple[Token, ...]:
-        return tuple([self._equal.setdefault(token, token) for token in _tokens(analysis, block)])
+    def _read(self, analysis: Analysis, block: Block) -> _Known:
+        nodes, tokens = _nodes(block), _tokens(analysis, block)
+        needs = _meanings(analysis, nodes)
+        is_guess = any(type(statement) is Broken for statement in block.statements)
+        same = self._equal.setdefault
+        return _Known(block, nodes, same(needs, needs), same(tokens, tokens), is_guess)
 
 
 class _Known(NamedTuple):

@@ -12,11 +12,11 @@ def register(server: MerrowServer) -> None:
 
 
 def format_document(server: MerrowServer, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
-    from merrow_analysis.formatting import format_edits
+    from merrow_analysis.formatting import document_edits
 
     edits = [
         edit
         for diagram in server.diagrams(params.text_document.uri)
-        for edit in diagram.edits_to_lsp(format_edits(diagram.text))
+        for edit in diagram.edits_to_lsp(document_edits(diagram.analyser.document))
     ]
     return edits or None

@@ -12,11 +12,11 @@ def register(server: MerrowServer) -> None:
 
 
 def format_range(server: MerrowServer, params: types.DocumentRangeFormattingParams) -> list[types.TextEdit] | None:
-    from merrow_analysis.formatting import format_edits
+    from merrow_analysis.formatting import document_edits
 
     edits: list[types.TextEdit] = []
     for diagram in server.diagrams(params.text_document.uri):
         within = diagram.range_from_lsp(params.range)
         if within is not None:
-            edits += diagram.edits_to_lsp(format_edits(diagram.text, within=within))
+            edits += diagram.edits_to_lsp(document_edits(diagram.analyser.document, within=within))
     return edits or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import count
@@ -58,7 +59,7 @@ class _Tokens:
     """Remembers the last answer for each document, with its id."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[str, tuple[str, list[int]]] = OrderedDict()
+        self._last: OrderedDict[str, tuple[str, array[int]]] = OrderedDict()
         self._memories: WeakKeyDictionary[OpenDiagram, _Memory] = WeakKeyDictionary()
         self._ids = count(1)
 
@@ -77,7 +78,7 @@ class _Tokens:
         identifier = self._remember(uri, data)
         if known is None or known[0] != params.previous_result_id:
             return types.SemanticTokens(data, identifier)
-        return types.SemanticTokensDelta(_difference(known[1], data), identifier)
+        return types.SemanticTokensDelta(_difference(known[1], self._last[uri][1]), identifier)
 
     def _whole(self, server: MerrowServer, uri: str) -> list[int]:
         data = _Encoder()
@@ -90,7 +91,7 @@ class _Tokens:
 
     def _remember(self, uri: str, data: list[int]) -> str:
         identifier = str(next(self._ids))
-        self._last[uri] = identifier, data
+        self._last[uri] = identifier, array("i", data)
         self._last.move_to_end(uri)
         if len(self._last) > _REMEMBERED:
             self._last.popitem(last=False)
@@ -106,46 +107,42 @@ def in_range(server: MerrowServer, params: types.SemanticTokensRangeParams) -> t
     return types.SemanticTokens(data.numbers)
 
 
-_MOST_EQUAL = 20_000
-
-
 class _Memory:
-    """The numbers of a diagram's blocks, kept for as long as their tokens are and stand as far from the margin."""
+    """The numbers of a diagram's blocks, kept for as long as their tokens are."""
 
     def __init__(self) -> None:
         self._tokens = ide_semantic_tokens.TokenMemory()
-        self._numbers: dict[int, _Kept] = {}
-        self._equal: dict[tuple[int, ...], tuple[int, ...]] = {}
-        """One of each block's numbers: many blocks have the same ones."""
+        self._numbers: dict[tuple[int, tuple[int, ...]], _Kept] = {}
 
     def encode(self, diagram: OpenDiagram, data: _Encoder) -> None:
         """Add the tokens of ``diagram`` to ``data``."""
-        fence = diagram.fence
+        fence, lines = diagram.fence, diagram.document.lines
         first_line = 0 if fence is None else fence.line
         before, now = self._numbers, {}
-        if len(self._equal) > _MOST_EQUAL:
-            self._equal.clear()
         for block, tokens in self._tokens.tokens(diagram.analysis):
             if not tokens:
                 continue
+            first = first_line + block.line
             shifts: tuple[int, ...] = (
                 () if fence is None else tuple(map(fence.shift, range(block.line, block.line + block.line_count)))
             )
-            known = before.get(id(tokens))
-            if known is None or known.shifts != shifts:
-                numbers = tuple(_block_numbers(tokens, shifts, first_line + block.line, diagram.document))
-                known = _Kept(tokens, shifts, self._equal.setdefault(numbers, numbers))
-            now[id(tokens)] = known
-            data.add_block(first_line + block.line, known.numbers)
+            if not all(map(str.isascii, lines[first : first + block.line_count])):
+                data.add_block(first, _block_numbers(tokens, shifts, first, diagram.document))
+                continue
+            key = id(tokens), shifts
+            known = now.get(key) or before.get(key)
+            if known is None:
+                known = _Kept(tokens, _block_numbers(tokens, shifts, first, diagram.document))
+            now[key] = known
+            data.add_block(first, known.numbers)
         self._numbers = now
 
 
 class _Kept(NamedTuple):
-    """A block's tokens, which live on with it; how far right of their places its lines are in the file; the numbers."""
+    """Tokens of blocks of ASCII characters, which live on with it, and their numbers."""
 
     tokens: tuple[Token, ...]
-    shifts: tuple[int, ...]
-    numbers: tuple[int, ...]
+    numbers: list[int]
 
 
 def _block_numbers(tokens: tuple[Token, ...], shifts: tuple[int, ...], first: int, document: OpenDocument) -> list[int]:
@@ -168,16 +165,16 @@ def _block_numbers(tokens: tuple[Token, ...], shifts: tuple[int, ...], first: in
     return numbers
 
 
-def _difference(old: list[int], new: list[int]) -> list[types.SemanticTokensEdit]:
+def _difference(old: array[int], new: array[int]) -> list[types.SemanticTokensEdit]:
     """The one stretch of numbers that differs."""
     front = _shared(old, new)
     back = _shared(old[front:][::-1], new[front:][::-1])
     if front == len(old) == len(new):
         return []
-    return [types.SemanticTokensEdit(front, len(old) - front - back, new[front : len(new) - back])]
+    return [types.SemanticTokensEdit(front, len(old) - front - back, new[front : len(new) - back].tolist())]
 
 
-def _shared(old: list[int], new: list[int]) -> int:
+def _shared(old: array[int], new: array[int]) -> int:
     """How many numbers at the beginning are equal, found by comparing halves, which takes no step for each number."""
     low, high = 0, min(len(old), len(new))
     while low < high:
@@ -196,7 +193,7 @@ class _Encoder:
         self.numbers: list[int] = []
         self._line = self._character = 0
 
-    def add_block(self, line: int, numbers: tuple[int, ...]) -> None:
+    def add_block(self, line: int, numbers: list[int]) -> None:
         """Add the tokens of a block that begins at ``line``; nothing else may be on its lines before it."""
         start = len(self.numbers)
         self.numbers += numbers

@@ -229,7 +229,7 @@ def test_a_log_tells_of_a_crash_and_not_what_documents_say(tmp_path: Path) -> No
 
 def test_a_failing_feature_leaves_the_others_alive(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     uri = editor.open(BROKEN)
-    monkeypatch.setattr("merrow_analysis.formatting.format_edits", lambda *_: 1 / 0)
+    monkeypatch.setattr("merrow_analysis.formatting.document_edits", lambda *_: 1 / 0)
     with pytest.raises(ServerError) as raised:
         editor.request(
             "textDocument/formatting", {"textDocument": {"uri": uri}, "options": {"tabSize": 4, "insertSpaces": True}}
