@@ -171,21 +171,31 @@ def troubles(graph: TypedGraph, *, skipped: Flags = Flags.NONE) -> Counter[tuple
     found = [finding for finding in told if finding.severity is not Severity.HINT]
     if not found:
         return Counter()
-    # Only what stands on the lines of findings is worth a range.
-    lines = {finding.range.start.line for finding in found}
-    where: dict[Range, str] = {}
-    for edge in graph.flow.edges:
-        if edge.block.line in lines or edge.block.line_count > 1:
-            where.setdefault(edge.range, edge.target.id)
-            if edge.arrow.label is not None:
-                where.setdefault(edge.block.range(edge.arrow.label.span), edge.target.id)
-    for node in graph.flow.nodes.values():
-        for mention in node.mentions:
-            if mention.block.line in lines or mention.block.line_count > 1:
-                where[mention.range] = node.id
+    where = _owners(graph.flow, {finding.range.start.line for finding in found})
     return Counter(
         (finding.code, _owner(finding, where)) for finding in found if Flags.SPELLING not in flags_of(finding.code)
     )
+
+
+def _owners(flow: Flow, lines: set[int]) -> Mapping[Range, str]:
+    """The node of each place on some lines (or in a block of several): where it is written, or an edge leads into it.
+
+    Read off the records: of a large graph each look would leave objects for all nodes and edges behind.
+    """
+    here = flow.here
+    where: dict[Range, str] = {}
+    for edge in flow.chart.edges:
+        block = here(edge.block)
+        if block.line in lines or block.line_count > 1:
+            where.setdefault(block.range(edge.arrow.span), edge.target)
+            if edge.arrow.label is not None:
+                where.setdefault(block.range(edge.arrow.label.span), edge.target)
+    for name, record in flow.chart.nodes.items():
+        for vertex, first in record.mentions:
+            block = here(first)
+            if block.line in lines or block.line_count > 1:
+                where[block.range(vertex.name.span)] = name
+    return where
 
 
 def _owner(finding: Diagnostic, where: Mapping[Range, str]) -> str:
