@@ -147,9 +147,13 @@ class Analyser:
         """Replace a range of the text."""
         self.document.edit(edit)
 
-    def fork(self) -> Analyser:
-        """Another analyser of the same text that starts with what this one knows; the two are edited independently."""
+    def fork(self, provider: Provider | None = None) -> Analyser:
+        """Another analyser of the same text that starts with what this one knows; the two are edited independently. With a
+        ``provider`` it reads the files of that one, and shares nothing about files that are called.
+        """
         other = copy(self)
+        if provider is not None and provider is not self.provider:
+            other.provider, other._called = provider, None
         other.document = self.document.fork()
         other._kept = self._kept.copy()
         return other

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from merrow_analysis.check import Analysis
+from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.markdown import Fence
 from merrow_analysis.text import Range
 from merrow_runtime.program.files import one_file
@@ -17,11 +17,12 @@ from merrow_server.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A diagram with its analysis; ``text`` is that of the whole file, ``fence`` its place in Markdown."""
+    """A diagram with its analysis and what made it; ``text`` is that of the whole file, ``fence`` its place in Markdown."""
 
     target: Target
     text: str
     fence: Fence | None
+    analyser: Analyser
     analysis: Analysis
 
     @property
@@ -54,7 +55,8 @@ def open_diagram(name: str, config: str | None, *, use_files: bool, as_workflow:
     target = found.targets[0]
     source = read(target)
     text, fence = the_diagram(target, source.text)
-    analysis = Checker(settings, as_workflow=as_workflow).analyse(target, text)
+    analyser = Checker(settings, as_workflow=as_workflow).opener(target)(text)
+    analysis = analyser.analysis()
     if settings.problems:
         raise InputError(settings.problems[0])
-    return Opened(target, source.text, fence, analysis)
+    return Opened(target, source.text, fence, analyser, analysis)

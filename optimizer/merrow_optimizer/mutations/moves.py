@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from random import Random
 from typing import TypeVar
@@ -297,8 +297,8 @@ class Lineage:
 
     def __init__(self, text: str, choice: Choice = DEFAULT) -> None:
         self.text = text
-        self.choice = choice
         self._analyser = choice.files.open(text)
+        self.choice = replace(choice, files=replace(choice.files, reading=self._analyser))
         self._original: Original | None = None
 
     @property

@@ -40,7 +40,8 @@ def choice_for(opened: Opened, max_nodes: int, config: str | None, *, use_files:
     """The moves that the settings around a workflow allow; says which patterns can't be used."""
     settings, target = Settings(config, use_files=use_files), opened.target
     settled = settings.config(target)
-    files = Files(settings.relative_path(target), settings.surroundings.provider(target.base), settled)
+    provider = settings.surroundings.provider(target.base)
+    files = Files(settings.relative_path(target), provider, settled, opened.analyser)
     operators, problems = operators_of(target.base, settings.surroundings, settled.patterns)
     for problem in problems:
         complain(f"{problem.message} ({problem.path})")

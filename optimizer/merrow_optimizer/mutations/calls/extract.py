@@ -23,7 +23,7 @@ from merrow_optimizer.joining.text import End, Selection, members
 from merrow_optimizer.mutations.base import NewFile
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.labels import into_output, label
-from merrow_optimizer.mutations.calls.meaning import begin_together, meaning, remembers_nothing, with_body
+from merrow_optimizer.mutations.calls.meaning import Meaning, begin_together, meaning, remembers_nothing, with_body
 from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.subgraph_boundary import listed
@@ -235,12 +235,14 @@ def extraction(original: Original, files: Files, piece: Piece) -> Rewriting:
         text = _file(original, piece)
         mutant = _with_call(original, files, piece, call, path)
         inputs = [one.id for one in piece.inputs]
-        before = meaning(original.analysis)
-        body = meaning(files.analyse_beside(path, text))
+        before = original.remembered(_meaning)
+        own = files.analyse_beside(path, text)
+        body = meaning(own)
         return Rewritten(
             mutant,
             lambda after: with_body(meaning(after), call, body, inputs, [_OUTPUT]) == before,
             created=(NewFile(path, text),),
+            bodies=(own,),
         )
 
     return Rewriting(
@@ -249,6 +251,10 @@ def extraction(original: Original, files: Files, piece: Piece) -> Rewriting:
         ("extract", *names, call, path),
         rewritten,
     )
+
+
+def _meaning(original: Original) -> Meaning:
+    return meaning(original.analysis)
 
 
 def _with_call(original: Original, files: Files, piece: Piece, call: str, path: str) -> str:
@@ -264,8 +270,8 @@ def _with_call(original: Original, files: Files, piece: Piece, call: str, path: 
     new = NewNode(call, CALL, _beside(original, piece), parameters=(("workflow", path),))
     workflow_text = original.workflow_text
     change = GraphChange(added=(new,), edges=edges)
-    both, _, _ = edits_both_ways(workflow_text.places, write(workflow_text, change))
-    analysis = files.open(both).analysis()
+    both, edits, _ = edits_both_ways(workflow_text.places, write(workflow_text, change))
+    analysis = files.open_after(original.analysis, edits, both).analysis()
     typed = analysis.typed
     if typed is None:
         raise CannotWriteError("The Call can't be written beside the part.")

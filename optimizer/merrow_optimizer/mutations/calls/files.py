@@ -60,11 +60,15 @@ class Files:
         provider = with_files(self.provider, more or {})
         return Analyser(text, path=self.path, provider=provider, config=self.config)
 
-    def open_after(self, before: Analysis, edits: Sequence[TextEdit], mutant: str) -> Analyser:
-        """The text ``mutant``, which ``edits`` make of an analysed one; they are in the order of the text."""
+    def open_after(
+        self, before: Analysis, edits: Sequence[TextEdit], mutant: str, more: Mapping[str, str] | None = None
+    ) -> Analyser:
+        """The text ``mutant``, which ``edits`` make of an analysed one, with ``more`` files beside it; the edits are in the
+        order of the text.
+        """
         if self.reading is None or self.reading.document.diagram is not before.diagram:
-            return self.open(mutant)
-        trial = self.reading.fork()
+            return self.open(mutant, more)
+        trial = self.reading.fork(with_files(self.reading.provider, more or {}))
         for edit in reversed(edits):
             trial.edit(edit)
         return trial

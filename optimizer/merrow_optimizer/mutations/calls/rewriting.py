@@ -24,12 +24,13 @@ FILES = "files"
 class Rewritten:
     """The text of a workflow after a move, the files that it creates, and whether a mutant with these files means what it should.
 
-    ``taken`` are workflows of which the text has parts now.
+    ``bodies`` are the workflows in the created files, ``taken`` those of which the text has parts now.
     """
 
     text: str
     means_the_same: Callable[[Analysis], bool]
     created: tuple[NewFile, ...] = ()
+    bodies: tuple[Analysis, ...] = ()
     taken: tuple[Analysis, ...] = ()
 
 
@@ -54,21 +55,20 @@ class Rewriting:
         except CannotWriteError as problem:
             return Refused("writing", str(problem), self.title)
         new = {file.path: file.text for file in made.created}
-        after = files.open(made.text, new).analysis()
-        reason = _what_is_wrong(
-            (original.analysis, *made.taken), after, [files.analyse_beside(*one) for one in new.items()]
-        )
+        before = "".join(block.text for block in original.analysis.diagram.blocks)
+        edits = tuple(line_edits(before, made.text))
+        after = files.open_after(original.analysis, edits, made.text, new).analysis()
+        reason = _what_is_wrong((original.analysis, *made.taken), after, made.bodies)
         if reason is None and not made.means_the_same(after):
             reason = "It would not do the same in the other file."
         if reason is not None:
             return Refused(FILES, reason, self.title)
-        before = "".join(block.text for block in original.analysis.diagram.blocks)
         return Move(
             self.id,
             SUBGRAPH,
             self.title,
             self.target,
-            tuple(line_edits(before, made.text)),
+            edits,
             workflow_difference(original.analysis, after),
             tuple(line_edits(made.text, before)),
             made.created,
