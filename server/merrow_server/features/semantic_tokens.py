@@ -118,7 +118,8 @@ class _Memory:
         """Add the tokens of ``diagram`` to ``data``."""
         fence, lines = diagram.fence, diagram.document.lines
         first_line = 0 if fence is None else fence.line
-        before, now = self._numbers, {}
+        before: dict[tuple[int, tuple[int, ...]], _Kept] = self._numbers
+        now: dict[tuple[int, tuple[int, ...]], _Kept] = {}
         for block, tokens in self._tokens.tokens(diagram.analysis):
             if not tokens:
                 continue
