@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import multiprocessing
-import random
 import sys
 from collections.abc import Mapping
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.patience import PATIENCE
@@ -296,13 +296,13 @@ def _work(path: Path, journal: Path, calls: int, reached: Event) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_a_run_that_is_killed_inside_a_called_file_makes_no_call_again(tmp_path: Path) -> None:
     path = write(tmp_path, {"main.mmd": CALLS, "sub/f.mmd": CHAIN})
-    forks = multiprocessing.get_context("fork")
+    forks, moments = multiprocessing.get_context("fork"), Random(1)
     for calls in (2, LENGTH // 2, LENGTH - 1):
         journal, reached = tmp_path / f"{calls}.sqlite", forks.Event()
         process = forks.Process(target=_work, args=(path, journal, calls, reached))
         process.start()
         assert reached.wait(PATIENCE)
-        process.join(random.uniform(0.0, 0.003))
+        process.join(moments.uniform(0.0, 0.003))
         process.kill()
         process.join()
         store, endpoint = (

@@ -74,6 +74,11 @@ def redirect(status: int) -> str:
             f"It refused the key (HTTP 400: invalid API key); {KEY_REFUSED}",
             FINAL_KEY,
         ),
+        (
+            Status(400, body=[{"error": {"message": "API key not valid. Please pass a valid API key."}}]),
+            f"It refused the key (HTTP 400: API key not valid. Please pass a valid API key); {KEY_REFUSED}",
+            FINAL_KEY,
+        ),
         (Status(400, "invalid keyword"), f"It refused the request (HTTP 400: invalid keyword); {COMPLAINT}", {}),
         (
             Status(422, "the key is invalid"),

@@ -95,50 +95,6 @@ async def test_a_call_is_tried_once_more_than_there_are_retries(retries: int) ->
     assert caught.value.transient
 
 
-@given(st.integers(1, 12), st.floats(0, 5), st.floats(0.1, 60))
-async def test_waits_grow_to_a_limit(retries: int, jitter: float, longest: float) -> None:
-    waiting = Waiting()
-    policy = RetryPolicy(retries=retries, jitter=jitter, longest_wait=longest, total=1e9)
-    await waiting.call(policy, failing(*[BUSY] * retries))
-    for number, wait in enumerate(waiting.waits):
-        expected = min(2.0**number, longest)
-        assert expected <= wait <= expected + jitter
-
-
-async def test_a_wait_that_is_too_long_is_told_and_not_waited_for() -> None:
-    waiting = Waiting()
-    asked = EndpointFailure("The endpoint x is busy.", transient=True, retry_after=3600)
-    with pytest.raises(EndpointFailure, match="3600 seconds, more than the 120"):
-        await waiting.call(RetryPolicy(), failing(asked))
-    assert waiting.waits == []
-
-
-async def test_nothing_is_tried_that_would_start_too_late() -> None:
-    waiting = Waiting()
-    with pytest.raises(EndpointFailure, match="longer than 3 seconds"):
-        await waiting.call(RetryPolicy(retries=9, jitter=0.0, total=3.0), failing(*[BUSY] * 10))
-    assert waiting.waits == [1.0, 2.0]
-
-
-async def test_the_whole_of_all_waits_is_bounded_not_each() -> None:
-    waiting = Waiting()
-    with pytest.raises(EndpointFailure, match="longer than 10 seconds in all"):
-        await waiting.call(RetryPolicy(retries=9, jitter=0.0, longest_wait=3.0, total=10.0), failing(*[BUSY] * 10))
-    assert waiting.waits == [1.0, 2.0, 3.0, 3.0]
-
-
-async def test_the_time_that_tries_take_counts() -> None:
-    waiting = Waiting()
-
-    async def attempt() -> str:
-        waiting.now += 4.0
-        raise BUSY
-
-    with pytest.raises(EndpointFailure, match="longer than 10 seconds in all"):
-        await waiting.call(RetryPolicy(retries=9, jitter=0.0, first_wait=1.0, total=10.0), attempt)
-    assert waiting.waits == [1.0]
-
-
 @given(
     st.builds(
         RetryPolicy,

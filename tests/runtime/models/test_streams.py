@@ -64,13 +64,6 @@ async def test_a_stream_with_either_ending_is_finished(ending: tuple[str, ...]) 
     assert (reply.text, reply.finish) == ("BLUE HERON", "stop")
 
 
-async def test_without_either_it_is_cut() -> None:
-    failure = await failed(BLUE, HERON)
-    assert "cut the connection before its answer was complete" in str(failure)
-    assert failure.transient
-    assert failure.paid
-
-
 @pytest.mark.parametrize(
     "life",
     [": alive\n\n", "data:\n\n", "data: : KEEP ALIVE\n\n", "event: ping\n\n", "id: 7\n\n", "retry: 9\n\n", "\n\n"],
@@ -99,10 +92,6 @@ async def test_an_error_in_a_stream_is_told_in_its_own_words_and_what_came_count
         assert "HTTP 500" not in str(failure)
         assert failure.transient
     assert (before.paid, within.paid) == (False, True)
-
-
-async def test_a_limit_told_in_a_stream_is_one() -> None:
-    assert "allows no more requests" in str(await failed(event("Rate limit reached", "error")))
 
 
 @pytest.mark.parametrize("ending", [(STOP, DONE), (DONE,)], ids=["stop", "done"])

@@ -17,7 +17,6 @@ from tests.runtime.openai_server import Cut, Hang, OpenAIServer, Raw, Reply, Sta
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
-from merrow_runtime.usage import Usage
 
 HTML = Raw(b"<!DOCTYPE html><html><body>Sign in</body></html>", "text/html")
 DEEP = Raw(b"[" * 200_000)
@@ -40,85 +39,29 @@ async def failing(step: Step, *, streamed: bool = False, **changes: Any) -> Endp
 
 @STREAMED
 @pytest.mark.parametrize(
-    ("step", "word"),
-    [
-        (Status(401, "Incorrect API key provided", code="invalid_api_key"), "OPENAI_API_KEY"),
-        (
-            Status(400, body=[{"error": {"message": "API key not valid. Please pass a valid API key."}}]),
-            "OPENAI_API_KEY",
-        ),
-        (Status(403, "Country not supported"), "access"),
-        (Status(404, "Not Found"), "base URL"),
-        (Status(402, "Insufficient Balance"), "credit"),
-        (Status(429, "You exceeded your current quota", code="insufficient_quota"), "credit"),
-        (Raw(b"", status=307, headers={"Location": "https://elsewhere.example/v1"}), "redirect"),
-        (Raw(b"", status=301, headers={"Location": "/v2/chat/completions"}), "redirect"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-async def test_what_no_other_call_can_get_past_is_fatal(step: Step, word: str, streamed: bool) -> None:
-    failure = await failing(step, streamed=streamed)
-    assert failure.fatal
-    assert not failure.transient
-    assert failure.model is None
-    assert word in str(failure)
-
-
-@pytest.mark.parametrize(
     "step",
     [
-        Status(404, "The model `gpt-test` does not exist or you do not have access to it.", code="model_not_found"),
-        Status(404, 'model "gpt-test" not found, try pulling it first'),
-        Status(400, "gpt-test is not a valid model: no such model", param="model"),
-        Status(403, "Project does not have access to model `gpt-test`", code="model_not_found"),
-    ],
-)
-async def test_an_unknown_model_is_fatal_for_that_model_alone(step: Status) -> None:
-    failure = await failing(step)
-    assert failure.fatal
-    assert failure.model == "gpt-test"
-    assert "`gpt-test`" in str(failure)
-
-
-@STREAMED
-@pytest.mark.parametrize(
-    "step",
-    [
-        Status(429, "Rate limit reached"),
-        Status(500, "The server had an error"),
         Status(502, body="bad gateway"),
         Raw(b"<html>upstream</html>", "text/html", 503),
-        Status(504),
-        Status(408),
-        Status(400, "Failed to generate JSON", code="json_validate_failed"),
         Cut("answer"),
         Cut("body"),
-        Reply(""),
         Reply(None),
-        Reply("  \n "),
         Reply("<think>hm</think>"),
         Raw(b'{"choices": [{"message": {"content": "4'),
         Raw(b"{}"),
         Raw(b"[]"),
         Raw(b"null"),
         Raw(b'"fine"'),
-        Raw(b'{"choices": []}'),
         Raw(b'{"choices": null}'),
         Raw(b'{"choices": [null]}'),
         Raw(b'{"choices": [{"message": null, "finish_reason": "stop"}]}'),
-        Raw(b'{"error": {"message": "overloaded", "code": 503}}'),
-        Raw(b'{"error": "overloaded"}'),
         Raw(b"\xff\xfe\x00"),
         Raw(b"", "application/json"),
-        Raw(b"busy", "text/plain"),
         DEEP,
         replace(DEEP, content_type="text/plain"),
         replace(DEEP, status=503),
         replace(DEEP, body=b"data: " + DEEP.body + b"\n\n", content_type="text/event-stream"),
-        Raw(b'data: {"choices": [{"delta": {"content": "4"}}]}\n\n', "text/event-stream"),
         Raw(b'data: {"error": {"message": "overloaded"}}\n\n', "text/event-stream"),
-        Raw(b"data: {broken\n\n", "text/event-stream"),
-        Reply("4", finish="error"),
     ],
     ids=lambda value: repr(value)[:60],
 )
@@ -126,46 +69,7 @@ async def test_what_may_pass_is_transient(step: Step, streamed: bool) -> None:
     failure = await failing(step, streamed=streamed)
     assert failure.transient
     assert not failure.fatal
-
-
-@pytest.mark.slow
-@STREAMED
-async def test_what_a_useless_answer_has_used_is_told(streamed: bool) -> None:
-    counted = {"prompt_tokens": 7, "completion_tokens": 900}
-    for step in (Reply(" ", usage=counted), Reply("4", finish="error", usage=counted)):
-        failure = await failing(step, streamed=streamed)
-        assert failure.usage == Usage(7, 900, 1, None)
-    assert (await failing(Cut("body"), streamed=streamed)).paid
-    # What was given up before it was sent has used nothing: a machine that stood still meanwhile is given longer.
-    assert (await failing(Hang(), streamed=streamed, timeout=1.0)).paid or (
-        await failing(Hang(), streamed=streamed, timeout=PATIENCE / 2)
-    ).paid
-    for step in (Status(500), HTML, Cut("answer")):
-        failure = await failing(step, streamed=streamed)
-        assert failure.usage is None
-        assert not failure.paid
-
-
-@STREAMED
-async def test_a_web_page_in_the_place_of_an_answer_is_told(streamed: bool) -> None:
-    failure = await failing(HTML, streamed=streamed)
-    assert "web page" in str(failure)
-    assert "/v1" in str(failure)
-    assert not failure.transient
-
-
-async def test_a_request_that_is_wrong_is_neither_tried_again_nor_fatal() -> None:
-    failure = await failing(
-        Status(400, "max_tokens is too large: 99999. This model supports at most 4096", param="max_tokens")
-    )
-    assert "99999" in str(failure)
-    assert not failure.transient
-    assert not failure.fatal
-
-
-async def test_a_prompt_that_is_too_long_is_told() -> None:
-    failure = await failing(Status(400, "maximum context length is 8192 tokens", code="context_length_exceeded"))
-    assert "memory" in str(failure)
+    assert failure.paid == (step == Cut("body"))
 
 
 @pytest.mark.parametrize(
@@ -197,6 +101,8 @@ async def test_an_answer_that_never_comes_is_given_up(streamed: bool) -> None:
     failure = await failing(Hang(), streamed=streamed, timeout=0.2)
     assert failure.transient
     assert "0.2 seconds" in str(failure)
+    # What was given up before it was sent has used nothing: a machine that stood still meanwhile is given longer.
+    assert failure.paid or (await failing(Hang(), streamed=streamed, timeout=PATIENCE / 2)).paid
 
 
 @STREAMED
@@ -261,12 +167,6 @@ async def test_cut_and_refused_answers_say_so(reply: Step, finish: str, streamed
     assert "think" not in answer.text
     if reply == SAYS_WHY:
         assert answer.text == "I can't help with that."
-
-
-async def test_a_call_of_a_tool_is_no_answer() -> None:
-    failure = await failing(Reply(None, finish="tool_calls", message={"tool_calls": [{"id": "1"}]}))
-    assert "tool" in str(failure)
-    assert not failure.transient
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-import random
 import sys
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.patience import PATIENCE
@@ -56,8 +56,10 @@ def test_it_stops_after_so_many_nodes_and_later_turns_take_over_what_is_finished
 
 
 def test_which_nodes_run_before_a_stop_does_not_depend_on_how_long_they_take() -> None:
+    times = Random(1)
+
     async def slow(request: ModelRequest) -> str:
-        await asyncio.sleep(random.random() / 500)
+        await asyncio.sleep(times.random() / 500)
         return request.messages[0].content.split("\n")[0] + "!"
 
     for _ in range(5):
@@ -273,14 +275,14 @@ def _work(journal: Path, calls: int, reached: Event) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are forked here")
 def test_a_run_that_is_killed_inside_a_plan_makes_no_call_again(tmp_path: Path) -> None:
-    forks = multiprocessing.get_context("fork")
+    forks, moments = multiprocessing.get_context("fork"), Random(1)
     whole, _ = run(REFINES, planning([CHAIN]))
     for calls in (2, 5, 8, LENGTH + 3):
         journal, reached = tmp_path / f"{calls}.sqlite", forks.Event()
         process = forks.Process(target=_work, args=(journal, calls, reached))
         process.start()
         assert reached.wait(PATIENCE)
-        process.join(random.uniform(0.0, 0.003))
+        process.join(moments.uniform(0.0, 0.003))
         process.kill()
         process.join()
         store, endpoint = Store.open(journal), FakeEndpoint(planning([CHAIN]))
