@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,32 +35,6 @@ async def test_without_limits_everything_starts() -> None:
         two.settle(tokens(6))
     assert budget.settled == Usage(11, 0, 2, 0.0)
     assert budget.remaining_seconds is None
-
-
-async def test_a_reservation_that_does_not_fit_waits_for_others_to_settle() -> None:
-    budget = Budget(tokens=100)
-    order: list[str] = []
-
-    async def call(name: str, estimate: int, real: int, go: asyncio.Event) -> None:
-        async with budget.reserve(tokens(estimate)) as reservation:
-            order.append(name)
-            await go.wait()
-            reservation.settle(tokens(real))
-
-    first, others = asyncio.Event(), asyncio.Event()
-    others.set()
-    tasks = [
-        asyncio.create_task(call("large", 80, 10, first)),
-        asyncio.create_task(call("next", 50, 10, others)),
-        asyncio.create_task(call("small", 5, 10, others)),
-    ]
-    await settled_after()
-    # The small one would fit, but came after one that waits.
-    assert order == ["large"]
-    first.set()
-    await asyncio.gather(*tasks)
-    assert order == ["large", "next", "small"]
-    assert budget.settled.tokens == 30
 
 
 USED_UP = "is used up ({} spent): raise it with --budget-usd."
@@ -159,14 +132,6 @@ async def test_money_without_a_price_is_refused_before_the_first_call() -> None:
         await Budget(usd=10.0).reserve(tokens(1, None)).__aenter__()
 
 
-async def test_one_call_alone_may_go_over_and_is_the_last() -> None:
-    budget = Budget(tokens=100)
-    async with budget.reserve(tokens(500)) as reservation:
-        reservation.settle(tokens(400))
-    with pytest.raises(BudgetFailure, match="400 used"):
-        await budget.reserve(tokens(1)).__aenter__()
-
-
 async def test_a_call_alone_whose_prompt_exceeds_what_is_left_is_refused() -> None:
     budget = Budget(tokens=20, usd=1.0, spent=tokens(12, 0.25))
     for sent in (tokens(9, 0.0), tokens(1, 0.76)):
@@ -177,16 +142,6 @@ async def test_a_call_alone_whose_prompt_exceeds_what_is_left_is_refused() -> No
     assert budget.settled.tokens == 29
 
 
-async def test_who_waits_is_refused_when_the_budget_is_used_up() -> None:
-    budget = Budget(tokens=100)
-    async with budget.reserve(tokens(90)) as reservation:
-        waiting = [asyncio.ensure_future(budget.reserve(tokens(20)).__aenter__()) for _ in range(3)]
-        await settled_after()
-        reservation.settle(tokens(120))
-        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [BudgetFailure] * 3
-
-
 async def test_who_waits_is_refused_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     monkeypatch.setattr(budgets, "time", SimpleNamespace(monotonic=lambda: now))
@@ -195,16 +150,6 @@ async def test_who_waits_is_refused_when_the_time_is_over(monkeypatch: pytest.Mo
         now = 999.95
         with pytest.raises(BudgetFailure, match="1000 seconds"):
             await budget.reserve(tokens(20)).__aenter__()
-
-
-async def test_a_call_that_failed_gives_its_share_back_uncounted() -> None:
-    budget = Budget(tokens=100)
-    with pytest.raises(ValueError, match="broken"):
-        async with budget.reserve(tokens(90)):
-            raise ValueError("broken")
-    async with budget.reserve(tokens(90)) as reservation:
-        reservation.settle(tokens(7))
-    assert budget.settled.tokens == 7
 
 
 async def test_who_waits_behind_one_that_is_cancelled_starts_where_it_fits() -> None:
@@ -242,37 +187,6 @@ async def test_an_answer_without_a_cost_counts_as_reserved_where_money_is_limite
     async with budget.reserve(tokens(30, 0.25)) as reservation:
         reservation.settle(tokens(20, None))
     assert budget.settled == Usage(20, 0, 1, 0.25, estimated=True)
-
-
-@given(
-    limit=st.integers(1, 200),
-    calls=st.lists(st.tuples(st.integers(1, 80), st.integers(0, 80), st.integers(0, 3), st.booleans()), max_size=25),
-)
-def test_a_run_goes_over_by_no_more_than_what_was_in_flight(
-    limit: int, calls: Sequence[tuple[int, int, int, bool]]
-) -> None:
-    async def run() -> None:
-        budget = Budget(tokens=limit)
-        begun: list[int] = []
-
-        async def call(estimate: int, real: int, steps: int, cancelled: bool) -> None:
-            real = min(real, estimate)
-            async with budget.reserve(tokens(estimate)) as reservation:
-                assert budget.settled.tokens < limit
-                begun.append(estimate)
-                for _ in range(steps):
-                    await asyncio.sleep(0)
-                if cancelled:
-                    raise asyncio.CancelledError
-                reservation.settle(tokens(real))
-
-        await asyncio.gather(*(call(*each) for each in calls), return_exceptions=True)
-        # Where estimates are upper bounds, only one that started alone can go over.
-        assert budget.settled.tokens <= max(limit, limit - 1 + max(begun, default=0))
-        if budget.settled.tokens < limit:
-            assert len(begun) == len(calls)
-
-    asyncio.run(run())
 
 
 class BudgetMachine(RuleBasedStateMachine):

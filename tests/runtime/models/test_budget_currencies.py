@@ -150,17 +150,6 @@ async def test_a_call_that_fits_exactly_goes_and_one_more_waits(currency: str, s
             pass
 
 
-async def test_dollars_held_by_several_calls_add_up() -> None:
-    budget = Budget(usd=1.0)
-    async with budget.reserve(usage(0, 24)), budget.reserve(usage(0, 24)):
-        third = asyncio.ensure_future(budget.reserve(usage(0, 17)).__aenter__())
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert not third.done()
-    async with asyncio.timeout(PATIENCE):
-        await third
-
-
 async def test_what_was_settled_twice_is_counted_twice_and_held_no_more() -> None:
     budget = Budget(tokens=100, usd=1.0)
     async with budget.reserve(usage(90, 60)) as reservation:

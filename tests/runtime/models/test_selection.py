@@ -39,17 +39,6 @@ def key_of(choice: EndpointChoice) -> str | None:
     return None if choice.connection is None else choice.connection.api_key
 
 
-def test_with_neither_key_nor_base_url_it_is_the_embedded_model() -> None:
-    assert chosen().origin == "merrow:offline"
-    assert chosen(environment={"OPENAI_API_KEY": "  ", "OPENAI_BASE_URL": ""}).origin == "merrow:offline"
-    assert chosen(ModelOptions(base_url="offline"), WITH_KEY).origin == "merrow:offline"
-
-
-def test_a_key_alone_means_openai() -> None:
-    for choice in (chosen(environment=WITH_KEY), chosen(ModelOptions(api_key=KEY))):
-        assert (choice.origin, choice.source, key_of(choice)) == (OPENAI, "default", KEY)
-
-
 def test_command_line_goes_before_environment_before_settings() -> None:
     settings = UserSettings(base_url=f"{MINE}/v1")
     environment = {"OPENAI_BASE_URL": "https://two.example/v1"}
@@ -57,32 +46,6 @@ def test_command_line_goes_before_environment_before_settings() -> None:
     assert chosen(environment=environment, settings=settings).origin == "https://two.example"
     options = ModelOptions(base_url="https://one.example/v1")
     assert chosen(options, environment, settings).origin == "https://one.example"
-
-
-def test_the_environments_key_goes_with_the_environments_endpoint() -> None:
-    choice = chosen(environment={**WITH_KEY, "OPENAI_BASE_URL": f"{MINE}/v1"})
-    assert (choice.origin, key_of(choice)) == (MINE, KEY)
-
-
-def test_the_environments_key_goes_to_what_was_typed_on_the_command_line() -> None:
-    choice = chosen(ModelOptions(base_url=f"{MINE}/v1"), WITH_KEY)
-    assert (choice.origin, key_of(choice)) == (MINE, KEY)
-
-
-def test_the_environments_key_does_not_go_to_another_origin_of_the_settings() -> None:
-    choice = chosen(environment=WITH_KEY, settings=UserSettings(base_url=f"{MINE}/v1"))
-    assert choice.origin == MINE
-    assert key_of(choice) is None
-    assert any("[api_key_env]" in notice for notice in choice.notices)
-
-
-def test_the_settings_name_the_variable_of_an_origins_key() -> None:
-    settings = UserSettings(base_url=f"{MINE}/v1", api_key_env={MINE: "MINE_KEY"})
-    choice = chosen(environment={**WITH_KEY, "MINE_KEY": "mine-0123456789"}, settings=settings)
-    assert key_of(choice) == "mine-0123456789"
-    unset = chosen(environment=WITH_KEY, settings=settings)
-    assert key_of(unset) is None
-    assert any("MINE_KEY" in notice for notice in unset.notices)
 
 
 SECRETS_OF_THE_MACHINE = st.sampled_from(["base_url", "api_base", "openai_base_url", "BASE-URL"])
@@ -130,13 +93,6 @@ def test_an_address_in_the_workspace_that_is_none_is_ignored_and_the_next_is_tak
 def test_what_no_shared_file_may_set_is_found_in_a_block() -> None:
     block = {"model": "m", "Base_URL": EVIL, "api-key": KEY, "retries": 2, "api_key_env": "HOME"}
     assert [value.key for value in workspace_values(block, "merrow.toml")] == ["Base_URL", "api-key", "api_key_env"]
-
-
-def test_a_key_without_encryption_is_remarked() -> None:
-    environment = {**WITH_KEY, "OPENAI_BASE_URL": "http://models.example.com/v1"}
-    assert any("unencrypted" in notice for notice in chosen(environment=environment).notices)
-    local = {**WITH_KEY, "OPENAI_BASE_URL": "http://localhost:11434/v1"}
-    assert chosen(environment=local).notices == ()
 
 
 def test_a_base_url_that_is_none_names_its_variable() -> None:
@@ -201,7 +157,10 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
 @pytest.mark.parametrize(
     ("options", "environment", "settings", "choice", "key"),
     [
-        (ModelOptions(), {}, UserSettings(), EndpointChoice("merrow:offline", "nothing"), None),
+        *(
+            (ModelOptions(), environment, UserSettings(), EndpointChoice("merrow:offline", "nothing"), None)
+            for environment in ({}, {"OPENAI_API_KEY": "  ", "OPENAI_BASE_URL": ""})
+        ),
         (
             ModelOptions(base_url=" Offline ", model="m"),
             WITH_KEY,
