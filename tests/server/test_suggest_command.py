@@ -162,7 +162,7 @@ def test_the_models_are_those_of_the_users_settings(model: Model) -> None:
     config('[models]\nrunner = "big"\n')
     done = merrow("suggest", "flow.mmd")
     assert done.code == 2
-    assert "`[models]` is a table with `optimizer` and `judge`" in done.err
+    assert "`[models]`" in done.err
     assert model.requests
 
 

@@ -165,6 +165,28 @@ async def test_who_waits_behind_one_that_is_cancelled_starts_where_it_fits() -> 
     assert budget.settled == Usage()
 
 
+async def test_who_was_let_in_is_refused_where_another_used_up_the_rest_in_the_same_moment() -> None:
+    budget = Budget(tokens=100)
+    async with budget.reserve(tokens(40)) as one, budget.reserve(tokens(40)) as other:
+        waiting = asyncio.ensure_future(budget.reserve(tokens(50)).__aenter__())
+        await settled_after()
+        one.settle(tokens(1))
+        other.settle(tokens(200))
+        with pytest.raises(BudgetFailure, match="201 used"):
+            await waiting
+
+
+async def test_who_gave_up_in_the_same_moment_as_another_ends_is_passed_over() -> None:
+    budget = Budget(tokens=100)
+    async with budget.reserve(tokens(80)) as one:
+        waiting = [asyncio.ensure_future(budget.reserve(tokens(50)).__aenter__()) for _ in range(2)]
+        await settled_after()
+        waiting[0].cancel()
+        one.settle(tokens(1))
+        await asyncio.wait_for(waiting[1], PATIENCE)
+    assert waiting[0].cancelled()
+
+
 async def test_a_cancelled_call_is_counted_by_its_estimate_and_marked() -> None:
     budget = Budget(tokens=100)
     inside = asyncio.Event()
