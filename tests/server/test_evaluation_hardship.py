@@ -43,7 +43,8 @@ def test_on_a_full_disk_it_stops_and_keeps_what_is_finished(server: OpenAIServer
     before = len(server.requests)
     assert before < 300
     [one] = merrow("evaluations", "--format", "json").json
-    kept = table(one["evaluation"])
+    # What was paid for items in flight is kept, too, without an answer.
+    kept = [row for row in table(one["evaluation"]) if row[2] != "unanswered"]
     assert kept
     done = merrow("resume", one["evaluation"])
     assert done.code == 0, done.err

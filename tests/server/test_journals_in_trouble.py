@@ -238,10 +238,20 @@ def test_an_editor_reads_a_journal_on_a_read_only_file_system(
             assert editor.request("merrow/show", {"run": journal.run})["run"] == journal.run
             both = {"a": journal.run, "b": journal.run}
             assert editor.request("merrow/compareRuns", both)
+            assert [one["evaluation"] for one in command(editor, "merrow.evaluations")] == [journal.evaluation]
+            shown = command(editor, "merrow.showEvaluation", id=journal.evaluation)
+            assert (shown["evaluation"], len(shown["rows"])) == (journal.evaluation, 1)
+            assert command(editor, "merrow.optimizations") == []
+            with pytest.raises(ServerError, match="Read-only file system"):
+                command(editor, "merrow.deleteEvaluation", id=journal.evaluation)
             with pytest.raises(ServerError, match="Read-only file system"):
                 editor.request("merrow/deleteRun", {"run": journal.run})
         finally:
             editor.close()
+
+
+def command(editor: Editor, name: str, **arguments: Any) -> Any:
+    return editor.request("workspace/executeCommand", {"command": name, "arguments": [arguments]})
 
 
 def test_what_only_reads_writes_nothing(journal: Journal, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,16 +6,16 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from tests.optimizer.suggestions.scripted import FLOW as VOICES
 from tests.optimizer.suggestions.scripted import Model, candidate, prompt, said
 from tests.patience import PATIENCE
-from tests.runtime.openai_server import OpenAIServer, only, serving
+from tests.runtime.openai_server import OpenAIServer, Status, only, serving
 from tests.server.program import Outcome, merrow, write
-from tests.server.searching import answer, place
+from tests.server.searching import OWN, answer, place
 
 JUDGED = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "judge", "--metric-option", "rubric=Is it yes?")
 CASES = 'cases:\n  - id: one\n    inputs: {PROBLEM: Is 1?}\n    expect: [{judge: "is it yes?"}]\n'
@@ -195,8 +195,8 @@ def test_one_signal_ends_a_process_that_only_computes(server: OpenAIServer) -> N
 @pytest.mark.thinned(24, "money")
 @pytest.mark.parametrize("kind", ["run", "evaluate", "optimize"])
 def test_resume_without_an_id_continues_what_was_killed_last_of_whatever_kind(server: OpenAIServer, kind: str) -> None:
-    killed("evaluate" if kind == "run" else "run", server)
-    killed(kind, server)
+    killed(PAYING["evaluate" if kind == "run" else "run"], server)
+    killed(PAYING[kind], server)
     merrow("run", "flow.mmd", "--input", "problem=Is 77?")  # what has finished since is not in the way
     server.answer = answer
     done = merrow("resume")
@@ -207,17 +207,72 @@ def test_resume_without_an_id_continues_what_was_killed_last_of_whatever_kind(se
     assert done.err.startswith(f"{said} ")
 
 
+KILLED = {
+    "run": PAYING["run"],
+    "evaluate": ("evaluate", "flow.mmd", *OWN, "--concurrency", "1"),
+}
+"""Commands with one call at a time."""
+
+
+@pytest.mark.thinned(2, "money")
+@pytest.mark.parametrize("kind", KILLED)
+def test_a_call_that_was_under_way_when_the_process_was_killed_is_counted_and_told(
+    server: OpenAIServer, kind: str
+) -> None:
+    killed(KILLED[kind], server)
+    assert counted() == len(server.requests) == 2
+    assert "1 call has no known end" in merrow("costs").out
+    done = merrow("resume", *(("--json",) if kind == "run" else ()))
+    assert done.code == 0, done.err
+    (listed,) = merrow(*LISTED[kind], "--format", "json").json
+    assert listed["usage"]["calls"] == len(server.requests) == counted()
+    shown = merrow("show", listed.get("run") or listed["evaluation"])
+    assert "1 call was under way when the process was killed" in shown.out
+    if kind == "run":
+        assert json.loads(done.out.splitlines()[-1])["interrupted_calls"] == 1
+    # What ends in any other way leaves nothing behind.
+    assert sum(row["open"] for row in merrow("costs", "--format", "json").json["rows"]) == 1
+
+
+@pytest.mark.thinned(2, "money")
+@pytest.mark.parametrize("command", ["plan", "suggest", "test", "evaluate", "optimize"])
+def test_what_asks_in_any_way_is_in_the_costs_when_its_process_is_killed(server: OpenAIServer, command: str) -> None:
+    if command == "suggest":
+        server.answer = Model(said(candidate(prompt("Check each step."))))
+    killed(PAYING[command], server, answered=0 if command in ("plan", "suggest") else 2)
+    assert counted() >= len(server.requests) > 0
+
+
+def test_a_call_that_was_refused_leaves_no_mark(server: OpenAIServer) -> None:
+    server.answer = lambda _: Status(400, "no")
+    assert merrow(*PAYING["run"]).code == 1
+    (listed,) = merrow("runs", "--format", "json").json
+    shown = merrow("show", listed["run"], "--format", "json").json
+    assert (shown["lost"], shown["usage"]["calls"], counted()) == ([], 0, 0)
+
+
+def test_while_a_run_goes_on_its_calls_are_under_way_and_not_lost(server: OpenAIServer) -> None:
+    server.answer = only(1, answer)
+    with subprocess.Popen(
+        [sys.executable, "-m", "merrow_server", *PAYING["run"]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as running:
+        wait_for(server, 2)
+        (listed,) = merrow("runs", "--format", "json").json
+        assert merrow("show", listed["run"], "--format", "json").json["lost"] == []
+        running.kill()
+
+
 LISTED = {"run": ("runs",), "evaluate": ("evaluations",), "optimize": ("optimizations",)}
 
 
-def killed(kind: str, server: OpenAIServer) -> None:
-    """Something of this kind that was killed in the middle."""
+def killed(command: Sequence[str], server: OpenAIServer, answered: int = 1) -> None:
+    """A command that was killed while a call was under way, after so many were ``answered``."""
     count = len(server.requests)
-    server.answer = only(1, answer)
+    server.answer = only(answered, answer)
     running = subprocess.Popen(
-        [sys.executable, "-m", "merrow_server", *PAYING[kind]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "merrow_server", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    wait_for(server, count + 2)
+    wait_for(server, count + answered + 1)
     running.kill()
     running.wait()
     server.answer = answer

@@ -68,7 +68,8 @@ class Account:
     """The account of one run. ``spent`` is what it has used, with what it had used before it was resumed; ``before`` who
     answered it until then, as far as this part of it uses their answers. ``meters`` are the Loops with a budget of their own, as
     paths name them, and ``metered`` is what was used in the frames of each, by the path of its turns without their number.
-    ``unanswered`` says which question an endpoint has not answered at last, the first where there are several.
+    ``interrupted`` is how many calls were on their way when its process was killed. ``unanswered`` says which
+    question an endpoint has not answered at last, the first where there are several.
     """
 
     spent: Usage = NOTHING
@@ -77,6 +78,7 @@ class Account:
     meters: frozenset[str] = frozenset()
     metered: dict[str, Usage] = field(default_factory=dict)
     unanswered: str | None = None
+    interrupted: int = 0
     _moved: dict[Visit, list[NodeAccount]] = field(default_factory=dict)
     _is_stale: bool = False
 

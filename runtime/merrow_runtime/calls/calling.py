@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from merrow_runtime.calls.gate import Places, Stops
@@ -40,6 +41,20 @@ class Listener(Protocol):
 
     async def lost(self, usage: Usage, why: str) -> None:
         """A try was paid, perhaps, and has no result: keep what it used, and why."""
+        ...
+
+
+class Marks(Protocol):
+    """Who keeps that a call is on its way, so that it is known of if the process is killed before there is an answer."""
+
+    async def sending(self, usage: Usage) -> None:
+        """A try leaves now, once this returns; ``usage`` is what it uses in any case. The mark stays until the reply is kept,
+        or the try is ``lost``, or `unsent` is called.
+        """
+        ...
+
+    def unsent(self) -> None:
+        """The try has ended, and nothing was paid."""
         ...
 
 
@@ -90,15 +105,17 @@ class Calling:
         listener: Listener,
         *,
         stream: bool = False,
+        marks: Marks | None = None,
     ) -> ModelReply:
         """A reply, after up to ``retries`` further tries (None: as many as the policy says), its usage counted and priced.
 
         Raises `EndpointFailure`, `BudgetFailure`. ``listener`` hears what a try without a reply has used: as the endpoint
         counted it, or estimated where the try was cancelled, ran out of time or was cut off; with ``stream`` parts of the
-        answer, too.
+        answer, too. ``marks`` keeps what is on its way.
         """
+        once = partial(self._once, request, listener, stream, marks)
         try:
-            return await self._put(request, listener, stream)
+            return await self._put(once, listener)
         except EndpointFailure as failure:
             self._heed(failure)
             if failure.fatal or not failure.transient:
@@ -111,7 +128,7 @@ class Calling:
             if pending:
                 raise pending.pop()
             try:
-                return await self._put(request, listener, stream)
+                return await self._put(once, listener)
             except EndpointFailure as failure:
                 self._heed(failure)
                 raise
@@ -119,41 +136,42 @@ class Calling:
         policy = self._policy if retries is None else replace(self._policy, retries=retries)
         return await policy.call(again, lambda retry: listener.retrying(retry.failure, retry.wait))
 
-    async def _put(self, request: ModelRequest, listener: Listener, stream: bool) -> ModelReply:
+    async def _put(self, once: Callable[[], Awaitable[ModelReply]], listener: Listener) -> ModelReply:
         """One try, in the form in which the endpoint takes it: each in which it doesn't is a request of its own."""
         for _ in range(_MOST_FORMS):
             try:
-                return await self._once(request, listener, stream)
+                return await once()
             except RephrasedFailure as failure:
                 listener.retrying(failure, 0.0)
-        return await self._once(request, listener, stream)
+        return await once()
 
-    def _once(self, request: ModelRequest, listener: Listener, stream: bool) -> Awaitable[ModelReply]:
+    def _once(
+        self, request: ModelRequest, listener: Listener, stream: bool, marks: Marks | None
+    ) -> Awaitable[ModelReply]:
+        toll = _Toll(listener, marks, request.model)
         if self._budget is None:
-            return self._try(request, listener, stream, None)
-        return self._within(self._budget, request, listener, stream)
+            return self._try(request, toll, stream)
+        return self._within(self._budget, request, toll, stream)
 
     def _heed(self, failure: EndpointFailure) -> None:
         if failure.fatal:
             self._stops.stop(failure)
 
-    async def _within(self, budget: Budget, request: ModelRequest, listener: Listener, stream: bool) -> ModelReply:
+    async def _within(self, budget: Budget, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
         self._stops.check(request.model)
         price = self.price(request.model)
         estimate = estimate_call(request, price, answer_limit_at(self.endpoint, request.model))
         async with budget.reserve(estimate, sent_of(estimate, price)) as reservation:
-            reply = await self._try(request, listener, stream, reservation)
+            toll.reservation = reservation
+            reply = await self._try(request, toll, stream)
             reservation.settle(reply.usage)
             return reply
 
-    async def _try(
-        self, request: ModelRequest, listener: Listener, stream: bool, reservation: Reservation | None
-    ) -> ModelReply:
+    async def _try(self, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
         self._stops.check(request.model)
-        if self._meter is None:
-            return await self._sent(request, _Toll(listener, reservation), stream)
-        place = await self._meter.admit(estimate_call(request, None).tokens)
-        toll = _Toll(listener, reservation, self._meter, place, request.model)
+        if self._meter is not None:
+            toll.place = await self._meter.admit(estimate_call(request, None).tokens)
+            toll.meter = self._meter
         try:
             reply = await self._sent(request, toll, stream)
             toll.count(reply.usage)
@@ -170,6 +188,8 @@ class Calling:
         else:
             await self._places.acquire()
         try:
+            self._stops.check(request.model)
+            await toll.begin(partial(self._estimated, request, ()))
             self._stops.check(request.model)
             task = self._stops.enter(request.model)
             shown: list[str] = []
@@ -250,7 +270,7 @@ class Calling:
             return reply
         return ModelReply(reply.text, reply.finish, usage, reply.model, reply.seconds or seconds, reply.thinking)
 
-    def _estimated(self, request: ModelRequest, shown: list[str]) -> Usage:
+    def _estimated(self, request: ModelRequest, shown: Sequence[str]) -> Usage:
         """What a call without a result has used: its prompt, and as much of the answer as was seen."""
         usage = Usage(prompt_tokens(request), estimate_tokens("".join(shown)), 1, None, estimated=True)
         price = self.price(request.model)
@@ -262,17 +282,28 @@ class _Toll:
     """What one try costs, and who must know of it."""
 
     listener: Listener
-    reservation: Reservation | None
+    marks: Marks | None
+    model: str
+    reservation: Reservation | None = None
     meter: Meter | None = None
     place: int = 0
-    model: str = ""
-    _counted: bool = False
+    _begun: int = 0
+    _is_marked: bool = False
+    _is_counted: bool = False
+
+    async def begin(self, used: Callable[[], Usage]) -> None:
+        """Keep that it leaves now, wherever it will be counted; ``used`` says what it uses in any case."""
+        if self.meter is not None:
+            self._begun = self.meter.begin(self.model, used())
+        if self.marks is not None:
+            self._is_marked = True
+            await self.marks.sending(used())
 
     def count(self, usage: Usage) -> None:
         """Count what was paid, over all runs."""
+        self._is_counted = True
         if self.meter is not None:
-            self._counted = True
-            self.meter.count(self.place, self.model, usage)
+            self.meter.count(self.place, self.model, usage, self._begun)
 
     async def lost(self, usage: Usage, why: str) -> None:
         """Count what was paid for nothing."""
@@ -282,9 +313,13 @@ class _Toll:
         await self.listener.lost(usage, why)
 
     def close(self) -> None:
-        """Give back the tokens of a try that used none."""
-        if not self._counted and self.place:
-            self.count(NOTHING)
+        """Give back the tokens of a try that used none, and forget that it was begun."""
+        if self._is_counted:
+            return
+        if self.meter is not None and (self.place or self._begun):
+            self.meter.count(self.place, self.model, NOTHING, self._begun)
+        if self.marks is not None and self._is_marked:
+            self.marks.unsent()
 
 
 async def _kept(work: Awaitable[None]) -> None:

@@ -20,7 +20,7 @@ from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.gate import Gate, InFlightCall
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
-from merrow_runtime.provenance import REPLAY_ORIGIN
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
 from merrow_runtime.requests import CallKey, ModelReply, ModelRequest
 from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
 from merrow_runtime.store.recordings.recording import KeepsCalls, Replay
@@ -30,6 +30,7 @@ from merrow_runtime.usage import NOTHING, Usage
 if TYPE_CHECKING:
     from merrow_runtime.sandbox import Sandbox
 
+_FREE = frozenset({OFFLINE_ORIGIN, REPLAY_ORIGIN})
 _KEY_BYTES = 16
 """Of a hash, as the key of an answer: enough that no two are alike."""
 
@@ -92,6 +93,14 @@ class Question:
     def streamed(self, text: str) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
         self.effects.telling.output(self.account.visit, self.sample, text, self.key.step)
+
+    async def sending(self, usage: Usage) -> None:
+        """See `merrow_runtime.calls.calling.Marks`."""
+        await self.effects.journal.record_sent(self.key, self.digest, usage, alone=self.effects.is_alone)
+
+    def unsent(self) -> None:
+        """See `merrow_runtime.calls.calling.Marks`."""
+        self.effects.journal.drop_sent(self.key, self.digest)
 
     async def lost(self, usage: Usage, why: str) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
@@ -204,7 +213,7 @@ class Effects:
     async def keep(self, call: CallRecord, account: NodeAccount, answer: bytes | None = None) -> None:
         """Count a call and journal it, also in the cache by ``answer``: from now on it may be read. `record` follows."""
         account.count(call.usage)
-        await self.journal.record_call(call, answer, alone=self.gate.under_way < 2 and self._running() < 2)
+        await self.journal.record_call(call, answer, alone=self.is_alone)
 
     async def record(self, call: CallRecord) -> None:
         """Add a call to the recording that is made, if any."""
@@ -259,7 +268,13 @@ class Effects:
         self.gate.in_flight.pop(cache_key, None)
 
     def _call(self, question: Question) -> Awaitable[ModelReply]:
-        return self.calling.call(question.request, question.retries, question, stream=self.options.stream)
+        marks = None if self.calling.origin in _FREE else question
+        return self.calling.call(question.request, question.retries, question, stream=self.options.stream, marks=marks)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other call of the run is in flight, whose end a commit could wait for."""
+        return self.gate.under_way < 2 and self._running() < 2
 
     def _running(self) -> int:
         # A node that calls a file waits for the nodes in there.

@@ -311,7 +311,7 @@ class Job:
             Calling(endpoint, gate.places(self.chosen.concurrency, endpoint), budget, options.retry, meter),
             gate,
             telling,
-            Account(journal.spent(), before, meters=self.meters(self.workflow)),
+            Account(journal.spent(), before, meters=self.meters(self.workflow), interrupted=journal.interrupted),
             resources.store.cache if self.asks else None,
             self.replay,
             resources.recorder,

@@ -14,6 +14,7 @@ from merrow_runtime.running.run import Run, RunResult, with_members
 from merrow_runtime.store.contract import NodeRecord, RunRecord, Told
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.recordings.recording import Recorder, header_of
+from merrow_runtime.store.rows import SENT
 from merrow_runtime.telling import Telling
 
 
@@ -37,6 +38,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     told = _numbered(store.told(record.id, damaged.append))
     ended = [one for one in told if isinstance(one, NodeRecord)]
     nodes = {node.visit.name: node for node in ended}
+    interrupted = sum(why == SENT for _, _, why in store.lost(record.id))
     if options.record is not None:
         _record(record, store, options)
     telling = Telling(record.id, lambda: _Told(told))
@@ -65,6 +67,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
                 with_members(nodes),
                 sources=record.sources,
                 finished_before=True,
+                interrupted=interrupted,
             )
             run.end()
             telling.end(LAST_OF["finished"], result.to_json())

@@ -38,7 +38,8 @@ class RunResult:
     ``failure`` is the cause where it failed, with its ``code``, ``node``, ``path`` and ``remedy``, and ``error`` its sentence.
     ``sources`` are who answered it. ``finished_before`` says that it was finished when it was resumed: everything is as the
     journal has it, and nothing was called. ``unanswered`` says what an endpoint has not answered in this part of the run, which
-    may have gone on without it (``on_error``).
+    may have gone on without it (``on_error``). ``interrupted`` calls were on their way when a process of the run was killed: they
+    are counted, and may have been paid for.
     """
 
     run: str
@@ -52,6 +53,7 @@ class RunResult:
     sources: Sequence[Source] = ()
     finished_before: bool = False
     unanswered: str | None = None
+    interrupted: int = 0
 
     @property
     def not_valid(self) -> list[str]:
@@ -74,6 +76,8 @@ class RunResult:
             shown |= failed_as(self.failure).to_json()
         if self.finished_before:
             shown["finished_before"] = True
+        if self.interrupted:
+            shown["interrupted_calls"] = self.interrupted
         not_valid = self.not_valid
         if not_valid:
             shown["not_valid"] = not_valid
@@ -306,6 +310,7 @@ class Execution:
             failure,
             sources,
             unanswered=effects.account.unanswered,
+            interrupted=effects.account.interrupted,
         )
 
 

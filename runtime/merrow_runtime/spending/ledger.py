@@ -1,7 +1,8 @@
 """A small database beside the journal: what was spent by day, workflow and model, and the calls of the last minute.
 
 It counts every paid call of this user on this machine: runs that were deleted since, runs that keep no journal, and those of
-evaluations, which have journals of their own. A process that is killed loses the last second of it; the journals have all.
+evaluations, which have journals of their own. A call is in ``begun`` from before it leaves until its end is written: where the
+process is killed it stays there, and counts with what it used in any case.
 """
 
 from __future__ import annotations
@@ -44,9 +45,21 @@ CREATE TABLE IF NOT EXISTS spent (
     calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
     usd REAL NOT NULL, unpriced INTEGER NOT NULL, PRIMARY KEY (day, workflow, origin, model)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS begun (
+    number INTEGER PRIMARY KEY, day TEXT NOT NULL, workflow TEXT NOT NULL, origin TEXT NOT NULL, model TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, usd REAL NOT NULL, unpriced INTEGER NOT NULL
+);
 CREATE TABLE IF NOT EXISTS paced (number INTEGER PRIMARY KEY, origin TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS paced_by_origin ON paced (origin, at);
 """
+_BEGIN = "INSERT INTO begun (day, workflow, origin, model, prompt_tokens, usd, unpriced) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_SPENT = """
+SELECT day, workflow, origin, model, calls, prompt_tokens, completion_tokens, usd, unpriced, 0 FROM spent
+WHERE day BETWEEN :since AND :until UNION ALL
+SELECT day, workflow, origin, model, count(*), sum(prompt_tokens), 0, total(usd), sum(unpriced), count(*) FROM begun
+WHERE day BETWEEN :since AND :until GROUP BY day, workflow, origin, model ORDER BY 1, 2, 3, 4, 10
+"""
+_MONTH = "SELECT (SELECT total(usd) FROM spent WHERE day GLOB :m) + (SELECT total(usd) FROM begun WHERE day GLOB :m)"
 _ADD = """
 INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
@@ -57,7 +70,8 @@ INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What calls to one model cost: ``usd`` of those with a known price, ``unpriced`` calls without one.
+    """What calls to one model cost: ``usd`` of those with a known price, ``unpriced`` calls without one. ``open`` calls are those
+    without an end: on their way, or of a process that was killed. What they used is their prompts alone.
 
     ``day`` is a date in UTC, ``workflow`` a path ("" for runs that keep nothing).
     """
@@ -71,6 +85,7 @@ class Spent:
     completion_tokens: int
     usd: float
     unpriced: int
+    open: int = 0
 
 
 def day_of(moment: float) -> str:
@@ -90,6 +105,10 @@ class Ledger:
         self._clock = clock
         self._lock = threading.Lock()
         self._pending: dict[tuple[str | None, ...], list[float]] = {}
+        self._begun: dict[int, float] = {}
+        """US dollars of calls of this process that are in ``begun``, by number."""
+        self._ended: list[int] = []
+        """Those of them that have ended."""
         self._flushed = time.monotonic()
         self._month: tuple[str, float] = ("", 0.0)
         self._users = 0
@@ -121,17 +140,34 @@ class Ledger:
             raise self._failure(problem) from problem
         return database
 
-    def count(self, workflow: str, origin: str, model: str, usage: Usage) -> None:
-        """Count what calls used; it is written a second later at most, while calls come, or by `flush`."""
+    def begin(self, workflow: str, origin: str, model: str, usage: Usage) -> int:
+        """Write at once that a call leaves, which uses ``usage`` in any case; the number to `count` it by in the end."""
+        usd = usage.cost_usd or 0.0
+        named = day_of(self._clock()), storable(workflow), storable(origin), storable(model)
+        with self._lock:
+            try:
+                added = self._database.execute(_BEGIN, (*named, usage.prompt_tokens, usd, usage.cost_usd is None))
+            except sqlite3.Error as problem:
+                raise self._failure(problem) from problem
+            number: int = added.lastrowid
+            self._begun[number] = usd
+            return number
+
+    def count(self, workflow: str, origin: str, model: str, usage: Usage, begun: int = 0) -> None:
+        """Count what calls used; it is written a second later at most, while calls come, or by `flush`. ``begun`` is the number
+        of the one call that it was, 0 where it was not begun.
+        """
         day = day_of(self._clock())
         key = day, storable(workflow), storable(origin), storable(model)
+        unpriced = usage.calls if usage.cost_usd is None else 0
+        used = usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost_usd or 0.0, unpriced
         with self._lock:
-            sums = self._pending.setdefault(key, [0, 0, 0, 0.0, 0])
-            unpriced = usage.calls if usage.cost_usd is None else 0
-            for place, value in enumerate(
-                (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost_usd or 0.0, unpriced)
-            ):
-                sums[place] += value
+            if begun:
+                self._ended.append(begun)
+            if usage.calls:
+                sums = self._pending.setdefault(key, [0, 0, 0, 0.0, 0])
+                for place, value in enumerate(used):
+                    sums[place] += value
         if time.monotonic() - self._flushed >= _FLUSH_EVERY:
             self.flush()
 
@@ -139,11 +175,16 @@ class Ledger:
         """Write what was counted."""
         with self._lock:
             self._flushed = time.monotonic()
-            if not self._pending:
+            ended = self._ended[:]
+            if not self._pending and not ended:
                 return
             with self._transaction() as database:
                 database.executemany(_ADD, [(*key, *sums) for key, sums in self._pending.items()])
+                database.executemany("DELETE FROM begun WHERE number = ?", [(number,) for number in ended])
             self._pending.clear()
+            del self._ended[: len(ended)]
+            for number in ended:
+                self._begun.pop(number, None)
             self._month = ("", 0.0)
 
     def enter(self) -> None:
@@ -162,10 +203,9 @@ class Ledger:
     def spent(self, since: str = "", until: str = "9999-12-31") -> list[Spent]:
         """What was spent from one day to another, both included, in order."""
         self.flush()
-        query = "SELECT * FROM spent WHERE day BETWEEN ? AND ? ORDER BY day, workflow, origin, model"
         with self._lock:
             try:
-                return [Spent(*row) for row in self._database.execute(query, (since, until))]
+                return [Spent(*row) for row in self._database.execute(_SPENT, {"since": since, "until": until})]
             except sqlite3.Error as problem:
                 raise self._failure(problem) from problem
 
@@ -181,8 +221,9 @@ class Ledger:
         with self._lock:
             if self._month[0] != month:
                 try:
-                    found = self._database.execute("SELECT total(usd) FROM spent WHERE day GLOB ?", (f"{month}-*",))
-                    self._month = month, float(found.fetchone()[0])
+                    found = self._database.execute(_MONTH, {"m": f"{month}-*"})
+                    # Those of this process count once they have ended.
+                    self._month = month, float(found.fetchone()[0]) - sum(self._begun.values())
                 except sqlite3.Error as problem:
                     raise self._failure(problem) from problem
             pending = sum(sums[3] for key, sums in self._pending.items() if str(key[0]).startswith(month))
@@ -234,7 +275,8 @@ class Ledger:
 
 
 def _has_tables(database: Connection) -> bool:
-    return bool(database.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'spent'").fetchone()[0])
+    found = database.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('spent', 'begun')").fetchone()
+    return bool(found[0] == 2)
 
 
 def _wait(rows: list[tuple[float, int]], limits: MinuteLimits, tokens: int, now: float) -> float:

@@ -70,11 +70,19 @@ class Meter:
             await asyncio.sleep(min(wait, _LONGEST_SLEEP))
             self.check()
 
-    def count(self, number: int, model: str, usage: Usage) -> None:
-        """Count what a call used, whatever came of it. What can't be written down any more stops no run."""
+    def begin(self, model: str, usage: Usage) -> int:
+        """Write down that a call leaves now, which uses ``usage`` in any case; the number to count it by, 0 where it can't be."""
         with contextlib.suppress(StoreFailure):
-            if usage.calls:
-                self._ledger.count(self._workflow, self._origin, model, usage)
+            return self._ledger.begin(self._workflow, self._origin, model, usage)
+        return 0
+
+    def count(self, number: int, model: str, usage: Usage, begun: int = 0) -> None:
+        """Count what a call used, whatever came of it; ``number`` is that of `admit`, ``begun`` that of `begin`. What can't be
+        written down any more stops no run.
+        """
+        with contextlib.suppress(StoreFailure):
+            if begun or usage.calls:
+                self._ledger.count(self._workflow, self._origin, model, usage, begun)
             if number:
                 self._ledger.settle(number, usage.tokens)
 

@@ -224,6 +224,8 @@ class RunJournal(Protocol):
     run: str
     resumed: bool
     """Whether it knows calls of an earlier part of the run."""
+    interrupted: int
+    """How many calls were begun by processes that were killed, and have no answer."""
 
     def learn(self) -> None:
         """Know the calls that this process made, too: after a revision, what is made again may ask what it asked before."""
@@ -251,6 +253,17 @@ class RunJournal(Protocol):
 
     async def record_unusable(self, call: CallRecord, answer: bytes | None) -> None:
         """Note that the answer of a call that was kept can't be used; what is in the cache under ``answer`` is dropped."""
+        ...
+
+    async def record_sent(self, key: CallKey, request_hash: str, usage: Usage, *, alone: bool = False) -> None:
+        """Keep that a call leaves now, before it does; ``usage`` is what it uses in any case. `record_call` and `record_lost`
+        take the mark away with what they keep: one that is left was begun by a process that was killed, and may have been paid
+        for. ``alone`` as in `record_call`.
+        """
+        ...
+
+    def drop_sent(self, key: CallKey, request_hash: str) -> None:
+        """The call that left was not paid for."""
         ...
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:

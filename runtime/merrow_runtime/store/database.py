@@ -38,7 +38,7 @@ from merrow_runtime.store.opening import connect, connect_for_reading
 from merrow_runtime.store.optimizations import Optimizations
 from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
 from merrow_runtime.store.pruning import Pruned, prune, tidy
-from merrow_runtime.store.rows import Report, ignored
+from merrow_runtime.store.rows import SENT, Report, ignored
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
 from merrow_runtime.store.writer import BALLAST, Writer, in_transaction
 from merrow_runtime.usage import NOTHING, Usage
@@ -437,8 +437,20 @@ class Store:
         ]
         return list(dict.fromkeys(others))
 
+    def interrupted_calls(self) -> int:
+        """How many calls of all runs that no process works on were on their way when a process was killed.
+
+        Raises `StoreFailure`.
+        """
+        found = self._rows(
+            "SELECT id, count(*) FROM lost JOIN runs ON runs.number = run WHERE why = ? GROUP BY run", (SENT,)
+        )
+        return sum(count for run, count in found if not self.is_worked_on(run))
+
     def lost(self, run: str) -> list[tuple[str, str, str]]:
-        """Calls without a result: node (or visit), step and why. Raises `StoreFailure`."""
+        """Calls without a result: node (or visit), step and why; `SENT` of one that may still be on its way. Raises
+        `StoreFailure`.
+        """
         found = self._of_run("SELECT node, path, redo, step, why FROM lost WHERE run = ? ORDER BY number", run)
         return [(Visit(*visit).name, step, why) for *visit, step, why in found]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +43,8 @@ _LOST = (
     "INSERT INTO lost (run, node, sample, step, attempt, request_hash, usage, why, at, path, redo)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_MARKS = f"SELECT count(*) FROM lost WHERE run = ? AND why = '{rows.SENT}'"  # noqa: S608 (a text of this package)
+_DROP = f"DELETE FROM lost WHERE run = ? AND at = ? AND why = '{rows.SENT}'"  # noqa: S608 (a text of this package)
 
 
 class SqliteJournal:
@@ -77,6 +80,9 @@ class SqliteJournal:
         self._known, self._spent = ({}, NOTHING) if is_new else _known(writer.database, number)
         self._before = 0 if is_new else _last_nodes(writer.database, number)
         self.resumed = bool(self._known)
+        self.interrupted = 0 if is_new else _marks(writer.database, number)
+        self._sent: dict[tuple[Any, ...], tuple[float, asyncio.Future[None]]] = {}
+        self._last_sent = 0.0
 
     def learn(self) -> None:
         """See `merrow_runtime.store.contract.RunJournal.learn`. Raises `StoreFailure`."""
@@ -132,6 +138,8 @@ class SqliteJournal:
             else:
                 # It is committed first: if the process dies between the two commits, it is not paid for again.
                 elsewhere = self._answers.write(statement, at_once=alone)
+        if call.origin == "endpoint":
+            self.drop_sent(call.key, call.request_hash)
         done = self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
         if elsewhere is None:
             await done
@@ -151,11 +159,39 @@ class SqliteJournal:
             done.append(self._answers.write(dropped(answer)))
         await asyncio.gather(*done)
 
+    async def record_sent(self, key: CallKey, request_hash: str, usage: Usage, *, alone: bool = False) -> None:
+        """See `merrow_runtime.store.contract.RunJournal.record_sent`. Raises `StoreFailure`."""
+        self._show_life()
+        self._check()
+        # The moment names the mark: no two of a run have the same.
+        self._last_sent = at = max(time.time(), math.nextafter(self._last_sent, math.inf))
+        self.drop_sent(key, request_hash)
+        done = self._writer.write(self._lost(key, request_hash, usage, rows.SENT, at), at_once=alone)
+        self._sent[*_parts(key), request_hash] = at, done
+        await asyncio.shield(done)  # who is cancelled here still has it taken away, once it is there
+
+    def drop_sent(self, key: CallKey, request_hash: str) -> None:
+        """See `merrow_runtime.store.contract.RunJournal.drop_sent`: with the next commit."""
+        sent = self._sent.pop((*_parts(key), request_hash), None)
+        if sent is None:
+            return
+        at, done = sent
+        drop = _DROP, (self._number, at)
+        if done.done():
+            self._writer.write_later(drop)
+        else:
+            done.add_done_callback(lambda _: self._writer.write_later(drop))
+
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid for but has no result. Raises `StoreFailure`."""
-        values = (self._number, key.node, key.sample, key.step, key.attempt, request_hash, rows.usage_text(usage), why)
         self._check()
-        await self._writer.write((_LOST, (*values, time.time(), key.path, key.redo)))
+        self.drop_sent(key, request_hash)
+        await self._writer.write(self._lost(key, request_hash, usage, why, time.time()))
+
+    def _lost(self, key: CallKey, request_hash: str, usage: Usage, why: str, at: float) -> Statement:
+        node, sample, step, attempt, path, redo = _parts(key)
+        used = rows.usage_text(usage)
+        return _LOST, (self._number, node, sample, step, attempt, request_hash, used, why, at, path, redo)
 
     def record_told(self, several: Sequence[Told]) -> asyncio.Future[None]:
         """Save a report; the future is done once it is committed, or fails with `StoreFailure`."""
@@ -331,6 +367,15 @@ def _known(database: sqlite3.Connection, run: int, last: int = 0) -> tuple[dict[
     except sqlite3.Error as problem:
         raise explained(problem) from problem
     return known, spent
+
+
+def _marks(database: sqlite3.Connection, run: int) -> int:
+    """How many calls of a run were begun and have no end."""
+    try:
+        count: int = database.execute(_MARKS, (run,)).fetchone()[0]
+    except sqlite3.Error as problem:
+        raise explained(problem) from problem
+    return count
 
 
 _PAGE = 4

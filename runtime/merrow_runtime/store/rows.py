@@ -24,6 +24,9 @@ RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, er
 UNKNOWN = Source(UNKNOWN_ORIGIN, "")
 """Who answered, where an older version did not record it."""
 
+SENT = "sent"
+"""Why a call is in ``lost`` that is on its way: it has no answer yet, and none will come where its process is dead."""
+
 _HASH_BYTES = 16
 
 _MICROSECONDS = 1e6

@@ -87,7 +87,19 @@ def evaluation_report(
     if user.labels.edition:
         shown = with_verdicts(user, record, shown)
     people = _agreement(user, record, scores if whole else user.evaluations.scores(record.id, outputs=True))
-    return {**evaluation_object(user, record, scores), **people, "rows": shown}
+    return {**evaluation_object(user, record, scores), **interrupted_calls(user, record.id), **people, "rows": shown}
+
+
+def interrupted_calls(user: Store, identity: str) -> dict[str, int]:
+    """How many calls of the runs of an evaluation or a search were on their way when its process was killed, as far as its
+    journal is there and can be read; nothing where none was.
+    """
+    path, count = journal_of(user, identity), 0
+    with suppress(StoreFailure):
+        if path.exists():
+            with closing(Store.open(path, reading=True)) as own:
+                count = 0 if own.is_open_elsewhere else own.interrupted_calls()
+    return {"interrupted_calls": count} if count else {}
 
 
 def _agreement(user: Store, record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> dict[str, Any]:

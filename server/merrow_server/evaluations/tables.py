@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_optimizer.evaluation.statistics.paired import disagreement, interval_text, p_text
 from merrow_server.evaluations.masking import masking_text
 from merrow_server.evaluations.report import inputs_text, refused_texts, score_text
-from merrow_server.rendering.counts import counted
+from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text
 from merrow_server.times import duration
@@ -116,6 +116,7 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
     usage = report["usage"]
     calls = counted(usage["calls"], "call")
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
+    yield from filter(None, [interrupted_text(report.get("interrupted_calls", 0))])
     yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}"
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from merrow_runtime.errors import RunFailure, StoreFailure
 from merrow_runtime.models.selection import EndpointChoice
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from merrow_server.jobs.searches import SearchJobs
     from merrow_server.jobs.suggestions import SuggestionJobs
 
+T = TypeVar("T")
 
 _ROOMS = {"evaluation": "evaluations", "search": "searches", "plan": "plans", "suggestion": "suggestions"}
 
@@ -105,6 +106,24 @@ class Session:
         # Not kept: once the disk has space again, the journal is opened for writing.
         with contextlib.closing(Store.open(reading=True)) as opened:
             yield opened
+
+    def look_at_evaluations(self, look: Callable[[EvaluationJobs], T]) -> T:
+        """What ``look`` gives, which only reads; also where nothing can be written. Raises `StoreFailure`."""
+        with self.reading() as store:
+            if store is self._store:
+                return look(self.evaluations)
+            from merrow_server.jobs.evaluations import EvaluationJobs
+
+            return look(EvaluationJobs(store, self._endpoints.own, check, lambda: self.desk.here))
+
+    def look_at_searches(self, look: Callable[[SearchJobs], T]) -> T:
+        """The same of searches. Raises `StoreFailure`."""
+        with self.reading() as store:
+            if store is self._store:
+                return look(self.searches)
+            from merrow_server.jobs.searches import SearchJobs
+
+            return look(SearchJobs(store, self._endpoints.own, check, lambda: self.desk.here))
 
     def plan(self, order: Order) -> Json:
         """What a run would do. Raises `UsageFailure`."""

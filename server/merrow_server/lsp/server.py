@@ -65,9 +65,14 @@ class MerrowServer(Host):
         self.runs = Runs(self, self.jobs)
         self.suggestions = Suggestions(self)
         self.last_evaluations = LastFound(
-            self, self.jobs, evaluated, lambda session, text: session.evaluations.last(text)
+            self,
+            self.jobs,
+            evaluated,
+            lambda session, text: session.look_at_evaluations(lambda known: known.last(text)),
         )
-        self.last_searches = LastFound(self, self.jobs, searched, lambda session, text: session.searches.last(text))
+        self.last_searches = LastFound(
+            self, self.jobs, searched, lambda session, text: session.look_at_searches(lambda known: known.last(text))
+        )
         self.is_initialized = False
         self.initial_settings: object = {}
         """The settings that the client passed at startup."""

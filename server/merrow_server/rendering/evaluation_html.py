@@ -13,7 +13,7 @@ from typing import Any
 
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.report import inputs_text, refused_texts, score_text
-from merrow_server.rendering.counts import counted
+from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
 from merrow_server.rendering.snippet import plain
 from merrow_server.reports.run_report import cost_text, workflow_text
@@ -94,6 +94,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
         passes = (f"pass^{k} {value:.3f}" for k, value in enumerate(report["pass_hat"], 1) if value is not None)
         said["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
     said["Refused"] = " ".join(refused_texts(report))
+    said["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))
     yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in said.items() if text) + "</dl>"
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunRecord
 from merrow_runtime.store.recordings.recording import REVISER
+from merrow_runtime.store.rows import SENT
 from merrow_runtime.values import output_at
 from merrow_runtime.visit import Visit
 
@@ -64,7 +65,13 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
         if call.kind == "budget":
             continue  # No node's: that a Loop had used up what it may use.
         calls.setdefault(call.key.visit.name, []).append(call)
-    lost = [one for one in store.lost(record.id) if node in (None, one[0])]
+    # While a process works on the run, its calls without an end are on their way.
+    under_way = store.is_worked_on(record.id)
+    lost = [
+        (name, step, "interrupted" if why == SENT else why)
+        for name, step, why in store.lost(record.id)
+        if node in (None, name) and not (under_way and why == SENT)
+    ]
     visits = {name: own[0].key.visit for name, own in calls.items()} | {name: one.visit for name, one in ended.items()}
     return {
         **run_object(record),

@@ -81,6 +81,29 @@ async def test_what_others_paid_is_not_spent_and_what_was_lost_is(path: Path) ->
     store.close()
 
 
+async def test_a_call_that_left_is_spent_until_its_end_is_kept(path: Path) -> None:
+    store = Store.open(path)
+    journal = store.begin(run())
+    for number in (1, 2, 3, 4):
+        one = call(number=number)
+        await journal.record_sent(one.key, one.request_hash, PAID)
+    assert len(store.lost("run-1")) == 4
+    await journal.record_call(call(number=1))
+    await journal.record_lost(call(number=2).key, call(number=2).request_hash, PAID, "timeout")
+    journal.drop_sent(call(number=3).key, call(number=3).request_hash)
+    writing = asyncio.ensure_future(journal.record_sent(call(number=5).key, "h", PAID))
+    await asyncio.sleep(0)
+    writing.cancel()
+    journal.drop_sent(call(number=5).key, "h")
+    await asyncio.gather(writing, return_exceptions=True)
+    await journal.close()
+    assert [(step, why) for _, step, why in store.lost("run-1")] == [("answer 4", "sent"), ("answer 2", "timeout")]
+    _, journal = store.take("run-1")
+    assert (journal.interrupted, journal.spent()) == (1, PAID + PAID + PAID)
+    await journal.close()
+    store.close()
+
+
 async def test_runs_nodes_and_calls_can_be_looked_at(path: Path) -> None:
     store = Store.open(path)
     journal = store.begin(run("aaa", started=1.0))

@@ -17,7 +17,7 @@ from merrow_server.rendering.terminal import echo, emit
 if TYPE_CHECKING:
     from merrow_runtime.spending.ledger import Spent
 
-_SUMS = ("calls", "prompt_tokens", "completion_tokens", "usd", "unpriced")
+_SUMS = ("calls", "prompt_tokens", "completion_tokens", "usd", "unpriced", "open")
 
 
 @click.command(
@@ -112,6 +112,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
     if total["unpriced"]:
         calls = "1 call has" if total["unpriced"] == 1 else f"{total['unpriced']} calls have"
         echo(f"+ {calls} no known price; name one under `[prices]` in your own settings.")
+    if total["open"]:
+        calls = "1 call has" if total["open"] == 1 else f"{total['open']} calls have"
+        echo(f"{calls} no known end, being under way or of a process that was killed: counted without an answer.")
 
 
 def _cells(row: dict[str, Any], names: list[str]) -> list[str]:

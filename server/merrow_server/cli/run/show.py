@@ -17,7 +17,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.given.run_names import run_meant
 from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
-from merrow_server.rendering.counts import counted
+from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.snippet import cells, plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import attempt_text, cost_text, revision_object, run_report, workflow_text
@@ -189,6 +189,7 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
         yield f"revision {one['revision']} ({one['trigger']}) {_status(one['state'])}{visible(said)}"
     for lost in report["lost"]:
         yield f"{lost['node']}: a call was lost at {lost['step']}: {lost['why']}"
+    yield from filter(None, [interrupted_text(sum(lost["why"] == "interrupted" for lost in report["lost"]))])
     for name, value in (report["outputs"] or {}).items():
         yield f"\n{style(name, bold=True)}\n{_text(value)}"
 

@@ -22,7 +22,7 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.agreeing import decide
 from merrow_server.cli.sessions.run_display import display_for
 from merrow_server.cli.sessions.signals import ended_by_signals, ending_signals
-from merrow_server.rendering.counts import counted
+from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text
@@ -168,6 +168,8 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
     by = visible(answered_by(result.sources))
     answered = f", answered by {by}" if by else ""
     summary = f"{calls}, {tokens}, {cost_text(usage.to_json())}, {duration(result.seconds)}{answered}"
+    if result.interrupted:
+        echo(f"{style('Note:', fg='yellow')} {interrupted_text(result.interrupted)}", err=True)
     if result.finished_before:
         echo(
             f"{style('Finished before', fg='green')}; nothing was called. When it ran: {summary}."

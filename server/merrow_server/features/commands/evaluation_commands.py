@@ -105,7 +105,9 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 async def evaluations(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The newest evaluations, of one document or of all."""
     name, limit = what_to_list(server, asked_of(arguments), EVALUATIONS)
-    found: list[dict[str, Any]] = await server.jobs.ask(lambda session: session.evaluations.list(name, limit))
+    found: list[dict[str, Any]] = await server.jobs.ask(
+        lambda session: session.look_at_evaluations(lambda known: known.list(name, limit))
+    )
     return found
 
 
@@ -113,13 +115,17 @@ async def report(server: MerrowServer, params: Any) -> dict[str, Any]:
     """A whole evaluation, or one item of it with its answers."""
     evaluation = text_in(params, "id", REPORT)
     item = None if params.get("item") is None else text_in(params, "item", REPORT)
-    return await server.jobs.ask(lambda session: session.evaluations.report(evaluation, item))
+    return await server.jobs.ask(
+        lambda session: session.look_at_evaluations(lambda known: known.report(evaluation, item))
+    )
 
 
 async def show(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """A whole evaluation, and as a page in ``text``; a client that shows no runs is told how it came out."""
     evaluation = text_in(asked_of(arguments), "id", SHOW)
-    found: dict[str, Any] = await server.jobs.ask(lambda session: session.evaluations.report(evaluation, None))
+    found: dict[str, Any] = await server.jobs.ask(
+        lambda session: session.look_at_evaluations(lambda known: known.report(evaluation, None))
+    )
     from merrow_server.evaluations.words import ended_text, report_text
 
     if not server.supports.shows_runs:
@@ -131,7 +137,9 @@ async def compare(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Two evaluations side by side, and as a page in ``text``."""
     asked = asked_of(arguments)
     first, second = text_in(asked, "a", COMPARE), text_in(asked, "b", COMPARE)
-    found: dict[str, Any] = await server.jobs.ask(lambda session: session.evaluations.compare(first, second))
+    found: dict[str, Any] = await server.jobs.ask(
+        lambda session: session.look_at_evaluations(lambda known: known.compare(first, second))
+    )
     if not server.supports.shows_runs:
         tell(server, found["text"], types.MessageType.Info)
     return found

@@ -101,7 +101,9 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     finally:
         server.last_searches.forget()
     if not server.supports.shows_runs:
-        found = await server.jobs.ask(lambda session: session.searches.report(ended["search"]))
+        found = await server.jobs.ask(
+            lambda session: session.look_at_searches(lambda known: known.report(ended["search"]))
+        )
         well = ended["status"] == "finished"
         tell(server, found["text"], types.MessageType.Info if well else types.MessageType.Warning)
     return ended
@@ -110,14 +112,16 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 async def optimizations(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
     """The newest searches, of one document or of all."""
     name, limit = what_to_list(server, asked_of(arguments), OPTIMIZATIONS)
-    found: list[dict[str, Any]] = await server.jobs.ask(lambda session: session.searches.list(name, limit))
+    found: list[dict[str, Any]] = await server.jobs.ask(
+        lambda session: session.look_at_searches(lambda known: known.list(name, limit))
+    )
     return found
 
 
 async def report(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """A search with its report; a client that shows no runs is told it in words."""
     search = text_in(asked_of(arguments), "id", REPORT)
-    found = await server.jobs.ask(lambda session: session.searches.report(search))
+    found = await server.jobs.ask(lambda session: session.look_at_searches(lambda known: known.report(search)))
     if not server.supports.shows_runs:
         tell(server, found["text"], types.MessageType.Info)
     return found
@@ -126,7 +130,7 @@ async def report(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 async def show_better(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """The best workflow of a search beside its start; a client that shows no runs is told where it is."""
     search = text_in(asked_of(arguments), "id", SHOW_BETTER)
-    found = await server.jobs.ask(lambda session: session.searches.better(search))
+    found = await server.jobs.ask(lambda session: session.look_at_searches(lambda known: known.better(search)))
     if not server.supports.shows_runs:
         tell(server, found["text"], types.MessageType.Info)
     return found
