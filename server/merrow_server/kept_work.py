@@ -7,11 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from merrow_runtime.errors import UsageFailure
-
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.listed import Listed
+    from merrow_runtime.store.listing import Entry
 
 
 _LOOKED_AT = 50
@@ -32,57 +31,60 @@ class AskedToEnd:
         return self.was == "running"
 
 
-def meant(user: Store, kept: Listed[Any], said: str | None) -> str | None:
-    """The id of the one of ``kept`` that ``said`` names: an id, or the beginning of one that is not that of a run; else None.
-    Raises `UsageFailure` where it is the beginning of several.
-    """
-    if said is None:
-        return None
-    try:
-        found = kept.identity(said)
-    except UsageFailure:
-        if user.has_run_like(said):
-            return None
-        raise
-    return found if found == said or not user.has_run_like(said) else None
+def kept_in(user: Store, kind: str) -> Listed[Any]:
+    """What has those of a kind that are not runs."""
+    kept: dict[str, Listed[Any]] = {
+        "evaluation": user.evaluations,
+        "search": user.optimizations,
+        "extraction": user.extractions,
+    }
+    return kept[kind]
+
+
+def state_of(user: Store, entry: Entry) -> str:
+    """How it is now: what no living process works on is not running, whatever was written down last. Raises `StoreFailure`."""
+    if entry.status != "running":
+        return entry.status
+    if entry.kind == "run":
+        return user.run(entry.id).status
+    from merrow_optimizer.evaluation import sessions
+
+    return "running" if sessions.is_open(user, entry.id) else "interrupted"
 
 
 def request_cancel(user: Store, said: str) -> AskedToEnd:
     """Ask the process that works on a run, an evaluation, a search or an extraction to end it, by its id or the beginning of it.
     Raises `UsageFailure` where there is none of this id, or several; `StoreFailure`.
     """
-    for kept in (user.evaluations, user.optimizations, user.extractions):
-        identity = meant(user, kept, said)
-        if identity is not None:
-            from merrow_optimizer.evaluation import sessions
-
-            if sessions.request_cancel(user, kept, identity):
-                return AskedToEnd(kept.word, identity, "running")
-            return AskedToEnd(kept.word, identity, sessions.state_of(user, kept.get(identity)))
-    identity = user.run(said).id
-    if user.request_cancel(identity):
-        return AskedToEnd("run", identity, "running")
-    return AskedToEnd("run", identity, user.run(identity).status)
+    entry = user.listing.find(said)
+    if entry is None or entry.kind == "run":
+        identity = user.run(said).id
+        is_heard = user.request_cancel(identity)
+        return AskedToEnd("run", identity, "running" if is_heard else user.run(identity).status)
+    was = state_of(user, entry)
+    if was == "running":
+        kept_in(user, entry.kind).update(entry.id, "cancelled")
+    return AskedToEnd(entry.kind, entry.id, was)
 
 
-def left_last(user: Store) -> tuple[Listed[Any] | None, str] | None:
-    """What was left before its end last, and has no process that works on it: what it is kept in (None: it is a run) and its id;
-    None where everything has ended. The last one is the one that was still worked on latest, as far as that is known.
+def left_last(user: Store) -> tuple[str, str] | None:
+    """What was left before its end last, and has no process that works on it: its kind and its id; None where everything has
+    ended. The last one is the one that was still worked on latest, as far as that is known.
     """
     from merrow_optimizer.evaluation import sessions
 
-    found: list[tuple[float, Listed[Any] | None, str]] = [
-        (user.last_seen(run.id) or run.started, None, run.id)
+    found: list[tuple[float, str, str]] = [
+        (user.last_seen(run.id) or run.started, "run", run.id)
         for run in user.runs(_LOOKED_AT)
         if run.status not in ("finished", "running")
     ]
-    for kept in (user.evaluations, user.optimizations, user.extractions):
+    for kind in ("evaluation", "search", "extraction"):
         found += (
-            (sessions.last_seen(user, record), kept, record.id)
-            for record in kept.newest(_LOOKED_AT)
+            (sessions.last_seen(user, record), kind, record.id)
+            for record in kept_in(user, kind).newest(_LOOKED_AT)
             if record.status != "finished" and sessions.state_of(user, record) != "running"
         )
     if not found:
         return None
-    _, kept_in, identity = max(found, key=lambda one: one[0])
-    return kept_in, identity
+    _, kind, identity = max(found, key=lambda one: one[0])
+    return kind, identity

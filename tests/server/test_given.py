@@ -225,7 +225,7 @@ KINDS = ("evaluation", "search", "extraction")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_beginning_of_an_id_means_a_run_before_anything_else(capsys: Capture, kind: str) -> None:
+def test_an_id_is_found_by_its_beginning_which_must_be_that_of_one_alone(capsys: Capture, kind: str) -> None:
     """An option that goes with none of these has ``resume`` say what it took the word for."""
     from merrow_runtime.store.contract import RunRecord
     from merrow_runtime.store.database import Store
@@ -260,16 +260,18 @@ def test_the_beginning_of_an_id_means_a_run_before_anything_else(capsys: Capture
     for said, what, meant in (
         ("abcd", "run", "abcd"),  # which is its whole id
         ("abcd1", kind, "abcd1"),
-        ("abc", "run", "abcd"),
-        ("abe", "run", "abefg"),
         ("abe1", kind, "abe1"),
         ("abef", "run", "abefg"),
         ("xyz1", kind, "xyz1"),
-        ("xyz", "run", "xyz1z"),
     ):
         done = in_process(capsys, "resume", said, "--jobs", "3")
         assert (done.code, done.err) == (2, f"merrow: {is_one[what].format(meant)}\n"), said
-    # Where no run begins so, one has to be meant.
+    for said, run, other in (("abc", "abcd", "abcd1"), ("abe", "abefg", "abe1"), ("xyz", "xyz1z", "xyz1")):
+        done = in_process(capsys, "resume", said, "--jobs", "3")
+        assert done.code == 2
+        assert f"{said!r} is the beginning of the ids of" in done.err
+        assert f"run {run}" in done.err
+        assert f"{kind} {other}" in done.err or f"{kind} {other[:-1]}" in done.err
     done = in_process(capsys, "resume", "pq", "--jobs", "3")
     several = {"evaluation": "evaluations", "search": "searches", "extraction": "extractions"}[kind]
     assert done.code == 2

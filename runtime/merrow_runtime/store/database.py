@@ -33,6 +33,7 @@ from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.labels import Labels
+from merrow_runtime.store.listing import Listing
 from merrow_runtime.store.location import FILE, private_file, state_folder
 from merrow_runtime.store.opening import connect, connect_for_reading
 from merrow_runtime.store.optimizations import Optimizations
@@ -98,6 +99,7 @@ class Store:
         self.optimizations = Optimizations(self._writer)
         self.extractions = Extractions(self._writer)
         self.labels = Labels(self._writer)
+        self.listing = Listing(self._writer)
         self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
 
     def gathering(self) -> contextlib.AbstractContextManager[None]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from merrow_runtime.store.connection import opened
 from merrow_runtime.store.location import FILE, state_folder
@@ -19,33 +20,32 @@ _PATIENCE = 0.3
 """Seconds that another process may keep the journal to itself, as it does for a moment while it opens or closes it."""
 
 
+Kind = Literal["run", "evaluation", "search", "extraction"]
+TABLES: Mapping[Kind, tuple[str, str, str]] = {
+    "run": ("runs", "workflow", "runs"),
+    "evaluation": ("evaluations", "workflow", "evaluations"),
+    "search": ("optimizations", "workflow", "searches"),
+    "extraction": ("extractions", "cases", "extractions"),
+}
+"""The table of each kind, its column with the path of the file that one is of, and what several are called."""
+
+
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """What is seen of a run, an evaluation, a search or an extraction; ``workflow`` is the whole path of its file."""
+    """What is seen of a run, an evaluation, a search or an extraction; ``workflow`` is the whole path of its file, which for an
+    extraction is that with the solved cases.
+    """
 
     id: str
     workflow: str
     status: str
 
 
-def newest_runs(limit: int) -> list[Glimpse]:
-    """The newest runs, newest first; none where the journal isn't there or can't be read now."""
-    return _newest("runs", limit)
-
-
-def newest_evaluations(limit: int) -> list[Glimpse]:
-    """The same for evaluations."""
-    return _newest("evaluations", limit)
-
-
-def newest_searches(limit: int) -> list[Glimpse]:
-    """The same for searches."""
-    return _newest("optimizations", limit)
-
-
-def newest_extractions(limit: int) -> list[Glimpse]:
-    """The same for extractions; in place of a workflow they have the file with the solved cases."""
-    return _newest("extractions", limit, "cases")
+def newest(kind: Kind, limit: int) -> list[Glimpse]:
+    """The newest of a kind, newest first; none where the journal isn't there or can't be read now."""
+    table, file, _ = TABLES[kind]
+    sql = f"SELECT id, {file}, status FROM {table} ORDER BY started DESC, id LIMIT ?"  # noqa: S608 (names of this module)
+    return [Glimpse(*map(str, row)) for row in _rows(sql, limit)]
 
 
 def has_evaluation(workflow: str) -> bool:
@@ -56,11 +56,6 @@ def has_evaluation(workflow: str) -> bool:
 def has_search(workflow: str) -> bool:
     """The same for searches."""
     return bool(_rows("SELECT 1 FROM optimizations WHERE workflow = ? LIMIT 1", workflow))
-
-
-def _newest(table: str, limit: int, file: str = "workflow") -> list[Glimpse]:
-    sql = f"SELECT id, {file}, status FROM {table} ORDER BY started DESC, id LIMIT ?"  # noqa: S608 (a name of this module)
-    return [Glimpse(*map(str, row)) for row in _rows(sql, limit)]
 
 
 def _rows(sql: str, value: str | int) -> list[tuple[Any, ...]]:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 def journal_with(user: Store, run: str | None) -> Iterator[Store]:
     """The journal that has a run: that of the evaluation or the search before its first ``/``, else the user's own."""
     named = None if run is None or "/" not in run else run.partition("/")[0]
-    identity = None if named is None else user.evaluations.identity(named) or user.optimizations.identity(named)
-    if identity is None:
+    entry = None if named is None else user.listing.find(named)
+    if entry is None or entry.kind not in ("evaluation", "search"):
         yield user
         return
     from merrow_optimizer.evaluation.sessions import journal_of
     from merrow_runtime.store.database import Store
 
-    with closing(Store.open(journal_of(user, identity), reading=True)) as own:
+    with closing(Store.open(journal_of(user, entry.id), reading=True)) as own:
         yield own

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.program.files import whole_path
-from merrow_server.kept_work import meant
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
+    from merrow_runtime.store.listing import Entry
 
 
 def run_meant(store: Store, said: str | None) -> str:
@@ -42,18 +42,11 @@ def latest_of(store: Store, file: str) -> str:
     return newest[0].id
 
 
-def evaluation_meant(user: Store, said: str | None) -> str | None:
-    """The id of the evaluation that ``said`` names: an id, or the beginning of one that is not that of a run; else None.
-    Raises `UsageFailure` where it is the beginning of several.
+def job_meant(user: Store, said: str | None) -> Entry | None:
+    """What ``said`` names by its id, of whatever kind, or by the beginning of it; None where that is left to `run_meant`, or may
+    be a run in the journal of an evaluation or a search. Raises `UsageFailure` for the beginning of several ids.
     """
-    return meant(user, user.evaluations, said)
-
-
-def search_meant(user: Store, said: str | None) -> str | None:
-    """The same for searches."""
-    return meant(user, user.optimizations, said)
-
-
-def extraction_meant(user: Store, said: str | None) -> str | None:
-    """The same for extractions."""
-    return meant(user, user.extractions, said)
+    if said is None:
+        return None
+    is_file = Path(said.partition("#")[0]).is_file()
+    return user.listing.exactly(said) if is_file else user.listing.find(said)

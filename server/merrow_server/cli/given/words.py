@@ -18,10 +18,13 @@ from merrow_server.rendering.snippet import visible
 if TYPE_CHECKING:
     import click
 
+    from merrow_runtime.store.glance import Kind
+
 Items: TypeAlias = "list[CompletionItem[str]]"  # in quotes: Click has it with a type only since 8.3
 
 _INTERFACE = "Interface"
 _MOST_RUNS = 50
+_SESSIONS: tuple[Kind, ...] = ("evaluation", "search", "extraction")
 _ANY = ("finished", "stopped", "cancelled", "running")
 _ANY_RUN = ("finished", "failed", "cancelled", "running")
 
@@ -67,51 +70,50 @@ def inputs(context: click.Context, _parameter: click.Parameter, typed: str) -> I
 
 def runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The newest runs of the journal."""
-    return _runs(typed, _ANY_RUN)
+    return _jobs(typed, _ANY_RUN, "run")
 
 
 def evaluations(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The newest evaluations of the journal."""
-    return _evaluations(typed, _ANY)
+    return _jobs(typed, _ANY, "evaluation")
 
 
 def searches(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The newest searches of the journal."""
-    return _searches(typed, _ANY)
+    return _jobs(typed, _ANY, "search")
 
 
 def anything(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow show` can show."""
-    return _runs(typed, _ANY_RUN) + _sessions(typed, _ANY)
+    return _jobs(typed, _ANY_RUN, "run") + _jobs(typed, _ANY, *_SESSIONS)
 
 
 def unfinished(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow resume` can continue."""
-    return unfinished_runs(_context, _parameter, typed) + _sessions(typed, ("stopped", "cancelled", "running"))
+    return unfinished_runs(_context, _parameter, typed) + _jobs(typed, ("stopped", "cancelled", "running"), *_SESSIONS)
 
 
 def unfinished_runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow revise` can change."""
-    return _runs(typed, ("failed", "cancelled", "running"))
+    return _jobs(typed, ("failed", "cancelled", "running"), "run")
 
 
 def running(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow cancel` can end."""
-    now = ("running",)
-    return _runs(typed, now) + _sessions(typed, now)
+    return _jobs(typed, ("running",), "run", *_SESSIONS)
 
 
 def evaluations_or_files(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow evaluate --compare` can compare."""
-    return _evaluations(typed, _ANY) or _files(typed)
+    return _jobs(typed, _ANY, "evaluation") or _files(typed)
 
 
 def nodes_of_run(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The nodes of the workflow that the run was made with, or that the newest run was."""
-    from merrow_runtime.store.glance import newest_runs
+    from merrow_runtime.store.glance import newest
 
     wanted = _named(context, "run")
-    for run in newest_runs(_MOST_RUNS):
+    for run in newest("run", _MOST_RUNS):
         if run.id.startswith(wanted) or run.workflow == wanted:
             return _fitting(((id_, "") for id_, _ in _vertices(run.workflow)), typed)
     return []
@@ -137,36 +139,18 @@ def _files(typed: str) -> Items:
     return [CompletionItem(typed, type="file")]
 
 
-def _runs(typed: str, statuses: Iterable[str]) -> Items:
-    from merrow_runtime.store.glance import newest_runs
+def _jobs(typed: str, statuses: Iterable[str], *kinds: Kind) -> Items:
+    """The newest of these kinds that are in one of these states."""
+    from merrow_runtime.store.glance import newest
 
-    found = [run for run in newest_runs(_MOST_RUNS) if run.status in statuses]
-    return _fitting(((run.id, visible(f"{run.status}, {run.workflow}")) for run in found), typed)
-
-
-def _sessions(typed: str, statuses: Iterable[str]) -> Items:
-    return _evaluations(typed, statuses) + _searches(typed, statuses) + _extractions(typed, statuses)
-
-
-def _evaluations(typed: str, statuses: Iterable[str]) -> Items:
-    from merrow_runtime.store.glance import newest_evaluations
-
-    found = [one for one in newest_evaluations(_MOST_RUNS) if one.status in statuses]
-    return _fitting(((one.id, visible(f"evaluation, {one.status}, {one.workflow}")) for one in found), typed)
-
-
-def _searches(typed: str, statuses: Iterable[str]) -> Items:
-    from merrow_runtime.store.glance import newest_searches
-
-    found = [one for one in newest_searches(_MOST_RUNS) if one.status in statuses]
-    return _fitting(((one.id, visible(f"search, {one.status}, {one.workflow}")) for one in found), typed)
-
-
-def _extractions(typed: str, statuses: Iterable[str]) -> Items:
-    from merrow_runtime.store.glance import newest_extractions
-
-    found = [one for one in newest_extractions(_MOST_RUNS) if one.status in statuses]
-    return _fitting(((one.id, visible(f"extraction, {one.status}, {one.workflow}")) for one in found), typed)
+    found = [(kind, one) for kind in kinds for one in newest(kind, _MOST_RUNS) if one.status in statuses]
+    return _fitting(
+        (
+            (one.id, visible(f"{'' if kind == 'run' else f'{kind}, '}{one.status}, {one.workflow}"))
+            for kind, one in found
+        ),
+        typed,
+    )
 
 
 def _fitting(words: Iterable[tuple[str, str]], typed: str, type_: str = "plain") -> Items:

@@ -15,22 +15,18 @@ from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
-from merrow_runtime.store.listed import readable
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.signals import cancelled_by_signals
-from merrow_server.cli.texts.listing import print_rows
 from merrow_server.errors import InputError
 from merrow_server.extractions.files import check_place, write_files
 from merrow_server.extractions.preparing import ExtractionAsked, PreparedExtraction, prepare_extraction
 from merrow_server.extractions.report import extraction_object
 from merrow_server.extractions.words import plan_lines, report_lines
-from merrow_server.rendering.counts import counted
-from merrow_server.rendering.snippet import plain, visible
+from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
-from merrow_server.reports.run_report import cost_text, workflow_text
-from merrow_server.times import ago
+from merrow_server.reports.run_report import cost_text
 
 
 async def carry_out(user: Store, wanted: ExtractionAsked, *, as_json: bool) -> int:
@@ -105,56 +101,6 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
         )
         return NOT_WELL
     return OK
-
-
-def list_extractions(user: Store, limit: int, cases: str | None, output: str) -> None:
-    """Print the newest extractions, of one file of cases where given by its whole path."""
-    records = user.extractions.newest(limit, cases, complain)
-    found = readable(records, lambda record: extraction_object(user, record), complain)
-    if output == "json":
-        emit(json.dumps(found, indent=2))
-        return
-    if not found:
-        echo("No extractions yet; make one with: merrow extract CASES", err=True)
-        return
-    rows = [
-        (
-            one["extraction"],
-            one["status"],
-            ago(one["started"]),
-            _operators(one["report"]),
-            cost_text(one["usage"]),
-            visible(workflow_text(one["cases"])) + f" ({one['part']})",
-        )
-        for one in found
-    ]
-    print_rows(rows)
-
-
-def _operators(report: dict[str, object] | None) -> str:
-    operators = None if report is None else report.get("operators")
-    if not isinstance(operators, list):
-        return "no operators"
-    return counted(len(operators), "operator")
-
-
-def show_extraction(user: Store, extraction: str, output: str) -> None:
-    """Print an extraction of the journal."""
-    shown = extraction_object(user, user.extractions.get(extraction))
-    if output == "json":
-        emit(json.dumps(shown, indent=2))
-        return
-    echo(
-        f"{shown['extraction']}  {shown['status']}  {ago(shown['started'])}  {visible(workflow_text(shown['cases']))}"
-        f" (part {visible(shown['part'])}, {visible(shown['metric'])})"
-    )
-    if shown["error"]:
-        echo(style(plain(shown["error"]), fg="red"))
-    if shown["report"] is None:
-        echo(f"It has not ended; {cost_text(shown['usage'])} so far. Continue it with: merrow resume {extraction}")
-        return
-    for line in report_lines(shown["report"], style):
-        echo(line)
 
 
 @contextmanager

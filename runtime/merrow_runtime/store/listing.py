@@ -1,0 +1,80 @@
+"""All that a journal lists, whatever its kind: one list, and one way to find what an id or the beginning of one means."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.records import record
+from merrow_runtime.store.connection import explained
+from merrow_runtime.store.glance import TABLES, Kind
+from merrow_runtime.store.writer import Writer
+
+_LISTING = " UNION ALL ".join(
+    f"SELECT '{kind}' AS kind, id, {file} AS file, status, started, ended, seconds, error FROM {table}"  # noqa: S608
+    for kind, (table, file, _) in TABLES.items()
+)
+
+
+@record(frozen=True, slots=True)
+class Entry:
+    """A row of the list. ``file`` is the whole path of the workflow or of the solved cases; ``status`` is what was written down
+    last; times are in seconds since 1970, ``seconds`` None where they are not known.
+    """
+
+    kind: Kind
+    id: str
+    file: str
+    status: str
+    started: float
+    ended: float | None
+    seconds: float | None
+    error: str | None
+
+
+class Listing:
+    """The entries of a journal. Everything raises `StoreFailure` where it can't be read."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._cursor = writer.database.cursor()
+
+    def newest(self, limit: int, file: str | None = None) -> list[Entry]:
+        """The newest, newest first, of one file where given by its whole path."""
+        where, values = ("", ()) if file is None else ("WHERE file = ?", (file,))
+        return self._entries(f"{where} ORDER BY started DESC, id LIMIT ?", (*values, limit))
+
+    def exactly(self, identity: str) -> Entry | None:
+        """What has this id; None where there is none."""
+        found = self._entries("WHERE id = ?", (identity,))
+        return found[0] if found else None
+
+    def find(self, said: str) -> Entry | None:
+        """What has the id ``said``, else the only one whose id begins so; None where there is none. Raises `UsageFailure` where
+        there are several, naming two.
+        """
+        exact = self.exactly(said)
+        if exact is not None or not said:
+            return exact
+        pattern = said.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        found = self._entries("WHERE id LIKE ? ESCAPE '\\' ORDER BY started DESC, id LIMIT 3", (pattern,))
+        kinds = {one.kind for one in found}
+        if len(kinds) > 1:
+            other = next(one for one in found if one.kind != found[0].kind)
+            both = f"{found[0].kind} {found[0].id} and {other.kind} {other.id}"
+            raise UsageFailure(f"{said!r} is the beginning of the ids of {both}; give more of the id.")
+        if len(found) > 1:
+            several = TABLES[found[0].kind][2]
+            raise UsageFailure(
+                f"Several {several} begin with {said!r}; give more of the id: {found[0].id}, {found[1].id}, ..."
+            )
+        return found[0] if found else None
+
+    def _entries(self, rest: str, values: tuple[Any, ...]) -> list[Entry]:
+        sql = f"SELECT kind, id, file, status, started, ended, seconds, error FROM ({_LISTING}) {rest}"  # noqa: S608
+        self._writer.flush()
+        try:
+            return [Entry(*row) for row in self._cursor.execute(sql, values)]
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem

@@ -1,0 +1,74 @@
+"""Evaluations in the journal."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from merrow_server.cli import NOT_WELL, OK
+from merrow_server.cli.kinds import Json, View
+from merrow_server.cli.options.gates import check_gates, gates_of
+from merrow_server.cli.output import complain
+from merrow_server.rendering.snippet import visible
+from merrow_server.reports.run_report import cost_text, workflow_text
+from merrow_server.times import ago
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+
+
+def none(workflow: str | None) -> str:  # noqa: ARG001 (all kinds have it)
+    return "No evaluations yet; make one with: merrow evaluate FILE --dataset F"
+
+
+def listed(user: Store, limit: int, file: str | None) -> list[Json]:
+    from merrow_server.evaluations.report import evaluation_object
+
+    found = user.evaluations.newest(limit, file, complain)
+    return [evaluation_object(user, record, user.evaluations.scores(record.id)) for record in found]
+
+
+def row(one: Json) -> tuple[str, ...]:
+    from merrow_server.evaluations.report import score_text
+
+    return (
+        one["evaluation"],
+        one["status"],
+        ago(one["started"]),
+        score_text(one),
+        one["metric"],
+        cost_text(one["usage"]),
+        visible(workflow_text(one["dataset"])) + f" ({one['part']})",
+        visible(workflow_text(one["workflow"])),
+    )
+
+
+def show(user: Store, identity: str, view: View) -> None:
+    from merrow_server.cli.texts.shown_evaluation import show_evaluation
+
+    show_evaluation(user, identity, view.item, view.form, view.file)
+
+
+def resume(user: Store, identity: str, given: Json) -> int:
+    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_server.cli.sessions.evaluation import report, watch
+    from merrow_server.evaluations.preparing import prepare_again
+
+    check_gates(given)
+    record = user.evaluations.get(identity)
+    baseline = None if given["baseline"] is None else user.evaluations.get(given["baseline"])
+
+    async def work() -> int:
+        prepared = await prepare_again(
+            record,
+            user,
+            limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
+            base_url=given["base_url"],
+            concurrency=given["concurrency"],
+            reuse=given["reuse"],
+        )
+        return await watch(user, record, prepared)
+
+    code = asyncio.run(work())
+    passes = report(user, record, gates_of(given), baseline, "text")
+    return code if code != OK or passes else NOT_WELL

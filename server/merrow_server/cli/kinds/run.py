@@ -1,0 +1,68 @@
+"""Runs in the journal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from merrow_server.cli.kinds import Json, View
+from merrow_server.cli.options.running import process_options
+from merrow_server.cli.output import complain
+from merrow_server.errors import InputError
+from merrow_server.rendering.counts import counted
+from merrow_server.rendering.snippet import visible
+from merrow_server.reports.run_report import cost_text, run_object, workflow_text
+from merrow_server.times import ago, duration
+
+if TYPE_CHECKING:
+    from merrow_runtime import Run, Store
+    from merrow_runtime.provenance import Reuse
+
+
+def none(workflow: str | None) -> str:
+    of = "" if workflow is None else f" of {workflow}"
+    return f"No runs{of} yet; make one with: merrow run {workflow or 'FILE'}"
+
+
+def listed(user: Store, limit: int, file: str | None) -> list[Json]:
+    return [run_object(run) for run in user.runs(limit, file, complain)]
+
+
+def row(one: Json) -> tuple[str, ...]:
+    return (
+        one["run"],
+        one["status"],
+        ago(one["started"]),
+        "" if one["seconds"] is None else duration(one["seconds"]),
+        counted(one["usage"]["calls"], "call"),
+        cost_text(one["usage"]),
+        visible(one["answered_by"]),
+        visible(workflow_text(one["workflow"])),
+    )
+
+
+def show(user: Store, identity: str | None, view: View) -> None:
+    """Also one of an evaluation or a search, whose id begins with theirs; see `run_meant`."""
+    from merrow_server.cli.given.run_names import run_meant
+    from merrow_server.cli.texts.shown_run import show_run
+    from merrow_server.evaluations.journals import journal_with
+
+    if view.form not in ("text", "json"):
+        raise InputError(f"--format {view.form} goes with an evaluation; list them with: merrow evaluations")
+    if view.item is not None:
+        raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
+    with journal_with(user, identity) as store:
+        show_run(store, run_meant(store, identity), view.node, view.revision, as_json=view.form == "json")
+
+
+def resume(user: Store, identity: str, given: Json) -> int:  # noqa: ARG001 (a run opens the journal itself)
+    from merrow_optimizer.revising.late import LateReviser
+    from merrow_runtime import RunOptions, resume
+    from merrow_server.cli.sessions.run import watch
+
+    options = RunOptions(stream=given["verbose"] or given["as_json"], **process_options(given))
+
+    def begin(reuse: Reuse | None) -> Run:
+        return resume(identity, options=replace(options, reuse=reuse or options.reuse), reviser=LateReviser())
+
+    return watch(begin, as_json=given["as_json"], verbose=given["verbose"])

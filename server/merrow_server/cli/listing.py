@@ -1,0 +1,97 @@
+"""The journal as the command line lists it: what there is of a kind, or of all, and what of it is deleted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from merrow_runtime.program.files import whole_path
+from merrow_server.cli.kinds import door
+from merrow_server.cli.texts.listing import print_rows
+from merrow_server.errors import InputError
+from merrow_server.kept_work import kept_in, state_of
+from merrow_server.rendering.snippet import visible
+from merrow_server.rendering.terminal import echo, emit
+from merrow_server.reports.run_report import workflow_text
+from merrow_server.times import ago, duration
+
+if TYPE_CHECKING:
+    from merrow_runtime.store.database import Store
+    from merrow_runtime.store.listed import Listed
+
+
+def list_kind(
+    kind: str, limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str
+) -> None:
+    """Print the newest of a kind (``all``: of every kind), of one workflow where given; or delete those that are named, and those
+    older than ``prune`` days. Raises `InputError`, `RunFailure`.
+    """
+    from merrow_runtime.store.database import Store
+
+    deletes = bool(deleted) or prune is not None
+    if kind == "all" and deletes:
+        raise InputError("Only one kind at a time is deleted; add --kind run, for example.")
+    with closing(Store.open(reading=not deletes)) as user:
+        if deletes:
+            if kind == "run":
+                _delete_runs(user, deleted, prune)
+            else:
+                _delete(user, kept_in(user, kind), deleted, prune)
+            return
+        file = None if workflow is None else whole_path(workflow)
+        found = _everything(user, limit, file) if kind == "all" else door(kind).listed(user, limit, file)
+    if output == "json":
+        emit(json.dumps(found, indent=2))
+    elif found:
+        print_rows([_row(kind, one) for one in found], None if kind == "run" else "yellow")
+    else:
+        echo("Nothing is in the journal yet." if kind == "all" else door(kind).none(workflow), err=True)
+
+
+def _everything(user: Store, limit: int, file: str | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": one.kind,
+            "id": one.id,
+            "status": state_of(user, one),
+            "started": one.started,
+            "seconds": one.seconds,
+            "file": one.file,
+            "error": one.error,
+        }
+        for one in user.listing.newest(limit, file)
+    ]
+
+
+def _row(kind: str, one: dict[str, Any]) -> tuple[str, ...]:
+    if kind != "all":
+        return door(kind).row(one)
+    took = "" if one["seconds"] is None else duration(one["seconds"])
+    file = visible(workflow_text(one["file"]))
+    return (one["id"], one["status"], one["kind"], ago(one["started"]), took, file)
+
+
+def _delete_runs(user: Store, named: Iterable[str], days: float | None) -> None:
+    for run in named:
+        user.delete(run)
+    if days is not None:
+        gone = user.prune(days * 86_400, None)
+        echo(f"{gone.runs} runs and {gone.answers} kept answers were deleted.", err=True)
+
+
+def _delete(user: Store, kept: Listed[Any], named: Iterable[str], days: float | None) -> None:
+    """Delete what is ``named``, and what began more than ``days`` ago but for what a process works on, and say how many those
+    were.
+    """
+    from merrow_optimizer.evaluation.sessions import delete, is_open
+
+    for one in named:
+        delete(user, kept, one)
+    if days is None:
+        return
+    old = [one for one in kept.older_than(days * 86_400) if not is_open(user, one)]
+    for identity in old:
+        delete(user, kept, identity)
+    echo(f"1 {kept.word} was deleted." if len(old) == 1 else f"{len(old)} {kept.words} were deleted.", err=True)
