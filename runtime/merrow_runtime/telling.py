@@ -71,9 +71,9 @@ class Telling:
         """Tell that a node tries again, in ``wait`` seconds."""
         self._tell("node_retrying", visit, sample, {"step": step, "reason": reason, "wait": wait})
 
-    def queued(self, visit: Visit, sample: int | None, step: str, *, waits: bool) -> None:
-        """Tell that a call of a node waits for a place at the endpoint, or that it is sent after that."""
-        self._tell("node_queued", visit, sample, {"step": step, "waits": waits})
+    def queued(self, visit: Visit, *, waits: bool) -> None:
+        """Tell that all calls of a node wait for a place at the endpoint, or that one of them has got it."""
+        self._tell("node_queued", visit, None, {"waits": waits})
 
     def judged(self, visit: Visit, sample: int | None, attempt: int, verdict: Mapping[str, Any]) -> None:
         """Tell what a validator says of the result of an attempt."""

@@ -18,3 +18,16 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     unit, name = next((unit, name) for unit, name in _UNITS if seconds >= unit)
     return f"{seconds / unit:.0f} {name}"
+
+
+class Pace:
+    """How long what is left may take, by how long what was done took."""
+
+    def __init__(self, done: int = 0) -> None:
+        self._before, self._started = done, time.monotonic()
+
+    def left(self, done: int, total: int) -> str:
+        """In words, "" where it can't be told."""
+        if done <= self._before or total < done:
+            return ""
+        return f"{duration((time.monotonic() - self._started) / (done - self._before) * (total - done))} left"

@@ -8,6 +8,7 @@ import time
 from contextvars import ContextVar
 from typing import NamedTuple
 
+from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
 from merrow_runtime.running.purse import Purse
@@ -73,7 +74,7 @@ class Asking:
         await self._kept.writer.write(kept(key, answer, time.time()))
         return reply.text
 
-    def queued(self, *, waits: bool) -> None:
+    def moved(self, moment: Moment) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
 
     def retrying(self, failure: EndpointFailure, wait: float) -> None:

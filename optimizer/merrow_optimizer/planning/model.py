@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from merrow_optimizer.suggestions.asking import UnknownAnswerError
+from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.purse import Purse
@@ -67,7 +68,7 @@ class _Lost:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    def queued(self, *, waits: bool) -> None:
+    def moved(self, moment: Moment) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
 
     def retrying(self, failure: EndpointFailure, wait: float) -> None:

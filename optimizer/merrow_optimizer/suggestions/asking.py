@@ -7,6 +7,7 @@ import json
 import time
 from typing import Protocol
 
+from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.purse import Purse
@@ -82,7 +83,7 @@ class Asker:
         """No more is asked."""
         self._purse.close()
 
-    def queued(self, *, waits: bool) -> None:
+    def moved(self, moment: Moment) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
 
     def retrying(self, failure: EndpointFailure, wait: float) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_runtime.calls.queueing import Queueing
 from merrow_runtime.provenance import Source
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
@@ -28,23 +28,8 @@ class NodeAccount:
     path: str = ""
     """That of the frame whose Loops its usage counts for: a revision may move what came of it."""
 
-    waited: float = 0.0
-    """Seconds in which all its calls waited for a place at the endpoint: they are no part of the time that it took."""
-    _queue: int = 0
-    _since: float = 0.0
-
-    def queue(self, *, waits: bool) -> None:
-        """Note that a call of the node begins to wait for a place, or has got it."""
-        if waits:
-            if self._queue == 0:
-                self._since = time.monotonic()
-            self._queue += 1
-        else:
-            self._queue -= 1
-            if self._since:
-                # From the first that is sent on, the node is at work, though others of its calls may wait.
-                self.waited += time.monotonic() - self._since
-                self._since = 0.0
+    queueing: Queueing = field(default_factory=Queueing)
+    """Of its calls: what is spent on waiting for a place is no part of the time that it took."""
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -79,6 +64,8 @@ class Account:
     metered: dict[str, Usage] = field(default_factory=dict)
     unanswered: str | None = None
     interrupted: int = 0
+    queueing: Queueing = field(default_factory=Queueing)
+    """Of all calls of the run."""
     _moved: dict[Visit, list[NodeAccount]] = field(default_factory=dict)
     _is_stale: bool = False
 

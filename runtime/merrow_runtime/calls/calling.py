@@ -10,6 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from merrow_runtime.calls.gate import Places, Stops
+from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure, RephrasedFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
 from merrow_runtime.models.endpoint import Endpoint, answer_limit_at, refused_at
@@ -31,8 +32,8 @@ class Listener(Protocol):
         """The call is tried again, in ``wait`` seconds."""
         ...
 
-    def queued(self, *, waits: bool) -> None:
-        """The call waits for a place at the endpoint, or has got it; where one is free, nothing is told."""
+    def moved(self, moment: Moment) -> None:
+        """A try waits for one of the endpoint's places, gets it, or leaves it."""
         ...
 
     def streamed(self, text: str) -> None:
@@ -148,7 +149,7 @@ class Calling:
     def _once(
         self, request: ModelRequest, listener: Listener, stream: bool, marks: Marks | None
     ) -> Awaitable[ModelReply]:
-        toll = _Toll(listener, marks, request.model)
+        toll = _Toll(listener, marks, request.model, self._places)
         if self._budget is None:
             return self._try(request, toll, stream)
         return self._within(self._budget, request, toll, stream)
@@ -182,11 +183,10 @@ class Calling:
     async def _sent(self, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
         await self._places.ready()
         if self._places.is_full:
-            toll.listener.queued(waits=True)
-            await self._places.acquire()
-            toll.listener.queued(waits=False)
+            await self._wait(toll.listener)
         else:
             await self._places.acquire()
+            toll.listener.moved("begins")
         try:
             self._stops.check(request.model)
             await toll.begin(partial(self._estimated, request, ()))
@@ -238,11 +238,32 @@ class Calling:
             finally:
                 self._stops.leave(task)
         finally:
-            self._places.release()
+            self._leave(toll.listener)
         if stopped is not None:
             raise stopped
         self._reached = True
-        return self._counted(request, reply, time.perf_counter() - started)
+        reply = self._counted(request, reply, time.perf_counter() - started)
+        self._places.answers += 1
+        self._places.used += reply.usage
+        return reply
+
+    async def _wait(self, listener: Listener) -> None:
+        """Wait for a place, and let that be known."""
+        listener.moved("waits")
+        try:
+            await self._places.acquire()
+        except BaseException:
+            listener.moved("gives up")
+            raise
+        listener.moved("gets")
+
+    def _leave(self, listener: Listener) -> None:
+        """Give a place to the next call. Where that is one of the same node, it isn't queued in between."""
+        self._places.release()
+        if self._places.waiting:
+            asyncio.get_running_loop().call_soon(listener.moved, "ends")
+        else:
+            listener.moved("ends")
 
     async def _ask(self, request: ModelRequest, shown: list[str], listener: Listener | None) -> ModelReply:
         def show(text: str) -> None:
@@ -284,6 +305,7 @@ class _Toll:
     listener: Listener
     marks: Marks | None
     model: str
+    places: Places
     reservation: Reservation | None = None
     meter: Meter | None = None
     place: int = 0
@@ -307,6 +329,7 @@ class _Toll:
 
     async def lost(self, usage: Usage, why: str) -> None:
         """Count what was paid for nothing."""
+        self.places.used += usage
         self.count(usage)
         if self.reservation is not None:
             self.reservation.settle(usage)

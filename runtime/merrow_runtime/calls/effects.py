@@ -18,6 +18,7 @@ from merrow_runtime.calls.account import Account, NodeAccount
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.gate import Gate, InFlightCall
+from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
@@ -85,10 +86,9 @@ class Question:
         """See `merrow_runtime.calls.calling.Listener`."""
         self.effects.telling.retrying(self.account.visit, self.sample, self.key.step, str(failure), wait)
 
-    def queued(self, *, waits: bool) -> None:
+    def moved(self, moment: Moment) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
-        self.account.queue(waits=waits)
-        self.effects.telling.queued(self.account.visit, self.sample, self.key.step, waits=waits)
+        self.effects.moved(self.account, moment)
 
     def streamed(self, text: str) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
@@ -152,6 +152,12 @@ class Effects:
 
             self._sandbox = Sandbox(self.options.sandbox, allow_unsafe=self.options.allow_unsafe)
         return self._sandbox
+
+    def moved(self, account: NodeAccount, moment: Moment) -> None:
+        """Note what happens to a call of a node, and tell where all its calls wait for a place from then on, or no longer."""
+        self.account.queueing.note(moment)
+        if account.queueing.note(moment) and moment != "gives up":
+            self.telling.queued(account.visit, waits=account.queueing.is_queued)
 
     async def recall(
         self, key: CallKey, digest: str, account: NodeAccount, *, model: bool, since: float = 0.0

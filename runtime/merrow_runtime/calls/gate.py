@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -11,6 +11,7 @@ from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.connections import Connection
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.requests import ModelReply
+from merrow_runtime.usage import NOTHING, Usage
 
 
 class InFlightCall:
@@ -47,9 +48,13 @@ class Places:
     them where that is something. Others wait for a place here, where their time does not run yet.
     """
 
-    __slots__ = ("_ask", "_asking", "_places")
+    __slots__ = ("_ask", "_asking", "_places", "answers", "sent", "used", "waiting")
 
     def __init__(self, most: int, ask: Callable[[], Awaitable[int | None]] | None = None) -> None:
+        self.waiting = self.sent = self.answers = 0
+        """Calls that wait for a place, that have one, and that were answered."""
+        self.used = NOTHING
+        """What all calls have used, those without an answer included."""
         self._places = asyncio.Semaphore(most)
         self._ask = ask
         self._asking = asyncio.Lock()
@@ -66,10 +71,16 @@ class Places:
 
     async def acquire(self) -> None:
         """Wait for a place; `release` gives it back."""
-        await self._places.acquire()
+        self.waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self.waiting -= 1
+        self.sent += 1
 
     def release(self) -> None:
         """Give a place back."""
+        self.sent -= 1
         self._places.release()
 
     async def _learn(self) -> None:
@@ -99,6 +110,36 @@ class Gate:
             ask = getattr(endpoint, "places", None)
             self._places[concurrency] = Places(concurrency, ask if callable(ask) else None)
         return self._places[concurrency]
+
+    def all_places(self) -> Iterable[Places]:
+        """What bounds the calls, for each bound that was wanted."""
+        return self._places.values()
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """The calls to all endpoints in an event loop: that wait for a place, that are on their way, that were answered, and what
+    all of them have used.
+    """
+
+    waiting: int = 0
+    sent: int = 0
+    answers: int = 0
+    used: Usage = NOTHING
+
+
+def traffic() -> Traffic:
+    """That of the running event loop, as far as its gates are still there."""
+    loop = asyncio.get_running_loop()
+    gates = [gate for gate in _GATES.values() if gate.loop is loop]
+    gates += _BY_CONNECTION.get(loop, {}).values()
+    places = [one for gate in gates for one in gate.all_places()]
+    return Traffic(
+        sum(one.waiting for one in places),
+        sum(one.sent for one in places),
+        sum(one.answers for one in places),
+        sum((one.used for one in places), NOTHING),
+    )
 
 
 _GATES: WeakKeyDictionary[Endpoint, Gate] = WeakKeyDictionary()

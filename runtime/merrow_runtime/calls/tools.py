@@ -307,10 +307,13 @@ class NodeTools:
         if record is not None:
             return record.result
         started = time.time()
+        effects.moved(account, "begins")
         try:
             result = (await work()).to_json()
         except SandboxRefusedError as refusal:
             raise NodeFailure.of(key.node, str(refusal)) from None
+        finally:
+            effects.moved(account, "ends")
         record = CallRecord(
             key, "sandbox", digest, content, text_of(result), NOTHING, True, "sandbox", started, time.time() - started
         )

@@ -20,7 +20,8 @@ class Purse:
 
     def __init__(self, chosen: Chosen, workflow: str, budget: Budget | None = None) -> None:
         endpoint = chosen.endpoint
-        places = gate_of(endpoint).places(chosen.concurrency, endpoint)
+        self._gate = gate_of(endpoint)  # kept: whoever else asks the endpoint meanwhile shares its places
+        places = self._gate.places(chosen.concurrency, endpoint)
         self.origin = endpoint.origin
         self._calling = Calling(endpoint, places, budget, meter=meter_of(endpoint.origin, chosen.limits, workflow))
 

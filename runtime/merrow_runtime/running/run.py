@@ -273,6 +273,12 @@ class Execution:
             self._ended_by.append(why)
             main.cancel()
 
+    def _at_work(self, started: float) -> float:
+        """The seconds since then in which it was not only queued: how long others took the places of the endpoint says nothing
+        about the workflow.
+        """
+        return time.monotonic() - started - self.effects.account.queueing.seconds
+
     async def _settled(self, status: RunStatus, failure: RunFailure | None, started: float) -> RunResult:
         """Keep how the run ended, and give it. A journal that can't be written fails the run, if nothing did before."""
         effects, outputs = self.effects, dict(self.scheduler.results)
@@ -286,7 +292,7 @@ class Execution:
                 outputs,
                 effects.account.spent,
                 error,
-                time.monotonic() - started,
+                self._at_work(started),
                 sources,
                 None if failure is None else failed_as(failure),
             )
@@ -296,7 +302,7 @@ class Execution:
         finally:
             with contextlib.suppress(StoreFailure):
                 await effects.journal.close()
-        seconds = time.monotonic() - started
+        seconds = self._at_work(started)
         spent = effects.account.spent
         nodes = with_members(self.run.nodes)
         return RunResult(

@@ -1,4 +1,4 @@
-"""What goes on, in one line on a terminal, with a spinner."""
+"""What goes on, in one line on a terminal, with a spinner; elsewhere in a line a minute."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from merrow_server.cli.minutes import minutes
 from merrow_server.rendering.snippet import visible
 
 
 @contextmanager
 def status_line() -> Iterator[Callable[[str | None], None]]:
     """Something to call with a text, which is shown from then on, or with None, which hides it. Where standard error is not a
-    terminal, nothing is shown.
+    terminal, it is written once a minute. For code in an event loop.
     """
     if not sys.stderr.isatty():
-        yield lambda _: None
+        said = ""
+
+        def keep(text: str | None) -> None:
+            nonlocal said
+            said = text or ""
+
+        with minutes(lambda: said):
+            yield keep
         return
     from rich.live import Live
     from rich.spinner import Spinner

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 from merrow_optimizer.evaluation.scores import Status
@@ -10,7 +9,7 @@ from merrow_optimizer.evaluation.summary import COUNTED
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING
 from merrow_server.reports.run_report import cost_text
-from merrow_server.times import duration
+from merrow_server.times import Pace
 
 
 class SoFar:
@@ -23,7 +22,7 @@ class SoFar:
         for score in known:
             if score.status != Status.UNANSWERED:
                 self.add(score)
-        self._before, self._started = self.done, time.monotonic()
+        self._pace = Pace(self.done)
 
     def add(self, score: ScoreRecord) -> None:
         """Count an answer."""
@@ -37,7 +36,4 @@ class SoFar:
         """The score so far, money and rest."""
         parts = [f"score {self._values / self._counted:.3f}"] if self._counted else []
         parts.append(cost_text(self._usage.to_json()))
-        if self.done > self._before:
-            each = (time.monotonic() - self._started) / (self.done - self._before)
-            parts.append(f"{duration(each * (self.total - self.done))} left")
-        return ", ".join(parts)
+        return ", ".join(filter(None, [*parts, self._pace.left(self.done, self.total)]))

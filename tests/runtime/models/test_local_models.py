@@ -44,11 +44,9 @@ async def ran(flow: Any, server: OpenAIServer, **options: Any) -> tuple[RunResul
 async def test_no_more_calls_are_sent_than_the_server_has_places(slots: int, places: int) -> None:
     async with OpenAIServer(lambda _: Reply("yes", delay=0.05)) as server:
         server.slots = slots
-        result, events = await ran(ENSEMBLE, server)
+        result, _ = await ran(ENSEMBLE, server)
     assert (result.status, len(server.requests) >= VOTES) == ("finished", True)
     assert server.most_at_once == places
-    queued = [event.data["waits"] for event in events if event.event == "node_queued"]
-    assert queued.count(True) == queued.count(False) == VOTES - places
 
 
 async def test_who_says_how_many_is_not_asked_again() -> None:

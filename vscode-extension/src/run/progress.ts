@@ -9,6 +9,8 @@ interface NodeProgress {
   detail: string;
   /** When it began, in seconds since the epoch, while it runs. */
   since?: number | undefined;
+  /** Since when it waits for a place at the endpoint; that is no part of how long it runs. */
+  queued?: number | undefined;
   /** The number of the event with which it began. */
   began?: number | undefined;
   case?: string | undefined;
@@ -151,8 +153,8 @@ export class Progress {
   states(now: number): Map<string, NodeRun> {
     const shown = new Map<string, NodeRun>();
     for (const [node, visits] of this.nodes) {
-      const { state, detail, since, case: chosen } = together(visits);
-      const lasting = since !== undefined && now - since >= LONG ? secondsText(Math.floor(now - since)) : '';
+      const { state, detail, since, queued, case: chosen } = together(visits);
+      const lasting = queued === undefined && since !== undefined && now - since >= LONG ? secondsText(Math.floor(now - since)) : '';
       const words = [detail, lasting].filter((part) => part !== '').join(' · ');
       shown.set(node, { state, ...(words === '' ? {} : { detail: words }), ...(chosen === undefined ? {} : { case: chosen }) });
     }
@@ -239,7 +241,7 @@ export class Progress {
       case 'node_output':
         return known?.state === 'running' ? { ...known, detail: '' } : undefined;
       case 'node_queued':
-        return known?.state === 'running' ? { ...known, detail: event.waits === true ? 'queued' : '' } : undefined;
+        return known?.state === 'running' ? placed(known, event) : undefined;
       case 'node_retrying': {
         const wait = event.wait === undefined || event.wait === 0 ? '' : ` in ${secondsText(event.wait)}`;
         return { state: 'running', detail: `again${wait}: ${event.reason ?? ''}`, since: known?.since ?? event.at, began: known?.began ?? event.number };
@@ -268,10 +270,18 @@ export class Progress {
   }
 }
 
-/** What a node is, all frames together: it runs while it does in any of them. */
+/** A node that waits for a place at the endpoint, or has got one: then its time goes on from where it was. */
+function placed(known: NodeProgress, event: RunEvent): NodeProgress {
+  if (event.waits === true) return { ...known, detail: 'queued', queued: event.at };
+  const { queued, since, ...rest } = known;
+  return { ...rest, detail: '', since: since === undefined || queued === undefined ? since : since + event.at - queued };
+}
+
+/** What a node is, all frames together: it runs while it does in any of them, and is queued where it is in all. */
 function together(visits: ReadonlyMap<string, NodeProgress>): NodeProgress {
   const all = [...visits.values()];
-  return all.findLast(({ state }) => state === 'running') ?? all.at(-1) ?? { state: 'waiting', detail: '' };
+  const running = all.filter(({ state }) => state === 'running');
+  return running.findLast(({ queued }) => queued === undefined) ?? running.at(-1) ?? all.at(-1) ?? { state: 'waiting', detail: '' };
 }
 
 function pending(state: NodeProgress['state']): Map<string, NodeProgress> {

@@ -110,6 +110,23 @@ test('a node that runs for long says so, one that is tried again says why', () =
   assert.equal(progress.states(100).get('A')?.detail, undefined);
 });
 
+test('a node that waits for a place at the endpoint is queued, and its time goes on when it has one', () => {
+  const queued = (waits: boolean, at: number) => event('node_queued', 'A', { waits, at });
+  const progress = progressOf(event('node_started', 'A', { at: 10 }), queued(true, 11));
+  assert.deepEqual(progress.states(60).get('A'), { state: 'running', detail: 'queued' });
+  progress.take(queued(false, 50));
+  assert.deepEqual(progress.states(52).get('A'), { state: 'running', detail: '3.0 s' });
+  assert.equal(lineOf(event('node_queued', 'A', { waits: true, path: 'PARTS[3]' })), 'PARTS[3]/A queued');
+});
+
+test('a node is queued where it is in all of its frames', () => {
+  const at = (name: string, item: number) => event(name, 'A', { at: 10, path: `PARTS[${item}]`, waits: true });
+  const progress = progressOf(at('node_started', 1), at('node_started', 2), at('node_queued', 2));
+  assert.equal(progress.states(10).get('A')?.detail, undefined);
+  progress.take(event('node_finished', 'A', { path: 'PARTS[1]' }));
+  assert.equal(progress.states(10).get('A')?.detail, 'queued');
+});
+
 test('unknown events and nodes are no trouble', () => {
   const progress = progressOf(event('something_new'), event('something_new', 'A'), event('node_finished', 'X'));
   assert.deepEqual(states(progress), { IN: 'waiting', A: 'waiting', B: 'waiting', OUT: 'waiting', X: 'finished' });

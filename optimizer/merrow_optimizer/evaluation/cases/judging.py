@@ -8,6 +8,7 @@ import hashlib
 import time
 
 from merrow_optimizer.evaluation.metrics.judge import Ask
+from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure, ReplayMiss
 from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
 from merrow_runtime.running.purse import Purse
@@ -112,7 +113,7 @@ class JudgeCalls:
         if self._kept is not None:
             await self._kept.record(call)
 
-    def queued(self, *, waits: bool) -> None:
+    def moved(self, moment: Moment) -> None:
         """See `merrow_runtime.calls.calling.Listener`."""
 
     def retrying(self, failure: EndpointFailure, wait: float) -> None:

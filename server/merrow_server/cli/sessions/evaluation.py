@@ -14,6 +14,7 @@ from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli.minutes import minutes
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.cli.texts.evaluations import forecast_text
@@ -21,6 +22,7 @@ from merrow_server.evaluations.preparing import Prepared, remarks
 from merrow_server.evaluations.report import comparison, evaluation_report, other_metrics, summary
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import CUT, comparison_lines, report_lines
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.terminal import console, echo, emit, style
 
@@ -94,15 +96,16 @@ def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: Evalua
 
 @contextmanager
 def _progress(user: Store, record: EvaluationRecord, total: int) -> Iterator[Callable[[ScoreRecord], None]]:
-    """A line that moves on a terminal: score so far, money, and the time that is left."""
+    """A line that moves on a terminal, else one a minute: score so far, money, and the time that is left."""
+    so_far = SoFar(total, user.evaluations.scores(record.id))
     if not sys.stderr.isatty():
-        yield lambda _: None
+        with minutes(lambda: f"{so_far.done:,} of {counted(total, 'answer')}, {so_far.text()}"):
+            yield so_far.add
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
     bar = Progress(*columns, console=console(err=True), transient=True, redirect_stdout=False, redirect_stderr=False)
-    so_far = SoFar(total, user.evaluations.scores(record.id))
     with bar:
         task = bar.add_task("", total=total, completed=so_far.done, told=so_far.text())
 

@@ -16,6 +16,7 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli.minutes import Steps, minutes
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.signals import cancelled_by_signals
@@ -105,9 +106,11 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
 
 @contextmanager
 def _progress() -> Iterator[Told]:
-    """A line that moves on a terminal."""
+    """A line that moves on a terminal, else one a minute."""
     if not sys.stderr.isatty():
-        yield lambda _what, _done, _of: None
+        steps = Steps()
+        with minutes(steps.text):
+            yield steps.tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from merrow_runtime.events import LAST
 from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.usage import NOTHING, Usage
+from merrow_server.cli.minutes import minutes
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.reports.run_report import attempt_text, cost_text, judged_text
-from merrow_server.times import duration
+from merrow_server.times import Pace, duration
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -38,7 +39,6 @@ _FRAMES = 8
 """Loops and Maps that are shown at once, the newest."""
 _STATES = {
     "node_started": "[cyan]runs[/]",
-    "node_queued": "[dim]queued[/]",
     "node_retrying": "[yellow]tries again[/]",
     "node_judged": "[yellow]is judged[/]",
     "node_finished": "[green]finished[/]",
@@ -46,8 +46,12 @@ _STATES = {
     "node_skipped": "[dim]skipped[/]",
     "node_failed": "[red]failed[/]",
 }
-_AGAIN = frozenset({"node_queued", "node_retrying", "node_judged"})
+_QUEUED = "[dim]queued[/]"
+_AGAIN = frozenset({"node_retrying", "node_judged"})
 """Events of a node that goes on."""
+_ENDS = frozenset({"node_finished", "node_reused", "node_skipped", "node_failed"})
+_NAMED = 3
+"""Nodes, Loops and Maps that a line a minute names."""
 
 
 class Display(Protocol):
@@ -125,19 +129,67 @@ class JsonLines:
 
     def __init__(self) -> None:
         self._writing = _Writing()
+        self._standing = _Standing()
+        self._minutes = minutes(self._standing.text, self._tell)
 
     def __enter__(self) -> JsonLines:
         self._writing.begin()
+        self._minutes.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._minutes.__exit__(None, None, None)
         self._writing.end(well=kind is None)
 
+    def _tell(self, line: str) -> None:
+        self._writing.put(partial(echo, line, err=True))
+
     async def show(self, event: Event) -> None:
+        self._standing.add(event)
         await self._writing.room()
         self._writing.put(partial(emit, json.dumps(event.to_json())))
         if event.event in LAST:
             await self._writing.drained()
+
+
+class _Standing:
+    """How far a run is: how many of its nodes have ended, which run, and where its Loops and Maps are."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+        self._ended: set[str] = set()
+        self._running: dict[str, None] = {}
+        self._frames: dict[str, str] = {}
+        self._items: dict[str, int] = {}
+        self._paces: dict[str, Pace] = {}
+
+    def add(self, event: Event) -> None:
+        """Something has happened."""
+        who = _who(event)
+        if event.event == "run_started":
+            self._nodes = int(event.data.get("nodes", 0))
+        elif event.event == "node_started":
+            self._running[who] = None
+        elif event.event in _ENDS:
+            self._running.pop(who, None)
+            if not event.path:
+                self._ended.add(who)
+        elif event.node is not None and event.event != "node_output":
+            _note_frame(event, self._frames, self._items)
+            if event.event == "item_started":
+                self._paces.setdefault(who, Pace())
+            elif event.event in ("item_finished", "item_failed") and who in self._paces:
+                self._frames[who] += f", {self._paces[who].left(self._items[who], event.data['of'])}"
+
+    def text(self) -> str:
+        """In one line."""
+        done, running = len(self._ended), list(self._running)
+        parts = [f"{done:,} of {counted(self._nodes, 'node')} ended"]
+        if running:
+            more = f" and {len(running) - _NAMED:,} more" if len(running) > _NAMED else ""
+            parts.append(f"waits for {', '.join(running[:_NAMED])}{more}")
+        parts += [f"{name}: {said}" for name, said in list(self._frames.items())[-_NAMED:]]
+        return ", ".join(parts)
 
 
 class Lines:
@@ -148,16 +200,21 @@ class Lines:
         self._verbose = verbose
         self._open: str | None = None
         self._begun: set[str] = set()
+        self._standing = _Standing()
+        self._minutes = minutes(self._standing.text, self._tell)
 
     def __enter__(self) -> Lines:
         self._writing.begin()
+        self._minutes.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._minutes.__exit__(None, None, None)
         self._end_of_text()
         self._writing.end(well=kind is None)
 
     async def show(self, event: Event) -> None:
+        self._standing.add(event)
         await self._writing.room()
         if event.event == "node_output":
             if self._verbose:
@@ -167,10 +224,13 @@ class Lines:
             self._put(f"{style('Note:', fg='yellow')} {notice}")
         line = _line(event, self._begun)
         if line is not None:
-            self._end_of_text()
-            self._put(line)
+            self._tell(line)
         if event.event in LAST:
             await self._writing.drained()
+
+    def _tell(self, line: str) -> None:
+        self._end_of_text()
+        self._put(line)
 
     def _text(self, node: str, text: str) -> None:
         if self._open != node:
@@ -211,7 +271,7 @@ def _line(event: Event, begun: set[str]) -> str | None:
         case "node_skipped":
             return f"{_who(event)} is skipped: {data.get('reason', '')}"
         case "node_queued":
-            return f"{_who(event)} is queued: the endpoint has no place free" if data.get("waits") else None
+            return f"{_who(event)} is queued: the endpoint's places are taken" if data.get("waits") else None
         case "node_retrying":
             return style(f"{_who(event)} tries again: {data.get('reason', '')}", fg="yellow")
         case "node_judged":
@@ -258,6 +318,15 @@ def _error(event: Event) -> str:
     return str(event.data.get("reason") or event.data.get("error") or "")
 
 
+def _note_frame(event: Event, frames: dict[str, str], items: dict[str, int]) -> None:
+    """Where a turn or an item began or ended: how far its Loop or Map is. ``items`` counts those that ended."""
+    if "turn" in event.data:
+        frames[_who(event)] = f"turn {event.data['turn']} of {event.data['of']}"
+    elif event.event in ("item_finished", "item_failed"):
+        done = items[_who(event)] = items.get(_who(event), 0) + 1
+        frames[_who(event)] = f"{done} of {event.data['of']} items"
+
+
 def _is_set(data: Any) -> bool:
     """Whether a person set an output of a node."""
     return any(source["endpoint"] == PERSON_ORIGIN for source in data.get("sources", ()))
@@ -283,6 +352,8 @@ class LiveTable:
         self._states: dict[str, Event] = {}
         self._began: dict[str, float] = {}
         self._running: dict[str, set[str]] = {}
+        self._queued: dict[str, dict[str, float]] = {}
+        """By node and path, since when it waits for a place."""
         self._texts: dict[str, str] = {}
         self._frames: dict[str, str] = {}
         self._items: dict[str, int] = {}
@@ -326,29 +397,40 @@ class LiveTable:
         if event.event == "node_output":
             self._texts[event.node] = (self._texts.get(event.node, "") + str(event.data.get("text", "")))[-_SHORT:]
             return
+        if event.event == "node_queued":
+            self._note_place(event.node, event.path, waits=bool(event.data.get("waits")))
+            return
         if event.data.get("operator") == "Interface" or event.event not in _STATES:
-            self._note_frame(event)
+            _note_frame(event, self._frames, self._items)
             return
         running = self._running.setdefault(event.node, set())
-        if event.event == "node_started" or event.data.get("waits") is False:
-            self._began[event.node] = time.monotonic()  # Waiting for a place is not its time.
+        if event.event == "node_started":
+            self._began[event.node] = time.monotonic()
             running.add(event.path)
         elif event.node not in self._began and event.event in ("node_finished", "node_judged"):
             return  # An input or output: nothing happens there.
         elif event.event not in _AGAIN:
+            self._note_place(event.node, event.path, waits=False)
             running.discard(event.path)
         if "usage" in event.data:
             self._usage += Usage.from_json(event.data["usage"])
         if not running or event.event != "node_finished":  # else it still runs for other items
             self._states[event.node] = event
 
-    def _note_frame(self, event: Event) -> None:
-        """A turn or an item began or ended: how far its Loop or Map is."""
-        if "turn" in event.data:
-            self._frames[_who(event)] = f"turn {event.data['turn']} of {event.data['of']}"
-        elif event.event in ("item_finished", "item_failed"):
-            done = self._items[_who(event)] = self._items.get(_who(event), 0) + 1
-            self._frames[_who(event)] = f"{done} of {event.data['of']} items"
+    def _note_place(self, node: str, path: str, *, waits: bool) -> None:
+        """A node waits for a place at the endpoint, or no longer: its time goes on from there."""
+        queued, since = self._queued.setdefault(node, {}), self._queued_since(node)
+        if waits:
+            queued[path] = time.monotonic()
+        else:
+            queued.pop(path, None)
+        if since is not None and self._queued_since(node) is None and node in self._began:
+            self._began[node] += time.monotonic() - since
+
+    def _queued_since(self, node: str) -> float | None:
+        """Since when all that runs of a node has waited for a place; None where some of it does not wait."""
+        queued, running = self._queued.get(node), self._running.get(node)
+        return max(queued.values()) if queued and running and running <= queued.keys() else None
 
     def _table(self) -> Group:
         from rich.console import Group
@@ -359,7 +441,9 @@ class LiveTable:
         now = time.monotonic()
         for node, event in self._states.items():
             running = event.event == "node_started" or event.event in _AGAIN
-            seconds = now - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
+            since = self._queued_since(node)
+            until = now if since is None else since
+            seconds = until - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
             by = "set by a person" if _is_set(event.data) else ""
             valid = judged_text(event.data) if event.event == "node_judged" else attempt_text(event.data)
             said = str(_error(event) or ", ".join(filter(None, (event.data.get("case"), by, valid))))
@@ -368,7 +452,7 @@ class LiveTable:
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0
             table.add_row(
                 f"[bold]{escape(visible(node))}[/]",
-                _STATES["node_started" if event.data.get("waits") is False else event.event],
+                _STATES[event.event] if since is None else _QUEUED,
                 duration(seconds),
                 f"{tokens:,} tokens" if tokens else "",
                 escape(visible(said)[:_SHORT]),

@@ -16,8 +16,10 @@ from merrow_optimizer.optimization.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
+from merrow_runtime.usage import NOTHING
 from merrow_runtime.workflow import Workflow
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli.minutes import minutes
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.signals import cancelled_by_signals
@@ -25,9 +27,11 @@ from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import PreparedSearch, SearchAsked, prepare_search
 from merrow_server.optimizations.report import SCHEMA, search_object
 from merrow_server.optimizations.words import plan_lines, report_lines
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.reports.run_report import cost_text, workflow_text
+from merrow_server.times import Pace
 
 Event = Mapping[str, Any]
 
@@ -105,51 +109,75 @@ _SHOWN = ("candidate", "draw", "crown", "note", "over", "crown_file", "held_out_
 
 @contextmanager
 def _shown(plan: SearchPlan, *, as_json: bool) -> Iterator[Callable[[Event], None]]:
-    """What tells of a search while it goes on: events as JSON, a line that moves on a terminal, else only notes."""
+    """What tells of a search while it goes on: events as JSON, a line that moves on a terminal, else notes; and a line a
+    minute.
+    """
+    standing = _Standing(plan)
     if as_json:
 
         def told(event: Event) -> None:
+            standing.add(event)
             if event["event"] in _SHOWN:
                 _emit(event["event"], {name: value for name, value in event.items() if name != "event"})
 
-        yield told
+        with minutes(standing.text):
+            yield told
         return
     if not sys.stderr.isatty():
-        yield _note
+
+        def noted(event: Event) -> None:
+            standing.add(event)
+            _note(event)
+
+        with minutes(standing.text):
+            yield noted
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.fields[told]}"))
-    best, answers = "nothing scored yet", 0
     # Lines of a report are printed as they are, whatever moves.
     bar = Progress(*columns, console=console(err=True), transient=True, redirect_stdout=False, redirect_stderr=False)
     with bar as progress:
-        task = progress.add_task("", total=None, told=best)
+        task = progress.add_task("", total=None, told=standing.text())
 
         def shown(event: Event) -> None:
-            nonlocal best, answers
-            kind = event["event"]
-            if kind == "answer":
-                answers += event["draw"] != SHOWN
-            elif kind == "crown" or (kind == "draw" and event["draw"] == 1 and event["score"] is not None):
-                score = event["told"] if kind == "crown" else event["score"]
-                best = f"best round {event['candidate']} at {0.0 if score is None else score:.3f}"
-            elif kind == "held_out_started":
-                best = f"reading {event['items']:,} held-out items"
+            standing.add(event)
             _note(event)
-            progress.update(task, told=_progress_text(plan, answers, best, event["spent"]))
+            progress.update(task, told=standing.text())
 
         yield shown
 
 
-def _progress_text(plan: SearchPlan, answers: int, best: str, spent: Mapping[str, Any]) -> str:
-    """Answers, the best so far and what is spent, each of how much where that is bounded."""
-    limits, bound = plan.base.limits, plan.bounds.evaluations
-    many = f"{answers:,} of {bound:,} answers" if bound is not None else f"{answers:,} answers"
-    parts = [many, best, cost_text(spent) + ("" if limits.usd is None else f" of ${limits.usd:g}")]
-    if limits.tokens is not None:
-        parts.append(f"{spent['prompt_tokens'] + spent['completion_tokens']:,} of {limits.tokens:,} tokens")
-    return ", ".join(parts)
+class _Standing:
+    """How far a search is: answers, the best so far and what is spent, each of how much where that is bounded."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self._plan, self._pace = plan, Pace()
+        self._answers, self._best = 0, "nothing scored yet"
+        self._spent: Mapping[str, Any] = NOTHING.to_json()
+
+    def add(self, event: Event) -> None:
+        """Something has happened."""
+        kind = event["event"]
+        if kind == "answer":
+            self._answers += event["draw"] != SHOWN
+        elif kind == "crown" or (kind == "draw" and event["draw"] == 1 and event["score"] is not None):
+            score = event["told"] if kind == "crown" else event["score"]
+            self._best = f"best round {event['candidate']} at {0.0 if score is None else score:.3f}"
+        elif kind == "held_out_started":
+            self._best = f"reading {event['items']:,} held-out items"
+        self._spent = event["spent"]
+
+    def text(self) -> str:
+        """In one line."""
+        limits, bound, spent = self._plan.base.limits, self._plan.bounds.evaluations, self._spent
+        many = f"{self._answers:,} of {bound:,} answers" if bound is not None else counted(self._answers, "answer")
+        parts = [many, self._best, cost_text(spent) + ("" if limits.usd is None else f" of ${limits.usd:g}")]
+        if limits.tokens is not None:
+            parts.append(f"{spent['prompt_tokens'] + spent['completion_tokens']:,} of {limits.tokens:,} tokens")
+        if bound is not None:
+            parts.append(self._pace.left(self._answers, bound))
+        return ", ".join(filter(None, parts))
 
 
 def _note(event: Event) -> None:
