@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Literal, Self
 from merrow_runtime.usage import Usage
 from merrow_runtime.visit import Visit
 
-Remedy = Literal["key", "packages"]
-"""What a user has to supply before something can succeed: an API key, or the packages that reach endpoints."""
+Remedy = Literal["key", "packages", "model"]
+"""What a user has to supply before something can succeed: an API key, the packages that reach endpoints, or a model that the
+endpoint has.
+"""
 
 
 class RunFailure(Exception):  # noqa: N818 (the word of every failure here)

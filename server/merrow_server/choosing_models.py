@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +16,14 @@ from merrow_runtime.models.discovery import Found, discover, is_name, may_look, 
 from merrow_runtime.models.origins import OPENAI_ORIGIN, is_loopback, origin_of
 from merrow_runtime.models.reach import reach, unlisted
 from merrow_runtime.models.reach import served as served_models
-from merrow_runtime.models.selection import ModelOptions, decide
+from merrow_runtime.models.selection import EndpointChoice, ModelOptions, decide
 from merrow_runtime.models.settings_text import with_endpoint
 from merrow_runtime.models.user_settings import read_user_settings, settings_path
-from merrow_server.errors import InputError
+from merrow_server.errors import InputError, RunFailure
 from merrow_server.files import write_bytes
 
 if TYPE_CHECKING:
+    from merrow_runtime.models.user_settings import UserSettings
     from merrow_runtime.running.forecast_figures import Forecast
 
 
@@ -43,30 +46,42 @@ class Place:
         return asdict(self)
 
 
-def served(*, discovers: bool) -> list[Place]:
-    """The endpoint that is used, if any, then the servers that are found on this machine. For threads without an event loop."""
-    choice = decide(ModelOptions(), os.environ, read_user_settings())
+def served(*, discovers: bool, choice: EndpointChoice | None = None, again: bool = False) -> list[Place]:
+    """The endpoint that is used (``choice``, by default the environment's or that of the user's settings), if any, then the
+    servers that are found on this machine; ``again`` looks anew. For threads without an event loop. Raises `UsageFailure`.
+    """
+    choice = choice or decide(ModelOptions(), os.environ, read_user_settings())
     places = []
     if choice.connection is not None:
         url = choice.connection.base_url
         reached = asyncio.run(reach(choice.connection))
         places.append(Place(url, choice.source, True, reached.ok, reached.sentence, reached.models, command_for(url)))
     origins = {origin_of(place.base_url).replace("//localhost", "//127.0.0.1") for place in places}
-    for found in discover() if discovers else ():
+    for found in discover(again=again) if discovers else ():
         if origin_of(found.base_url) not in origins:
             says = "It answers and has no model." if not found.models else "It answers."
             places.append(Place(found.base_url, "found", False, True, says, found.models, offer(found)))
     return places
 
 
-def offers() -> list[str]:
-    """For each model server that is found on this machine, a sentence with the command that makes it the one to use."""
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A model server that is found on this machine, and a sentence with the command that makes it the one to use."""
+
+    base_url: str
+    models: tuple[str, ...]
+    sentence: str
+
+
+def offers() -> list[Offer]:
+    """The model servers that are found on this machine; none where nobody may look."""
     if not may_look():
         return []
     said = []
     for found in discover():
         names = f" with {', '.join(found.models[:3])}{', ...' if len(found.models) > 3 else ''}" if found.models else ""
-        said.append(f"A model server answers at {found.base_url}{names}. To use it: {offer(found)}")
+        sentence = f"A model server answers at {found.base_url}{names}. To use it: {offer(found)}"
+        said.append(Offer(found.base_url, found.models, sentence))
     return said
 
 
@@ -96,14 +111,15 @@ class Used:
         return {**asdict(self), "path": str(self.path)}
 
 
-def use(base_url: str, model: str | None) -> Used:
-    """Write an endpoint and a model of it into the user's settings. For threads without an event loop.
+def use(base_url: str, model: str | None, access: tuple[Mapping[str, str], UserSettings] | None = None) -> Used:
+    """Write an endpoint and a model of it into the user's settings. ``access`` is what takes the place of the environment and of
+    these settings: those of an editor, with its keys. For threads without an event loop.
 
     Raises `InputError` or `UsageFailure` where it has no such model, where it isn't clear which, and where the settings can't be
     changed; then they stay as they are.
     """
-    settings = read_user_settings()
-    choice = decide(ModelOptions(base_url=base_url), os.environ, settings)
+    environment, settings = access or (os.environ, read_user_settings())
+    choice = decide(ModelOptions(base_url=base_url), environment, settings)
     if choice.connection is None:
         raise InputError("The embedded offline model is used where no endpoint is set; there is nothing to choose.")
     reached = asyncio.run(reach(choice.connection))
@@ -119,6 +135,9 @@ def use(base_url: str, model: str | None) -> Used:
     url = base_url.strip()
     concurrency = places_of(url) or default_concurrency(choice.origin)
     free = is_loopback(choice.origin)
+    now = decide(ModelOptions(), environment, settings)
+    if now.source == "environment" and now.origin != choice.origin:
+        note = f"{note} OPENAI_BASE_URL names {now.origin}, which goes before your settings: unset it.".strip()
     path = settings_path()
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = with_endpoint(before, url, model, concurrency, free=free)
@@ -127,20 +146,47 @@ def use(base_url: str, model: str | None) -> Used:
     return Used(path, url, model, concurrency, free, note)
 
 
-def unserved(base_url: str | None, forecast: Forecast) -> list[str]:
-    """What is wrong with the models that a run would ask: those that the endpoint doesn't list, where it lists any. No model is
-    called; OpenAI and Azure, which have many, aren't asked. Raises `UsageFailure`.
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """Models that would be asked and that the endpoint doesn't list, in ``findings``: sentences; and all that it lists."""
+
+    findings: tuple[str, ...] = ()
+    served: tuple[str, ...] = ()
+
+
+def unserved(choice: EndpointChoice, asked: Iterable[str]) -> Unserved:
+    """Which of the models that are ``asked`` an endpoint does not list, where it lists any. No model is called; OpenAI and Azure,
+    which have many, aren't asked.
     """
-    choice = decide(ModelOptions(base_url=base_url), os.environ, read_user_settings())
-    if choice.connection is None or choice.connection.azure is not None or choice.origin in (OPENAI_ORIGIN, ""):
-        return []
-    if choice.origin != forecast.endpoint:
-        return []
-    asked = [node.model for node in forecast.nodes if node.model and node.questions]
-    asked += [question.model for node in forecast.nodes for question in node.questions if question.model]
-    models = served_models(choice.connection)
-    return [
-        f"{choice.origin}: {unlisted(model, models)}"
-        for model in dict.fromkeys(asked)
-        if models and model not in models
-    ]
+    connection = choice.connection
+    if connection is None or connection.azure is not None or choice.origin == OPENAI_ORIGIN:
+        return Unserved()
+    models = served_models(connection)
+    missing = [model for model in dict.fromkeys(asked) if models and model not in models]
+    return Unserved(tuple(f"{choice.origin}: {unlisted(model, models)}" for model in missing), models)
+
+
+def asked_in(forecast: Forecast) -> Iterator[str]:
+    """The models that a run would ask."""
+    for node in forecast.nodes:
+        if node.model and node.questions:
+            yield node.model
+        yield from (question.model for question in node.questions if question.model)
+
+
+def asked_by(files: Iterable[str], default: str | None) -> dict[str, list[str]]:
+    """By model, the workflows in ``files`` that ask for it; ``default`` is asked where they name none. Files without a workflow
+    that could run count for nothing.
+    """
+    from merrow_runtime.options import RunOptions
+    from merrow_runtime.program.definitions import make_steps
+    from merrow_runtime.program.loading import load
+
+    asked: dict[str, list[str]] = {}
+    for file in files:
+        with suppress(RunFailure, InputError):
+            workflow = load(file)
+            steps = make_steps(workflow, RunOptions(default_model=default)).values()
+            for model in sorted(set().union(*(step.models for step in steps if step.called is None))):
+                asked.setdefault(model, []).append(file)
+    return asked

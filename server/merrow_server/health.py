@@ -6,31 +6,47 @@ import asyncio
 import os
 import platform
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from merrow_server.choosing_models import offers
+from merrow_server.choosing_models import Offer, asked_by, offers
 from merrow_server.errors import RunFailure
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 
+if TYPE_CHECKING:
+    from merrow_runtime.models.selection import EndpointChoice
+    from merrow_runtime.models.user_settings import UserSettings
+
 _PACKAGES = ("openai", "aiohttp", "pygls", "lark")
 _NEEDED = dict.fromkeys(("openai", "aiohttp"), "'openai[aiohttp]'")
 """What to install for a package, where it is not called as the package is."""
+_MOST_FILES = 200
+"""Workflows whose models are looked at."""
+_NAMED_FILES = 3
 
 
-def health(base_url: str | None = None, *, discovers: bool = False) -> dict[str, Any]:
+def health(
+    base_url: str | None = None,
+    *,
+    discovers: bool = False,
+    files: Iterable[str] = (),
+    access: tuple[Mapping[str, str], UserSettings] | None = None,
+) -> dict[str, Any]:
     """By part (``installed``, ``journal``, ``endpoint``, ``sandbox``) whether it is ``ok``, and its ``lines`` of ``{ok, text}``.
 
     Where ``ok`` is None, a line only tells something. No model is called and no key is shown. Takes seconds where an endpoint
     does not answer; for threads without an event loop. Where no endpoint is set and it ``discovers``, it looks for model
-    servers on this machine.
+    servers on this machine. An endpoint that lists its models must have those that the workflows in ``files`` ask for.
+    ``access`` is what takes the place of the environment and of the user's settings: those of an editor, with its keys.
     """
     return {
         "installed": _installed(),
         "journal": _journal(),
-        "endpoint": _endpoint(base_url, discovers=discovers),
+        "endpoint": _endpoint(base_url, files, access, discovers=discovers),
         "sandbox": _sandbox(),
     }
 
@@ -80,22 +96,30 @@ def _journal() -> dict[str, Any]:
     return _part([(True, f"{path}: {counted(count, 'run')}, {size / 1e6:.1f} MB")], path=str(path))
 
 
-def _endpoint(base_url: str | None, *, discovers: bool) -> dict[str, Any]:
+def _endpoint(
+    base_url: str | None,
+    files: Iterable[str],
+    access: tuple[Mapping[str, str], UserSettings] | None,
+    *,
+    discovers: bool,
+) -> dict[str, Any]:
     from merrow_runtime.models.selection import ModelOptions, decide
     from merrow_runtime.models.user_settings import read_user_settings, settings_path
     from merrow_runtime.provenance import OFFLINE_ORIGIN
 
     try:
-        settings = read_user_settings()
-        choice = decide(ModelOptions(base_url=base_url), os.environ, settings)
+        environment, settings = access or (os.environ, read_user_settings())
+        choice = decide(ModelOptions(base_url=base_url), environment, settings)
     except RunFailure as problem:
         return _part([(False, str(problem))])
     lines: list[tuple[bool | None, str]] = []
+    found: list[Offer] = []
     if choice.connection is None:
         lines.append((True, f"the embedded offline model ({OFFLINE_ORIGIN}): free, and no real model"))
         lines.append((None, "set OPENAI_API_KEY, OPENAI_BASE_URL or --base-url to use a real one"))
         if discovers and choice.source == "nothing":
-            lines += [(None, visible(sentence)) for sentence in offers()]
+            found = offers()
+            lines += [(None, visible(offer.sentence)) for offer in found]
     else:
         from merrow_runtime.models.reach import reach, unlisted
 
@@ -110,10 +134,32 @@ def _endpoint(base_url: str | None, *, discovers: bool) -> dict[str, Any]:
                     visible(f"{choice.model} is the model of your settings. {unlisted(choice.model, reached.models)}"),
                 )
             )
+        lines += _missing(choice, reached.models, files)
     lines += [(None, notice) for notice in choice.notices]
     where = str(settings.path) if settings.path is not None else f"none ({settings_path()} isn't there)"
     lines.append((None, f"your own settings: {where}"))
-    return _part(lines, origin=choice.origin)
+    return _part(
+        lines, origin=choice.origin, found=[{"url": one.base_url, "models": list(one.models)} for one in found]
+    )
+
+
+def _missing(
+    choice: EndpointChoice, models: tuple[str, ...], files: Iterable[str]
+) -> Iterator[tuple[bool | None, str]]:
+    """A line for each model that workflows ask for and that the endpoint doesn't list."""
+    from merrow_runtime.models.reach import unlisted
+
+    if not models:
+        return
+    some = list(islice(files, _MOST_FILES + 1))
+    default = choice.model or (models[0] if len(models) == 1 else None)
+    asked = asked_by(some[:_MOST_FILES], default)
+    for model, by in asked.items():
+        if model not in models and model != choice.model:
+            more = f" and {len(by) - _NAMED_FILES} more" if len(by) > _NAMED_FILES else ""
+            yield False, visible(f"{', '.join(by[:_NAMED_FILES])}{more}: {unlisted(model, models)}")
+    if len(some) > _MOST_FILES:
+        yield None, f"the models of the first {_MOST_FILES} workflows were looked at; name others: merrow doctor FILE"
 
 
 def _sandbox() -> dict[str, Any]:

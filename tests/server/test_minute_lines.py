@@ -64,7 +64,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
         yield server
 
 
-@pytest.mark.thinned(1, "slow")
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_long_command_says_what_it_waits_for(server: OpenAIServer, command: str) -> None:

@@ -165,3 +165,31 @@ def test_a_dry_run_says_which_name_is_not_served(capsys: Capture, monkeypatch: p
         named = in_process(capsys, "run", "flow.mmd", "--dry-run", "--json", "--model", "other").json
         assert "use one of: `only`" in named["findings"][0]
         assert len(server.requests) == 1  # type: ignore[attr-defined]
+
+
+def test_the_doctor_names_workflows_whose_models_the_endpoint_does_not_have(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks = GOOD.replace("role: solver", "role: solver, model: {}")
+    write("broken.mmd", "flowchart TD\n  A[")
+    for name, model in (("a", "big"), ("b", "other"), ("c", "other")):
+        write(f"{name}.mmd", asks.format(model))
+    write("unnamed.mmd", GOOD)
+    with server_of("big", "small") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        lines = in_process(capsys, "doctor", "--format", "json").json["endpoint"]["lines"]
+        bad = [line["text"] for line in lines if line["ok"] is False]
+        assert bad == [
+            "b.mmd, c.mmd: It has no model `other`; use one of: `big`, `small`.",
+            "unnamed.mmd: It has no model `gpt-4o-mini`; use one of: `big`, `small`.",
+        ]
+        lines = in_process(capsys, "doctor", "a.mmd", "--format", "json").json["endpoint"]["lines"]
+        assert not any(line["ok"] is False for line in lines)
+    assert in_process(capsys, "doctor", "nowhere.mmd").code == 2
+
+
+def test_use_says_what_goes_before_the_settings(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with server_of("m") as server:
+        used = in_process(capsys, "models", "use", f"http://127.0.0.1:{server.server_port}/v1")
+    assert (used.code, "OPENAI_BASE_URL names http://127.0.0.1:9, which goes before" in used.err) == (0, True)

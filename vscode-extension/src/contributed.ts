@@ -25,6 +25,8 @@ export const Command = {
   editInputs: 'merrow.editInputs',
   runWithSet: 'merrow.runWithSet',
   chooseModel: 'merrow.chooseModel',
+  models: 'merrow.models',
+  useModel: 'merrow.useModel',
   showNode: 'merrow.showNode',
   setNodeOutput: 'merrow.setNodeOutput',
   stopRun: 'merrow.stopRun',

@@ -9,6 +9,7 @@ import type { MerrowContext } from './context';
 import { Setting } from './contributed';
 import { features } from './features';
 import { registerModelCommands } from './models/commands';
+import { registerUsing } from './models/using';
 import { environmentsId, onDidChange, pythonId } from './python/extensions';
 import { ServerManager } from './server/manager';
 import { FailureNotice } from './server/notify';
@@ -53,6 +54,7 @@ export function activate(extension: vscode.ExtensionContext): Api {
       manager.reconsider();
     }),
     registerModelCommands(models, manager, log),
+    registerUsing(context),
     registerDocumentCommands(context),
     ...features.map((register) => register(context)),
     ...reasonsToReconsider(manager),

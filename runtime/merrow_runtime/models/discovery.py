@@ -44,8 +44,12 @@ def may_look(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("CI", "").strip().casefold() in ("", "0", "false")
 
 
-def discover() -> tuple[Found, ...]:
-    """The servers that answer on loopback, in the order of their ports; looked for once in a process, some 0.3 seconds."""
+def discover(*, again: bool = False) -> tuple[Found, ...]:
+    """The servers that answer on loopback, in the order of their ports; looked for once in a process, or ``again``, some 0.3
+    seconds.
+    """
+    if again:
+        _discover.cache_clear()
     return _discover(_ports(os.environ))
 
 

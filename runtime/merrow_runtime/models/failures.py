@@ -155,6 +155,7 @@ class Failures:
                 f"has no model `{model}` for this key{said}; name one that it has with `model:` or --model",
                 fatal=True,
                 model=model,
+                remedy="model",
             )
         if status == 403:
             return self._failure(

@@ -16,6 +16,7 @@ from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import Chosen
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
+from merrow_server.choosing_models import asked_in, unserved
 from merrow_server.jobs.checked import check
 from merrow_server.jobs.desk import Desk, Json, Kind
 from merrow_server.jobs.endpoints import Endpoints
@@ -126,13 +127,17 @@ class Session:
             return look(SearchJobs(store, self._endpoints.own, check, lambda: self.desk.here))
 
     def plan(self, order: Order) -> Json:
-        """What a run would do. Raises `UsageFailure`."""
+        """What a run would do, with ``findings`` on models that the endpoint doesn't list and those that are ``served``. Raises
+        `UsageFailure`.
+        """
         assert order.workflow is not None  # noqa: S101 (a dry run is of a text)
         workflow = check(order.workflow)
         choice = self._endpoints.choose(None, workflow.machine)
         chosen = _chosen(choice, order.model, workflow)
         options = RunOptions(model=order.model, default_model=chosen.model)
-        return dry_run(workflow, order.inputs, options=options, endpoint=chosen.endpoint).to_json()
+        forecast = dry_run(workflow, order.inputs, options=options, endpoint=chosen.endpoint)
+        found = unserved(choice, asked_in(forecast))
+        return {**forecast.to_json(), "findings": list(found.findings), "served": list(found.served)}
 
     def answering(self, text: WorkflowText | None, model: str | None) -> Json:
         """What would answer a run: ``{endpoint, source, key, models}``. ``key`` says whether one is sent, ``models`` are those

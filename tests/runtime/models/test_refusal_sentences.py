@@ -29,7 +29,7 @@ FINAL_UNSENT, PASSES_UNSENT = {"fatal": True, "sent": False}, {"transient": True
 PASSES_PAID = {"transient": True, "paid": True}
 CUT_OFF = "cut the connection before its answer was complete; try again later."
 FINAL_KEY = {"fatal": True, "remedy": "key"}
-FINAL_MODEL = {"fatal": True, "model": "gpt-test"}
+FINAL_MODEL = {"fatal": True, "model": "gpt-test", "remedy": "model"}
 
 
 def facts(failure: EndpointFailure) -> dict[str, Any]:

@@ -128,6 +128,26 @@ async def test_the_embedded_model_answers_without_an_endpoint_and_the_doctor_say
         assert set(report) == {"installed", "journal", "endpoint", "sandbox"}
 
 
+async def test_models_that_are_served_are_listed_and_one_is_used(tmp_path: Path) -> None:
+    async with OpenAIServer() as server, editor_on(tmp_path, environment={"OPENAI_API_KEY": ""}) as editor:
+        server.models = ("big", "tiny")
+        place = {"url": server.base_url, "model": "tiny"}
+        with pytest.raises(JsonRpcException, match="use one of: `big`, `tiny`"):
+            await editor.execute("merrow.useModel", **{**place, "model": "other"})
+        with pytest.raises(JsonRpcException, match="needs `url`"):
+            await editor.execute("merrow.useModel", model="tiny")
+        used = await editor.execute("merrow.useModel", **place)
+        assert (used["base_url"], used["model"], used["note"]) == (server.base_url, "tiny", "")
+        (listed, *_) = (await editor.execute("merrow.models"))["endpoints"]
+        assert (listed["base_url"], listed["used"], listed["models"]) == (server.base_url, True, ["big", "tiny"])
+        uri = editor.open(CHAIN)
+        plan = await editor.execute("merrow.dryRun", uri=uri)
+        assert (plan["served"], len(plan["findings"])) == (["big", "tiny"], 1)
+        assert "no model `test-model`; use one of: `big`, `tiny`" in plan["findings"][0]
+        assert (await editor.execute("merrow.dryRun", uri=uri, model="big"))["findings"] == []
+        assert server.requests == []
+
+
 async def test_input_sets_are_read_for_the_editor(tmp_path: Path) -> None:
     async with editor_on(tmp_path) as editor:
         found = await editor.ask("merrow/inputSets", text="late:\n  LETTER: x\n")

@@ -10,6 +10,7 @@ import { sentence } from '../run/texts/rejection';
 import { chosenModel } from '../run/server';
 import { say } from '../say';
 import { selector } from '../selector';
+import { store } from './settings';
 import { barText, barTooltip, doctorPage, whoAnswers, type Answering } from './words';
 
 /** Milliseconds in which changes are put together. */
@@ -90,6 +91,7 @@ export class WhoAnswers implements vscode.Disposable {
       const settings = vscode.workspace.getConfiguration('merrow');
       const own = (name: string) => settings.get<string>(name, '').trim();
       const choices = [
+        { label: '$(search) Use a Model That Is Served...', description: 'of your endpoint, or found on this machine', act: () => vscode.commands.executeCommand(Command.models) },
         { label: '$(hubot) Set Model...', description: own(Setting.model) || 'as the workflow says', act: () => setModel(own(Setting.model)) },
         { label: '$(globe) Set Endpoint...', description: own(Setting.endpoint) || 'as the environment says', act: () => setEndpoint(own(Setting.endpoint)) },
         { label: '$(beaker) Use the Embedded Model', description: 'free, without a key or the network', act: () => store(Setting.endpoint, offline.url) },
@@ -109,6 +111,15 @@ export class WhoAnswers implements vscode.Disposable {
     const client = await this.context.readyClient();
     const report = await vscode.window.withProgress(options, () => client.sendRequest<Parameters<typeof doctorPage>[0]>('workspace/executeCommand', { command: 'merrow.doctor' }));
     await this.panel.showPage('Doctor', doctorPage(report));
+    const [found] = report['endpoint']?.found ?? [];
+    if (found === undefined) return;
+    const use = 'Use This Model';
+    const [only = '', ...others] = found.models;
+    const names = others.length > 0 ? `${only} and ${others.length} more` : only || 'no model yet';
+    const chosen = await say.info(`A model server answers at ${found.url}: ${names}.`, use);
+    if (chosen !== use) return;
+    const given = only !== '' && others.length === 0 ? [found.url, only] : [];
+    await vscode.commands.executeCommand(given.length > 0 ? Command.useModel : Command.models, ...given);
   }
 }
 
@@ -131,13 +142,4 @@ async function setEndpoint(before: string): Promise<void> {
     },
   });
   if (endpoint !== undefined) await store(Setting.endpoint, endpoint.trim());
-}
-
-/** Keep a setting as the user's own. One of the workspace goes before it, which is said. */
-async function store(name: string, value: string): Promise<void> {
-  const settings = vscode.workspace.getConfiguration('merrow');
-  await settings.update(name, value === '' ? undefined : value, vscode.ConfigurationTarget.Global);
-  const found = settings.inspect<string>(name);
-  const over = found?.workspaceFolderValue ?? found?.workspaceValue;
-  if (over !== undefined && over !== value) void say.info(`Your settings now have it, but this workspace sets merrow.${name} to “${over}”, which goes before.`);
 }

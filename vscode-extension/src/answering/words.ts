@@ -48,6 +48,8 @@ export function barTooltip(answering: Answering): string {
 interface Part {
   readonly ok: boolean;
   readonly lines: readonly { readonly ok: boolean | null; readonly text: string }[];
+  /** Of the endpoint: model servers that were found on this machine, where none is set. */
+  readonly found?: readonly { readonly url: string; readonly models: readonly string[] }[];
 }
 
 const TITLES: Readonly<Record<string, string>> = { installed: 'Installed', journal: 'Journal', endpoint: 'Endpoint', sandbox: 'Sandbox' };

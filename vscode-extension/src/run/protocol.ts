@@ -236,6 +236,9 @@ export interface Plan {
   readonly calls: Bounds;
   readonly tokens: Bounds;
   readonly cost_usd: Bounds;
+  /** Sentences on models that the endpoint doesn't serve, and all that it does, where it tells. */
+  readonly findings?: readonly string[];
+  readonly served?: readonly string[];
 }
 
 /** Which diagram of which document. */

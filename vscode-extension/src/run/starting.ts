@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { store } from '../answering/settings';
 import { Setting, defaults } from '../contributed';
 import type { MerrowContext } from '../context';
 import { canReachModels } from './access';
@@ -7,6 +8,7 @@ import { costSentence, mayCost } from './consent';
 import { offline } from './texts/figures';
 import { InputMemory, inputsOf, known, missing, type Given, type Input, type Typed } from './inputs';
 import { SetFiles } from '../inputs/sets';
+import { plain } from '../plain';
 import { stem } from './texts/documents';
 import type { NodeView } from './panel/nodeView';
 import { planPage } from './texts/pages';
@@ -104,11 +106,12 @@ export class Starting {
   }
 
   /**
-   * Whether the run may go on: what reaches its endpoint is there, and the user agreed to what it may cost. That is asked once a
-   * workflow, and not where nothing is paid.
+   * Whether the run may go on: what reaches its endpoint is there, which serves the models, and the user agreed to what it may
+   * cost. That is asked once a workflow, and not where nothing is paid.
    */
   async agreed(target: Target, inputs: Readonly<Record<string, string>>): Promise<boolean> {
-    const plan = await this.server.dryRun({ ...target, inputs });
+    const plan = await this.servedPlan(target, inputs);
+    if (plan === undefined) return false;
     if (plan.endpoint !== offline && !(await canReachModels(this.context))) return false;
     const asks = vscode.workspace.getConfiguration('merrow').get(Setting.confirmRuns, defaults.confirmRuns);
     if (!asks || !mayCost(plan)) return true;
@@ -120,6 +123,24 @@ export class Starting {
     return true;
   }
 
+  /** What a run may do, with models that its endpoint serves, or that the user wants to ask anyway; undefined where the user leaves. */
+  private async servedPlan(target: Target, inputs: Readonly<Record<string, string>>): Promise<Plan | undefined> {
+    for (;;) {
+      const plan = await this.server.dryRun({ ...target, inputs });
+      const { findings = [], served = [] } = plan;
+      if (findings.length === 0) return plan;
+      const use = served.length === 1 ? 'Use This Model' : 'Use This Model...';
+      const anyway = 'Run Anyway';
+      const detail = `${findings.join('\n')}\n\nThe model is used in place of the workflow's, until you choose another; nodes that name their own keep it.`;
+      const answer = await say.warning(`${nameOf(target)} asks for a model that is not served. Use ${named(served)}?`, { modal: true, detail }, use, anyway);
+      if (answer === anyway) return plan;
+      if (answer !== use) return undefined;
+      const model = served.length === 1 ? served[0] : await vscode.window.showQuickPick(served.map(plain), { title: 'Merrow: Use This Model', ignoreFocusOut: true });
+      if (model === undefined) return undefined;
+      await store(Setting.model, model);
+    }
+  }
+
   private async asked(target: Target, plan: Plan): Promise<boolean> {
     const run = 'Run';
     const dryRun = 'Dry Run';
@@ -128,6 +149,12 @@ export class Starting {
     if (answer === dryRun) await this.panel.showPage(`Dry run of ${stem(plan.workflow)}`, planPage(plan));
     return answer === run;
   }
+}
+
+/** The models that are served, as a question names them. */
+function named(served: readonly string[]): string {
+  const [only = ''] = served;
+  return served.length === 1 ? only : 'one that is';
 }
 
 /** What a set gives, in a line. */

@@ -206,19 +206,26 @@ def _offer_models(options: RunOptions) -> None:
     if decide(ModelOptions(base_url=options.base_url), os.environ, read_user_settings()).source == "nothing":
         from merrow_server.choosing_models import offers
 
-        for sentence in offers():
-            echo(f"{style('Note:', fg='yellow')} {visible(sentence)}", err=True)
+        for one in offers():
+            echo(f"{style('Note:', fg='yellow')} {visible(one.sentence)}", err=True)
 
 
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:
+    import os
+
     from merrow_runtime import dry_run
+    from merrow_runtime.models.selection import ModelOptions, decide
+    from merrow_runtime.models.user_settings import read_user_settings
     from merrow_runtime.program.loading import load
-    from merrow_server.choosing_models import unserved
+    from merrow_server.choosing_models import asked_in, unserved
     from merrow_server.cli.texts.forecast import forecast_lines
 
     workflow = load(file)
     forecast = dry_run(workflow, dict(inputs), options=options)
-    findings = [] if options.replay is not None else unserved(options.base_url, forecast)
+    findings: tuple[str, ...] = ()
+    if options.replay is None:
+        choice = decide(ModelOptions(base_url=options.base_url), os.environ, read_user_settings())
+        findings = unserved(choice, asked_in(forecast)).findings
     for sentence in (*workflow.how_read, *map(visible, findings)):
         echo(f"{style('Note:', fg='yellow')} {sentence}", err=True)
     if as_json:

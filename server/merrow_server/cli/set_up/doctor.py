@@ -8,6 +8,9 @@ import sys
 import click
 
 from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.given import words
+from merrow_server.errors import InputError
+from merrow_server.files import discover
 from merrow_server.health import health
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -17,24 +20,30 @@ from merrow_server.rendering.terminal import echo, emit, style
     cls=Command,
     epilog="""
     merrow doctor
+    merrow doctor flow.mmd                              whether the endpoint has the models of this workflow
     merrow doctor --base-url http://localhost:11434/v1
     merrow doctor --format json
     """,
 )
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=words.files)
 @click.option("--base-url", metavar="URL", help="Check this endpoint.")
 @click.option("--no-discovery", is_flag=True, help="Don't look for model servers on this machine.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
-def command(ctx: click.Context, base_url: str | None, no_discovery: bool, output: str) -> None:
-    """Show what is installed, which model endpoint is used and whether it answers, where runs are kept, and what isolates
-    generated code on this machine. No model is called.
+def command(ctx: click.Context, paths: tuple[str, ...], base_url: str | None, no_discovery: bool, output: str) -> None:
+    """Show what is installed, which model endpoint is used, whether it answers and has the models that the workflows in PATH
+    (this folder by default) ask for, where runs are kept, and what isolates generated code on this machine. No model is called.
 
     Without an endpoint, on a terminal, it looks whether Ollama, LM Studio, llama.cpp, vLLM or LiteLLM answers on this
     machine, and says how to use it.
 
     The exit code is 1 when something that a run needs is missing.
     """
-    report = health(base_url, discovers=not no_discovery and sys.stdout.isatty())
+    found = discover(paths or (".",))
+    if paths and found.problems:
+        raise InputError(found.problems[0])
+    files = (target.name for target in found.targets if target.path is not None)
+    report = health(base_url, discovers=not no_discovery and sys.stdout.isatty(), files=files)
     if output == "json":
         emit(json.dumps(report, indent=2))
     else:

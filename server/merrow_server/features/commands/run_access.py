@@ -1,5 +1,6 @@
 """What runs may do: ``merrow/setKey`` hands over an API key for one origin, ``merrow/trust`` tells that the workspace is trusted,
 ``merrow/answering`` asks which endpoint and models would answer, ``merrow.doctor`` whether all that runs need is there.
+``merrow.models`` lists what is served where, and ``merrow.useModel`` ``{url, model?}`` writes one into the user's settings.
 
 A key is kept in memory, goes to its origin alone, and is neither logged nor given back; ``{origin, key: null}`` forgets it.
 """
@@ -7,15 +8,24 @@ A key is kept in memory, goes to its origin alone, and is neither logged nor giv
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
+from merrow_server.features.code_action import as_mapping
+from merrow_server.features.commands.run_commands import check_trust
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.work.following import refused
 from merrow_server.lsp.work.workflow_texts import text_of
 
+if TYPE_CHECKING:
+    from merrow_runtime.models.user_settings import UserSettings
+
 SET_KEY, TRUST, ANSWERING, DOCTOR = "merrow/setKey", "merrow/trust", "merrow/answering", "merrow.doctor"
+MODELS, USE_MODEL = "merrow.models", "merrow.useModel"
 
 
 def register(server: MerrowServer) -> None:
@@ -23,6 +33,8 @@ def register(server: MerrowServer) -> None:
     server.feature(TRUST)(trust)
     server.feature(ANSWERING)(answering)
     server.command(DOCTOR)(doctor)
+    server.command(MODELS)(models)
+    server.command(USE_MODEL)(use_model)
 
 
 async def answering(server: MerrowServer, params: Any) -> dict[str, Any]:
@@ -36,11 +48,52 @@ async def answering(server: MerrowServer, params: Any) -> dict[str, Any]:
     return await server.jobs.ask(lambda session: session.answering(text, model or None))
 
 
-async def doctor(_: MerrowServer, __: list[Any]) -> dict[str, Any]:
-    """What ``merrow doctor --format json`` prints."""
+async def doctor(server: MerrowServer, __: list[Any]) -> dict[str, Any]:
+    """What ``merrow doctor --format json`` prints on a terminal, of the open workflows: a person asks."""
     from merrow_server.health import health
 
-    return await asyncio.to_thread(health)
+    files = sorted({str(one.path) for one in server.documents.values() if one.path is not None})
+    return await asyncio.to_thread(health, discovers=True, files=files, access=_granted(server))
+
+
+async def models(server: MerrowServer, _: list[Any]) -> dict[str, Any]:
+    """What ``merrow models --format json`` prints. Servers on this machine are looked for each time: a person asks."""
+    from merrow_runtime.errors import UsageFailure
+    from merrow_runtime.models.selection import ModelOptions, decide
+    from merrow_server.choosing_models import served
+
+    check_trust(server)
+    try:
+        choice = decide(ModelOptions(), *_granted(server))
+        places = await asyncio.to_thread(served, discovers=True, choice=choice, again=True)
+    except UsageFailure as problem:
+        raise refused(str(problem)) from None
+    return {"endpoints": [place.to_json() for place in places]}
+
+
+async def use_model(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Write an endpoint and one of its models into the user's settings; what ``merrow models use --format json`` prints."""
+    from merrow_runtime.errors import UsageFailure
+    from merrow_server.choosing_models import use
+    from merrow_server.errors import InputError
+
+    given = as_mapping(arguments[0]) if arguments else {}
+    url, model = (given or {}).get("url"), (given or {}).get("model")
+    if not isinstance(url, str) or not isinstance(model, str | None):
+        raise InvalidParameters(f"{USE_MODEL} needs `url`, a base URL, and `model`, a text, if it serves several.")
+    check_trust(server)
+    try:
+        used = await asyncio.to_thread(use, url, model, _granted(server))
+    except (InputError, UsageFailure) as problem:
+        raise refused(str(problem)) from None
+    return used.to_json()
+
+
+def _granted(server: MerrowServer) -> tuple[Mapping[str, str], UserSettings]:
+    """The environment and the user's settings, with the editor's keys in them."""
+    from merrow_runtime.models.user_settings import read_user_settings
+
+    return server.jobs.keys.grant(os.environ, read_user_settings())
 
 
 def set_key(server: MerrowServer, params: Any) -> dict[str, str]:

@@ -273,4 +273,5 @@ def _plan_text(plan: dict[str, Any]) -> str:
         if calls["most"] is not None
         else "an unknown number of times"
     )
-    return f"A run asks {plan['endpoint']} {times}; it costs ${cost['least']:.4f} to {most}. No call was made."
+    said = f"A run asks {plan['endpoint']} {times}; it costs ${cost['least']:.4f} to {most}. No call was made."
+    return "\n".join([said, *plan["findings"]])
