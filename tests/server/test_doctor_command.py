@@ -55,7 +55,6 @@ def test_a_journal_that_cannot_be_read_is_not_in_order(capsys: Capture) -> None:
     assert "runs.sqlite" in in_process(capsys, "doctor").out
 
 
-@pytest.mark.slow
 def test_what_is_in_order_is_told_with_where_it_is(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

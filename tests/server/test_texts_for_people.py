@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.runtime.engine.fakes import flowchart
-from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply, Status, Step, serving
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.runtime.workflows import CHAIN
 from tests.server.program import in_process, write
 from tests.server.test_run_command import the_run
@@ -71,45 +71,20 @@ LONG = "a long answer " * 7 + "a long answer"
 
 
 @pytest.mark.slow
-def test_a_run_that_finishes(server: OpenAIServer, capsys: Capture) -> None:
+def test_a_node_is_shown_with_all_that_it_was_told(server: OpenAIServer, capsys: Capture) -> None:
     write("flow.mmd", ROUTED)
     ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=a question", "--base-url", server.base_url)
     assert ran.out == "done\n"
-    assert (
-        steady(ran.err)
-        == """\
-D finished: yes
-SHORT is skipped: D chose `yes`
-A begins
-A finished (#.# s, 4 tokens)
-LONG begins
-LONG finished (#.# s, 26 tokens)
-B begins
-B finished (#.# s, 102 tokens)
-Finished: 3 calls, 132 tokens, cost unknown, #.# s, answered by some-model @ HOST. See it with: merrow show RUN
-"""
-    )
     run = the_run(capsys)["run"]
-    assert (
-        steady(in_process(capsys, "show", run).out)
-        == """\
-RUN  finished  #.# s ago  flow.mmd
-3 calls, 132 tokens, cost unknown, #.# s, answered by some-model @ HOST
-input PROBLEM: a question
-
-PROBLEM  finished     #.# s  a question
-D        finished     #.# s  chose yes
-SHORT    skipped      #.# s  D chose `yes`
-A        finished     #.# s  brief
-LONG     finished     #.# s  a long answer a long answer a long answer a long answer a long answer...
-B        finished     #.# s  word: done
-                             many: [ "x", "y" ]
-RETURN   finished     #.# s  done
-
-RETURN
-done
-"""
-    )
+    answers = [
+        "B        finished     #.# s  word: done",
+        '                             many: [ "x", "y" ]',
+        "RETURN   finished     #.# s  done",
+        "",
+        "RETURN",
+        "done",
+    ]
+    assert steady(in_process(capsys, "show", run).out).splitlines()[-6:] == answers
     assert (
         steady(in_process(capsys, "show", run, "--node", "B").out)
         == f"""\
@@ -190,44 +165,6 @@ def test_a_run_that_asks_again_and_shows_what_is_written(server: OpenAIServer, c
     by = "(model, answered by some-model @ HOST, #.# s)"
     assert f"\nanswer {by}: answer that could not be used\nno object\n" in shown
     assert f"\nanswer, attempt 2 {by}: answer\n{{" in shown
-
-
-def test_a_run_that_fails(server: OpenAIServer, capsys: Capture) -> None:
-    write("flow.mmd", ROUTED)
-    server.answer = lambda _: Status(401, "no")
-    ran = in_process(capsys, "run", "flow.mmd", "--input", "problem=again", "--base-url", server.base_url)
-    assert (ran.code, ran.out) == (1, "")
-    why = "The endpoint http://HOST refused the key (HTTP 401: no); set the right one in OPENAI_API_KEY."
-    assert steady(ran.err).splitlines() == [
-        "D finished: yes",
-        "SHORT is skipped: D chose `yes`",
-        "A begins",
-        f"A failed: {why}",
-        f"merrow: Node A: {why}",
-        "Failed: 0 calls, 0 tokens, $0, #.# s. What is finished is kept; continue it with: merrow resume RUN",
-    ]
-    run = the_run(capsys)["run"]
-    assert steady(in_process(capsys, "show", run).out).splitlines() == [
-        "RUN  failed  #.# s ago  flow.mmd",
-        "0 calls, 0 tokens, $0, #.# s",
-        f"Node A: {why}",
-        "input PROBLEM: again",
-        "",
-        "PROBLEM  finished     #.# s  again",
-        "D        finished     #.# s  chose yes",
-        "SHORT    skipped      #.# s  D chose `yes`",
-        f"A        failed       #.# s  {why}",
-    ]
-    node = in_process(capsys, "show", run, "--node", "A").out
-    assert steady(node).splitlines() == [
-        "A  failed",
-        why,
-        "",
-        "Inputs",
-        "",
-        "input input (from PROBLEM.value)",
-        "again",
-    ]
 
 
 def test_a_node_says_what_it_took_over_and_what_was_set_or_kept(server: OpenAIServer, capsys: Capture) -> None:
@@ -382,27 +319,3 @@ RETURN: Interface
   <- B.word -> result: Text
 """
     )
-
-
-def test_what_is_installed_and_reached(server: OpenAIServer, capsys: Capture, tmp_path: Path) -> None:
-    server.scripts_models = True
-    server.script(Raw(b'{"object": "list", "data": [{"id": "some-model"}]}'), Status(401, "no"))
-    reached, refused = (in_process(capsys, "doctor", "--base-url", server.base_url) for _ in range(2))
-    parts = re.split(r"^(\w+)$\n", steady(reached.out), flags=re.MULTILINE)
-    assert parts[1::2] == ["installed", "journal", "endpoint", "sandbox"]
-    assert [line.split()[:2] for line in parts[2].splitlines()] == [
-        ["ok", name] for name in ("merrow", "Python", "openai", "aiohttp", "pygls", "lark")
-    ]
-    assert parts[4] == f"  ok {tmp_path}/state/runs.sqlite: 0 runs, 0.0 MB\n"
-    assert parts[6].splitlines() == [
-        "  ok http://HOST, named by the command line",
-        "  - key: none is sent",
-        "  ok The endpoint http://HOST answers and has 1 model: some-model.",
-        f"  - your own settings: none ({tmp_path}/config/config.toml isn't there)",
-    ]
-    assert "\n  - none: usable, resource limits alone" in parts[8]
-    assert "\n  no The endpoint http://HOST refused the key (HTTP 401: no)" in steady(refused.out)
-    assert (reached.code, refused.code) == (0 if parts[8].startswith("  ok in force: ") else 1, 1)
-    embedded = in_process(capsys, "doctor").out
-    assert "  ok the embedded offline model (merrow:offline): free, and no real model\n" in embedded
-    assert "  - set OPENAI_API_KEY, OPENAI_BASE_URL or --base-url to use a real one\n" in embedded
