@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.analysis.definition_checks import check, fixed, said
 
 from merrow_analysis.definitions.schema import FRONT_MATTER, NODE_KEYS, OPERATOR_KEYS, WORKFLOW_KEYS, schema
-from merrow_analysis.definitions.settings import Budget, Memory, read_settings
+from merrow_analysis.definitions.settings import Budget, Memory, Refine, read_settings
 from merrow_analysis.definitions.validation import violations
 
 
@@ -119,6 +119,13 @@ def test_the_published_schema_is_a_schema(part: str) -> None:
 def test_every_key_is_described() -> None:
     for keys in (WORKFLOW_KEYS, NODE_KEYS, OPERATOR_KEYS, FRONT_MATTER["properties"]):
         assert all(fragment.get("description", "").strip() for fragment in keys.values())
+
+
+def test_what_refine_does_not_say_is_as_the_schema_says() -> None:
+    (keys,) = [one["properties"] for one in WORKFLOW_KEYS["refine"]["anyOf"] if "properties" in one]
+    defaults = {key: fragment["default"] for key, fragment in keys.items() if "default" in fragment}
+    assert len(defaults) > 5
+    assert {key: getattr(Refine(), key) for key in defaults} == defaults
 
 
 def test_values_that_alias_each_other_are_refused_where_they_are_too_large() -> None:

@@ -220,7 +220,6 @@ def test_what_was_rated_is_asked_about_with_again_alone(
     assert terminal("rate", identity, typed="q\n") == "0 rated, 0 left.\n"
 
 
-@pytest.mark.slow
 def test_pairs_are_compared_once_unless_their_answers_are_the_same(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str], terminal: Terminal
 ) -> None:

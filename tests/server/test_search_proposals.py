@@ -91,7 +91,6 @@ def lines(search: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in merrow("show", search, "--format", "json").out.splitlines()]
 
 
-@pytest.mark.slow
 def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
     server: OpenAIServer, model: Scripted, capsys: Capture
 ) -> None:

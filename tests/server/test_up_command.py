@@ -156,7 +156,6 @@ def test_the_only_model_of_the_endpoint_answers_where_the_workflow_names_none(mo
     assert {body["model"] for body in model.bodies} == {"tiny"}
 
 
-@pytest.mark.slow
 def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
     with up("--base-url", model.base_url, token=None) as service:
         assert service.said == [

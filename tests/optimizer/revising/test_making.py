@@ -44,7 +44,7 @@ flowchart TD
     classDef AssembleOp fill:#ccc
 """
 CASES: dict[str, tuple[dict[str, Any], str]] = {
-    "add": ({"do": "add", "id": "C", "objective": "Do c.", "after": ["A"], "agent": "pro", "format": "json"}, "C"),
+    "add": ({"do": "add", "id": "C", "objective": "Do c.", "after": ["A"], "agent": "pro", "format": "json"}, "Do c."),
     "edit": ({"do": "edit", "id": "B", "objective": "Do it better."}, "Do it better."),
     "remove": ({"do": "remove", "id": "A"}, "B"),
     "redo": ({"do": "redo", "id": "B"}, "redo:"),

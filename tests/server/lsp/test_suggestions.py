@@ -77,7 +77,6 @@ def line_of(text: str, part: str) -> int:
     return next(number for number, line in enumerate(text.split("\n")) if part in line)
 
 
-@pytest.mark.slow
 async def test_suggestions_are_answered_and_one_is_applied_as_one_step(tmp_path: Path) -> None:
     answers = model()
     async with OpenAIServer(answers) as server, editor_on(tmp_path, server) as editor:
