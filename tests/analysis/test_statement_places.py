@@ -8,7 +8,7 @@ import pytest
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.ide.semantic_tokens import semantic_tokens
-from merrow_analysis.syntax.tree import Broken
+from merrow_analysis.syntax.tree import Broken, Comment
 
 FIRST = [
     "direction TB", "direction TB;", "A;", ";", "end", "subgraph x", "style A fill:#fff", "classDef a fill:#fff", "class A b",
@@ -44,3 +44,14 @@ def test_statements_and_what_is_wrong_with_them_lie_within_their_block(first: st
 def test_an_arrow_without_nodes_after_another_statement_is_reported_once(first: str) -> None:
     analysis = _check(f"flowchart TD\n{first}\n--\n")
     assert [one.range.start.line for one in analysis.diagnostics if one.code == "MW001"] == [2]
+
+
+def test_each_directive_that_fills_its_lines_is_one_comment() -> None:
+    text = '%%{init: {"theme": "a"}}%%\nflowchart TD\n    %%{wrap}%%\n    A --> B\n    %%{init: {\n  "theme": "b"}}%%\n'
+    found = [
+        (block.line, statement.text)
+        for block in analyse(text).diagram.blocks
+        for statement in block.statements
+        if isinstance(statement, Comment) and statement.directive
+    ]
+    assert found == [(0, '{init: {"theme": "a"}}'), (2, "{wrap}"), (4, '{init: {\n  "theme": "b"}}')]

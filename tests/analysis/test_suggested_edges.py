@@ -31,6 +31,7 @@ CASES = {
         ("V[Two] --> J", EXTRA, MAIN, "B -->|left| V", "PROBLEM -->|right| V"),
         "EXTRA --> B",
     ),
+    "a chain is broken": (("PROBLEM --> A[Custom]", "B[Custom] --> RETURN"), "A --> B"),
     "nothing follows": (("PROBLEM --> A[Custom]",), "A --> RETURN"),
 }
 
