@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from merrow_analysis.definitions.operators import InputPort
+from merrow_analysis.definitions.types import ANY
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.change import label_of
 from merrow_analysis.edits.renaming import rename_node
@@ -15,8 +16,9 @@ from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.boxes.words import AGAIN
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.flow import FlowEdge
-from merrow_analysis.graph.measures.siblings import edges_into_siblings, edges_out_of_siblings
+from merrow_analysis.graph.measures.siblings import edges_into_siblings
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.boundary import Boundary
 from merrow_analysis.rules.box_kinds import led_to_boxes
@@ -41,6 +43,9 @@ from merrow_analysis.rules.registry import Family, Flags, Rule, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.syntax.tree import Span
+from merrow_analysis.wiring.sources import sources
+from merrow_analysis.wiring.takers import open_ports
+from merrow_analysis.wiring.wires import Source, wire_to
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 MISSING_INPUT_OR_OUTPUT = _FAMILY.rule(
@@ -472,7 +477,11 @@ def _broken_beginnings(
         # What nothing leads to is repaired with it, where it takes anything.
         without = [root for root in map(graph.node, roots) if root.spec is not None and root.spec.bulk is not None]
         takers = [other for other in graph.nodes if _has_open(other, node)] or without or beside_inputs(context, node)
-        hint = f"connect it (`{_arrow(node.id, takers[0], node)}`)" if takers else "connect it to a node that needs it"
+        hint = (
+            f"connect it (`{_arrow(graph, node.id, takers[0], node)}`)"
+            if takers
+            else "connect it to a node that needs it"
+        )
         message = f"{node.id} is an input that feeds nothing, so it lies on no path to an output; {hint} or remove it."
         related = [Related(other.flow.range, f"{other.id} could take it") for other in takers[:3]]
         all_of_them = lead_to_all(context, OFF_PATH, node, takers) if len(takers) > 1 and node.id != PROBLEM_ID else ()
@@ -492,8 +501,10 @@ def _unreached(
     graph = context.graph
     beside = _beside(node) if alone and not idle and not broken else []
     before = broken[:1] if broken else [edge.source for edge in beside]
+    if alone and not before and node.kind == "decision":
+        before = [one.node for one in sources(graph, node, InputPort("when", ANY))[:1]]
     givers = idle or [*before, *graph.inputs]
-    arrow = _arrow(givers[0].id if givers else PROBLEM_ID, node, broken[0] if broken else None)
+    arrow = _arrow(graph, givers[0].id if givers else PROBLEM_ID, node, broken[0] if broken else None)
     if beside:
         label = label_of(beside[0].flow)
         arrow = f"{givers[0].id} -->{'' if label is None else f'|{label}|'} {node.id}"
@@ -518,10 +529,16 @@ def _beside(node: TypedNode) -> list[TypedEdge]:
     return [one for one in found if one.source.kind == "operator" and one.source not in behind and not one.implied]
 
 
-def _given(context: GraphContext, node: TypedNode, stuck: list[TypedNode]) -> Iterator[Fix]:
-    """Connect a node to an output: one without a source, else the last ones in the text."""
-    givers = stuck or [other for other in reversed(context.graph.nodes) if other.kind == "operator"]
-    yield from feed_output(context, OFF_PATH, node, givers)
+def _givers(context: GraphContext, stuck: Sequence[TypedNode]) -> list[TypedNode]:
+    """What may lead to an output, the likeliest first: what leads nowhere, else the last steps in the text."""
+    last = [other for other in reversed(context.graph.nodes) if other.kind == "operator"]
+    return sorted(stuck or last, key=_gives_aside)
+
+
+def _gives_aside(node: TypedNode) -> bool:
+    """Whether a step gives a verdict or feedback rather than a result."""
+    given = next(iter(node.outputs.values()), None)
+    return given is not None and is_odd_result(given, node.types)
 
 
 def _broken_ends(
@@ -533,16 +550,21 @@ def _broken_ends(
         names = listed(node.id for node in stuck)
         message = f"Nothing leads to {RETURN_ID}, and {names} lead nowhere; draw an edge to {RETURN_ID}."
         related = [Related(node.flow.range, f"{node.id} leads nowhere") for node in stuck]
-        yield report(OFF_PATH, result.flow.range, message, related=related, fixes=_given(context, result, stuck))
+        yield report(
+            OFF_PATH,
+            result.flow.range,
+            message,
+            related=related,
+            fixes=feed_output(context, OFF_PATH, result, _givers(context, stuck)),
+        )
         return
     for node in stuck:
         outputs = listed([f"`{name}`" for name in node.outputs], "or")
         what = f"its {outputs}" if outputs else "what it gives"
         arrow = f"{node.id} --> {result.id}" if result is not None else ""
-        takers: Iterable[TypedNode] = [result] if result is not None else _takers(context.graph, node)
+        first = () if result is None else (result,)
         if broken is not None:
-            arrow = _arrow(node.id, broken[1], node)
-            takers = chain(broken[1:], _takers(context.graph, node))
+            arrow, first = _arrow(graph, node.id, broken[1], node), broken[1:]
         how = f"draw an edge from it (`{arrow}`)" if arrow else "connect it"
         message = f"Nothing follows {node.id}, so {what} never reaches an output; {how} or remove it."
         back = (turn_edge(context, OFF_PATH, one.flow) for one in node.incoming if one.source.kind == "output")
@@ -551,46 +573,35 @@ def _broken_ends(
             OFF_PATH,
             node.flow.range,
             message,
-            fixes=chain(named, chain.from_iterable(back), lead_on(context, OFF_PATH, node, takers)),
+            fixes=chain(named, chain.from_iterable(back), lead_on(context, OFF_PATH, node, first)),
             because=led_to_boxes(graph, node, UNKNOWN_OPERATOR, out=True),
         )
     for node in unfed:
         if stuck and node is result:
             continue
-        message = f"{node.id} is an output that nothing leads to; draw an edge into it, such as `X --> {node.id}`."
-        yield report(OFF_PATH, node.flow.range, message, fixes=_given(context, node, stuck))
+        likely = _givers(context, stuck)
+        arrow = f"{likely[0].id if likely else 'X'} --> {node.id}"
+        message = f"{node.id} is an output that nothing leads to; draw an edge into it, such as `{arrow}`."
+        yield report(OFF_PATH, node.flow.range, message, fixes=feed_output(context, OFF_PATH, node, likely))
 
 
-def _takers(graph: TypedGraph, node: TypedNode) -> Iterator[TypedNode]:
-    """What may take the value of a node that nothing follows: where the steps beside it lead, outputs, then what doesn't come
-    before it.
-    """
-    shape = graph.shape
-    before, leading = reach(shape.before, [node.index]), reach(shape.before, shape.outputs)
-    beside = (edge.target for edge in edges_out_of_siblings(node))
-    usual = [one for one in beside if not before[one.index]]
-    yield from usual
-    yield from (one for one in graph.outputs if one not in usual)
-    rest = (one for one in graph.nodes if not before[one.index] and leading[one.index])
-    yield from (one for one in rest if one not in usual)
-
-
-def _arrow(source: str, target: TypedNode, giver: TypedNode | None = None) -> str:
+def _arrow(graph: TypedGraph, source: str, target: TypedNode, giver: TypedNode | None = None) -> str:
     """An edge to suggest, with the port where one must be named."""
-    label = ""
-    if target.spec is not None and target.spec.bulk is None:
-        open_ports = (
-            _open_ports(target, giver) if giver is not None else [p.name for p in target.input_ports if p.required]
+    given = None if giver is None else next(iter(giver.outputs.values()), None)
+    if giver is not None and given is not None and target.spec is not None:
+        ports = open_ports(target, given)[:1]
+        return next(
+            (wire_to(graph, Source(giver, None, given), target, port).arrow for port in ports),
+            f"{source} --> {target.id}",
         )
-        label = f"|{open_ports[0]}|" if open_ports else ""
-    return f"{source} -->{label} {target.id}"
-
-
-def _open_ports(node: TypedNode, giver: TypedNode) -> list[str]:
-    given = next(iter(giver.outputs.values()), None)
-    fed = {feed.port for edge in node.incoming for feed in edge.feeds}
-    return [port.name for port in node.input_ports if port.name not in fed and port.type == given]
+    needed = [port.name for port in target.input_ports if port.required]
+    is_named = target.spec is not None and target.spec.bulk is None and bool(needed)
+    return f"{source} -->{f'|{needed[0]}|' if is_named else ''} {target.id}"
 
 
 def _has_open(node: TypedNode, giver: TypedNode) -> bool:
-    return node is not giver and node.kind == "operator" and bool(_open_ports(node, giver))
+    """Whether a step has a port that nothing feeds and that takes just what another node gives."""
+    given = next(iter(giver.outputs.values()), None)
+    fed = {feed.port for edge in node.incoming for feed in edge.feeds}
+    is_step = node is not giver and node.kind == "operator"
+    return is_step and any(port.type == given and port.name not in fed for port in node.input_ports)

@@ -24,6 +24,7 @@ from merrow_analysis.rules.fixes.port_fixes import (
     fed,
     fitted,
     fitting_ports,
+    from_what_gives,
     labelled,
     other_ports,
     promise,
@@ -48,6 +49,8 @@ from merrow_analysis.rules.reporting import (
     spelled,
 )
 from merrow_analysis.suggest import closest
+from merrow_analysis.wiring.sources import sources
+from merrow_analysis.wiring.wires import wire_to
 
 _FAMILY = Family[GraphContext](Scope.EDGE, Flags.PORTS | Flags.QUICK_LOOK)
 UNKNOWN_PORT = _FAMILY.rule(
@@ -299,8 +302,7 @@ def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, bec
     if again is not None:
         message = (
             f"Only `again` from {again.source.id} feeds port `{port}` ({wanted}) of {named(node)}, and it brings nothing in "
-            f"the first turn; draw an edge into it from outside as well, such as `{_giver(graph, node, wanted)} -->|{port}| "
-            f"{node.id}`."
+            f"the first turn; draw an edge into it from outside as well, such as `{_arrow(graph, node, port)}`."
         )
         related = [Related(again.flow.range, f"`{port}` is fed here in later turns")]
         drawn = fed(context, MISSING_REQUIRED_INPUT, node, port, None)
@@ -316,24 +318,26 @@ def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, bec
     if case_edge is not None:
         how = f"{case_edge.source.id} carries a value: write `{case_edge.case_label}:{port}` on its edge."
     else:
-        how = f"draw an edge into it, such as `{_giver(graph, node, wanted)} -->|{port}| {node.id}`."
+        how = f"draw an edge into it, such as `{_arrow(graph, node, port)}`."
     because = [*because, *(cause for edge in node.incoming for cause in without_value(edge))]
     message = f"{named(node)} needs its port `{port}` ({wanted}), but nothing feeds it; {how}"
     fixes = fed(context, MISSING_REQUIRED_INPUT, node, port, case_edge)
     return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, fixes=fixes)
 
 
-def _giver(graph: TypedGraph, node: TypedNode, wanted: Type) -> str:
-    """A node to suggest as a source: the input whose type is nearest to the wanted one."""
-    near: list[tuple[int, str]] = []
-    for giver in graph.inputs:
-        given = next(iter(giver.outputs.values()), None)
-        steps = None if given is None or giver is node else graph.types.distance(given, wanted)
-        if steps is not None and (given != ENTRY_POINT or wanted == ENTRY_POINT):
-            near.append((steps, giver.id))
-    if not near and wanted == ENTRY_POINT:
-        return ENTRY_POINT_ID
-    return min(near)[1] if near else "X"
+_FEW = 5
+"""Nodes with findings up to which messages say where an edge should start: to find that out takes time linear in the graph."""
+
+
+def _arrow(graph: TypedGraph, node: TypedNode, name: str) -> str:
+    """The edge to suggest into a port: that of the first fix."""
+    port = next((port for port in node.input_ports if port.name == name), None)
+    if port is None or len(graph.marks.found) > _FEW:
+        return f"X -->|{name}| {node.id}"
+    likely = sources(graph, node, port)
+    if likely:
+        return wire_to(graph, likely[0], node, port).arrow
+    return f"{ENTRY_POINT_ID if port.type == ENTRY_POINT else 'X'} -->|{name}| {node.id}"
 
 
 def _mismatch(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
@@ -367,7 +371,7 @@ def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, fin
     del node
     written, *near = finding.names
     outputs = listed([f"`{name}`" for name in edge.source.outputs])
-    fixes: list[Fix] = []
+    fixes: Iterable[Fix] = from_what_gives(context, UNKNOWN_OUTPUT, edge, written) if edge.word is None else ()
     hint = f"its outputs are {outputs}." if outputs else "it has none."
     if near:
         hint = f"did you mean `{near[0]}`? Its outputs are {outputs}."

@@ -6,16 +6,19 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from merrow_analysis.definitions.operators import InputPort
-from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type
+from merrow_analysis.definitions.types import Type
 from merrow_analysis.edits.change import GraphChange, Link, as_it_is, label_of
 from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.wiring.sources import sources
+from merrow_analysis.wiring.takers import takers
+from merrow_analysis.wiring.wires import Wire, wire_to
 from merrow_optimizer.mutations import rewiring, rewiring_heads
 from merrow_optimizer.mutations.original import Original
-from merrow_optimizer.mutations.rewiring_heads import is_open
 from merrow_optimizer.mutations.wiring import Source, fits, joined, outputs, port_label
 from merrow_optimizer.repair.concerned import Concerned
 from merrow_optimizer.repair.steps import Step, of_change
+from merrow_optimizer.repair.weights import MADE_UP, UNASKED
 
 NEAREST = 6
 """How many nodes are tried as another end of an edge: the nearest in the file that fit."""
@@ -28,7 +31,7 @@ def edge_steps(original: Original, about: Concerned) -> Iterator[Step]:
         yield from _ends(original, edge)
         yield _removed(original, edge)
         yield from _turned(original, edge)
-    for node in about.nodes:
+    for node in about.nodes if original.flow.edges else ():
         yield from _fed(original, node)
         yield from _led_on(original, node)
 
@@ -42,7 +45,15 @@ def _labels(original: Original, edge: TypedEdge) -> Iterator[Step]:
             link = Link(edge.source.id, edge.target.id, label, kept=True)
             what = "Remove the label of" if label is None else f"Write |{label}| on"
             title = f"{what} {edge.source.id} --> {edge.target.id}"
-            yield of_change(original, GraphChange(edges={edge.flow.index: (link,)}), title)
+            change = GraphChange(edges={edge.flow.index: (link,)})
+            yield of_change(original, change, title, MADE_UP if _is_wrong(edge) else UNASKED)
+
+
+def _is_wrong(edge: TypedEdge) -> bool:
+    """Whether something is said against an edge itself, or it brings nothing."""
+    findings = edge.target.placement.findings
+    told = (edge.target.incoming[one.edge] for one in findings if one.edge is not None)
+    return edge.order_only or any(one is edge for one in told)
 
 
 def _possible_labels(original: Original, edge: TypedEdge) -> Iterator[str | None]:
@@ -115,73 +126,31 @@ def _fed(original: Original, node: TypedNode) -> Iterator[Step]:
     lonely = not node.incoming
     for decision in original.typed.decisions if lonely else ():
         if not original.reaches(node, decision):
-            yield from (_branch(original, decision, case, node) for case in _missing_cases(decision))
+            yield from (_drawn(original, Wire(decision, node, case)) for case in _missing_cases(decision))
     for port in node.input_ports:
         is_fed = port.name in node.placement.fed or port.name in node.resolution.literals
         scarce = port.many and node.spec is not None and node.spec.is_ensemble
         if (is_fed and not scarce) or not (port.required or lonely or scarce):
             continue
-        before = {(edge.source.id, edge.output) for edge in node.incoming}
-        sources = (
-            source
-            for other in _nearest(original, node)
-            if not original.reaches(node, other)
-            for source in outputs(other)
-            if (other.id, source.output) not in before and _suits(original, source, node, port)
-        )
-        for source in islice(sources, NEAREST):
-            yield from _drawn(original, source, node, port)
+        before = {(edge.source, edge.placed.label.output) for edge in node.incoming}
+        likely = (one for one in sources(original.typed, node, port) if (one.node, one.output) not in before)
+        for source in islice(likely, NEAREST):
+            yield _drawn(original, wire_to(original.typed, source, node, port))
 
 
 def _led_on(original: Original, node: TypedNode) -> Iterator[Step]:
     """Edges out of a node that nothing reads."""
-    if node.outgoing or node.kind not in ("operator", "input"):
-        return
-    heads = (
-        (source, other, port)
-        for other in _nearest(original, node)
-        if not original.reaches(other, node)
-        for source in outputs(node)[:1]
-        for port in other.input_ports
-        if is_open(other, port) and _suits(original, source, other, port)
-    )
-    for source, other, port in islice(heads, NEAREST):
-        yield from _drawn(original, source, other, port)
+    if not node.outgoing and node.kind in ("operator", "input"):
+        yield from (_drawn(original, wire) for wire in islice(takers(original.typed, node), NEAREST))
 
 
-def _suits(original: Original, source: Source, node: TypedNode, port: InputPort) -> bool:
-    """Whether an output may be drawn to a port: the type fits, and a task or an entry point goes where such a thing is wanted."""
-    if not fits(original, source.type, port):
-        return False
-    if source.type == ENTRY_POINT:
-        return port.item == ENTRY_POINT
-    if source.type == PROBLEM:
-        return port.item == PROBLEM or (
-            node.spec is not None and node.spec.through is port and not node.spec.is_ensemble
-        )
-    return True
-
-
-def _drawn(original: Original, source: Source, node: TypedNode, port: InputPort) -> Iterator[Step]:
-    """The step that draws an edge from an output to a port, beside the edges that are like it."""
-    label = joined(source.output, _said(original, node, port, source.type))
-    link = Link(source.node.id, node.id, label)
-    title = f"Draw {link.source} -->{'' if label is None else f'|{label}|'} {link.target}"
-    beside = next(iter(reversed(node.incoming)), None) or next(iter(reversed(source.node.outgoing)), None)
-    if beside is not None and not beside.implied:
-        at = beside.flow
-    elif original.flow.edges:
-        at = original.flow.edges[-1]
-    else:
-        return
-    yield of_change(original, GraphChange(edges={at.index: (as_it_is(at), link)}), title)
-
-
-def _branch(original: Original, decision: TypedNode, case: str, node: TypedNode) -> Step:
-    """The step that leads a case of a Decision to a node."""
-    at = decision.outgoing[-1].flow
-    title = f"Draw {decision.id} -->|{case}| {node.id}"
-    return of_change(original, GraphChange(edges={at.index: (as_it_is(at), Link(decision.id, node.id, case))}), title)
+def _drawn(original: Original, wire: Wire) -> Step:
+    """The step that draws an edge: in the place of another one, or beside the edges that are like it."""
+    if wire.instead is not None:
+        return of_change(original, GraphChange(edges={wire.instead.flow.index: (wire.link,)}), wire.title)
+    near = (*reversed(wire.target.incoming), *reversed(wire.source.outgoing))
+    at = next((edge.flow for edge in near if not edge.implied), original.flow.edges[-1])
+    return of_change(original, GraphChange(edges={at.index: (as_it_is(at), wire.link)}), wire.title)
 
 
 def _nearest(original: Original, node: TypedNode) -> Iterable[TypedNode]:

@@ -17,7 +17,7 @@ from merrow_optimizer.repair.edge_steps import edge_steps
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
 from merrow_optimizer.repair.reading import Reader, Reading
-from merrow_optimizer.repair.steps import Step, of_fix, unread_steps
+from merrow_optimizer.repair.steps import Step, of_fixes, unread_steps
 
 TIME_LIMIT = 0.15
 """Seconds that a menu waits for remedies."""
@@ -57,10 +57,10 @@ def remedies(
     slowest = 0.0
 
     def steps() -> Iterator[tuple[bool, Step]]:
-        yield from ((True, of_fix(fix)) for fix in finding.fixes)
+        yield from ((True, step) for step in of_fixes(finding))
         # To make up steps takes long in a large workflow, and mostly a fix is remedy enough.
         made = list(takewhile(lambda _: clock() < deadline, _steps(before, finding)))
-        yield from ((False, step) for step in sorted(made, key=lambda step: step.least))
+        yield from ((False, step) for step in sorted(made, key=lambda step: step.least + step.doubt))
 
     for number, (is_fix, step) in enumerate(steps()):
         begun = clock()

@@ -19,7 +19,7 @@ from merrow_optimizer.repair.edge_steps import edge_steps
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
 from merrow_optimizer.repair.reading import Reader, Reading
-from merrow_optimizer.repair.steps import Step, all_fixes, of_fix, unread_steps
+from merrow_optimizer.repair.steps import Step, all_fixes, of_fixes, unread_steps
 from merrow_optimizer.repair.weights import OPERATOR, WORDS, size_of, weight_of_difference
 
 TIME_LIMIT = 2.0
@@ -195,7 +195,7 @@ class Search:
                 self._queue_up(state, 0, step.least, step, at_once=True)
         original = reading.original
         for turn, finding in enumerate(findings):
-            self._push(state, turn, map(of_fix, finding.fixes), seen)
+            self._push(state, turn, of_fixes(finding), seen)
             self._push(state, turn, unread_steps(reading, finding), seen)
             if original is not None and is_about_graph(finding):
                 about = concerned(original.typed, finding)
@@ -206,9 +206,9 @@ class Search:
 
     def _push(self, state: _State, turn: int, steps: Iterator[Step], seen: set[tuple[object, ...]]) -> None:
         for step in steps:
-            if step.key not in seen and state.weight + step.least < self._bound:
+            if step.key not in seen and state.weight + step.least + step.doubt < self._bound:
                 seen.add(step.key)
-                self._queue_up(state, turn, step.least, step)
+                self._queue_up(state, turn, step.least + step.doubt, step)
 
     def _queue_up(
         self, state: _State, turn: int, least: int, what: Step | Callable[[], None], *, at_once: bool = False
@@ -230,7 +230,7 @@ class Search:
             text = apply_edits(before.text, edits)
         except OverlappingEditsError:
             return
-        weight = state.weight + step.least + size_of(before.text, edits)
+        weight = state.weight + step.least + step.doubt + size_of(before.text, edits)
         if self._texts.get(text, weight + 1) <= weight or weight >= self._bound:
             return
         self._read += 1

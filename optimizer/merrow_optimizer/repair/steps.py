@@ -15,7 +15,7 @@ from merrow_analysis.syntax.tree import Block, Broken
 from merrow_analysis.text import Position, Range, TextEdit
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.repair.reading import Reading
-from merrow_optimizer.repair.weights import UNREAD, WORDS, weight_of_change
+from merrow_optimizer.repair.weights import LATER_FIX, MADE_UP, UNREAD, WORDS, weight_of_change
 
 Edits = tuple[TextEdit, ...]
 
@@ -24,8 +24,8 @@ Edits = tuple[TextEdit, ...]
 class Step:
     """A change that may be tried. ``edits`` writes it, giving None where the text can't say it.
 
-    ``least`` is what it weighs at least, besides its size; ``is_exact`` says that it weighs no more. ``key`` tells steps of one
-    text apart.
+    ``least`` is what it weighs at least, besides its size; ``is_exact`` says that it weighs no more. ``doubt`` is what it weighs
+    besides, since its author probably meant another one. ``key`` tells steps of one text apart.
     """
 
     title: str
@@ -33,9 +33,10 @@ class Step:
     least: int
     edits: Callable[[], Edits | None]
     is_exact: bool = True
+    doubt: int = 0
 
 
-def of_change(original: Original, change: GraphChange, title: str) -> Step:
+def of_change(original: Original, change: GraphChange, title: str, doubt: int = MADE_UP) -> Step:
     """The step that makes a change of the graph."""
 
     def edits() -> Edits | None:
@@ -45,7 +46,7 @@ def of_change(original: Original, change: GraphChange, title: str) -> Step:
         except ValueError:  # also `CannotWriteError`
             return None
 
-    return Step(title, (title, *sorted(change.edges)), weight_of_change(change, original.typed), edits)
+    return Step(title, (title, *sorted(change.edges)), weight_of_change(change, original.typed), edits, doubt=doubt)
 
 
 def all_fixes(findings: Sequence[Diagnostic]) -> Iterator[Step]:
@@ -57,9 +58,14 @@ def all_fixes(findings: Sequence[Diagnostic]) -> Iterator[Step]:
             yield Step(f"Apply {len(codes)} fixes", made, WORDS * len(codes), partial(tuple, made), is_exact=False)
 
 
-def of_fix(fix: Fix) -> Step:
-    """The step that applies a fix."""
-    return Step(fix.title, fix.edits, WORDS, lambda: fix.edits, is_exact=False)
+def of_fixes(finding: Diagnostic) -> Iterator[Step]:
+    """The steps that apply the fixes of a finding, which have the likeliest first."""
+    for number, fix in enumerate(finding.fixes):
+        yield Step(fix.title, fix.edits, WORDS, partial(_edits, fix), is_exact=False, doubt=number * LATER_FIX)
+
+
+def _edits(fix: Fix) -> Edits:
+    return fix.edits
 
 
 def unread_steps(reading: Reading, finding: Diagnostic) -> Iterator[Step]:
@@ -69,7 +75,7 @@ def unread_steps(reading: Reading, finding: Diagnostic) -> Iterator[Step]:
     if block is not None and any(type(statement) is Broken for statement in block.statements):
         edits = _commented(block)
         if edits:
-            yield Step(f"Turn line {block.line + 1} into a comment", edits, UNREAD, lambda: edits)
+            yield Step(f"Turn line {block.line + 1} into a comment", edits, UNREAD, lambda: edits, doubt=MADE_UP)
 
 
 def _commented(block: Block) -> Edits:

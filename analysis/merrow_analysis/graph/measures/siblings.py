@@ -18,16 +18,21 @@ def siblings_before(node: TypedNode) -> list[TypedNode]:
 
 
 def edges_into_siblings(node: TypedNode) -> list[TypedEdge]:
-    """The edges into steps of the same operator that lead where a node does: the first from each source, as the text has them."""
+    """The edges into steps of the same operator that lead where a node does, and into those of other cases: the first from each
+    source, as the text has them.
+    """
     found: dict[TypedNode, TypedEdge] = {}
-    for one in siblings_before(node):
+    for one in (*siblings_before(node), *steps_of_other_cases(node)):
         for edge in islice(one.incoming, _MOST):
-            found.setdefault(edge.source, edge)
+            if edge.source.kind != "decision":
+                found.setdefault(edge.source, edge)
     return [edge for source, edge in found.items() if source is not node]
 
 
 def edges_out_of_siblings(node: TypedNode) -> list[TypedEdge]:
-    """The edges out of steps that read what a node reads, to ensembles or from the same operator: the first to each target."""
+    """The edges out of steps that read what a node reads, to ensembles or from the same operator, and out of those of other
+    cases: the first to each target.
+    """
     before = dict.fromkeys(edge.source for edge in islice(node.incoming, _MOST))
     near = dict.fromkeys(edge.target for source in before for edge in islice(source.outgoing, _MOST))
     alike = _alike(node, near)
@@ -37,6 +42,9 @@ def edges_out_of_siblings(node: TypedNode) -> list[TypedEdge]:
             # Voices of one ensemble may have any operators.
             if one in alike or (one is not node and is_voice(edge)):
                 found.setdefault(edge.target, edge)
+    for one in steps_of_other_cases(node):
+        for edge in islice(one.outgoing, _MOST):
+            found.setdefault(edge.target, edge)
     return [edge for target, edge in found.items() if target is not node]
 
 
@@ -44,6 +52,13 @@ def is_voice(edge: TypedEdge) -> bool:
     """Whether an edge brings an ensemble one of the answers that it chooses from."""
     spec = edge.target.spec
     return spec is not None and spec.is_ensemble and edge.port == spec.inputs[0].name
+
+
+def steps_of_other_cases(node: TypedNode) -> list[TypedNode]:
+    """The steps that other cases of the Decisions lead to of which a case leads to a node: of these one runs."""
+    deciding = dict.fromkeys(edge.source for edge in islice(node.incoming, _MOST) if edge.source.kind == "decision")
+    led_to = dict.fromkeys(edge.target for one in deciding for edge in islice(one.ways, _MOST))
+    return [one for one in led_to if one is not node and one.kind == "operator"]
 
 
 def _alike(node: TypedNode, near: Iterable[TypedNode]) -> list[TypedNode]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 
 from merrow_analysis.definitions.types import list_of
 from merrow_analysis.diagnostics import Applicability, Fix
@@ -24,6 +24,7 @@ from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix
 from merrow_analysis.syntax.tree import Block, EmptyStatement
 from merrow_analysis.text import Position, Range, TextEdit
+from merrow_analysis.wiring.takers import lists_into
 
 _MOST_OFFERED = 3
 _OPENED = re.compile(r"(\s*subgraph[ \t]+)(\"[^\"\r\n]*\"|[^\"\[\]\r\n]*?)([ \t]*;?\s*)\Z")
@@ -50,6 +51,9 @@ def take_apart(context: GraphContext, rule: Rule, box: Composite, edges: Sequenc
     """Take one of the lists that enter a Map apart for its items, or make a group of the Map."""
     for edge in edges[:_MOST_OFFERED]:
         yield from relabel(context, rule, edge, with_word(edge, EACH))
+    for wire in () if edges else islice(lists_into(context.graph, box), _MOST_OFFERED):
+        title = f"Lead {wire.source.id} to {wire.target.id}"
+        yield from asked(context).drawn(rule, title, [wire.link], reveals=what_edges_bring)
     yield from as_group(context, rule, box)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from merrow_analysis.definitions.plain_values import FALSY, TRUTHY
 from merrow_analysis.definitions.types import BOOL
@@ -17,8 +18,11 @@ from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix, parameter_range, spelled
 from merrow_analysis.text import Position, Range, TextEdit
+from merrow_analysis.wiring.cases import targets_of_case
 
 _MOST_OFFERED = 3
+_MOST_TRIED = 8
+"""Nodes that a missing case is tried to lead to, the likeliest first."""
 _OPPOSITES = {"yes": "no", "true": "false", "pass": "fail", "passed": "failed", "ok": "no"}
 _OPPOSITES |= {falsy: truthy for truthy, falsy in reversed(_OPPOSITES.items())}
 
@@ -72,28 +76,24 @@ def other_case(context: GraphContext, rule: Rule, edge: TypedEdge, cases: Sequen
 def draw_cases(context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str]) -> Iterator[Fix]:
     """Have a Bool decide where one arrives; lead the missing cases to an output, or to where another case leads."""
     yield from _decided_by_bool(context, rule, node)
-    graph = context.graph
-    lonely = [one.id for one in map(graph.node, graph.shape.by_rank(graph.shape.roots)) if _is_unreached(one)]
-    targets = dict.fromkeys(edge.target.id for edge in node.ways)
-    outputs = dict.fromkeys(output.id for output in graph.outputs)
-    ends = dict.fromkeys((*lonely[:_MOST_OFFERED], *outputs, *targets))
-    made = (found for target in ends for found in _drawn(context, rule, node, words, target))
+    own = [case for case in open_cases(node) if case != ELSE]
+    said = own if len(own) == len(words) else words
+    ends = islice(targets_of_case(context.graph, node), _MOST_TRIED)
+    made = (found for target, rest in ends for found in _drawn(context, rule, node, said, target, rest))
     yield from firsts(made, _MOST_OFFERED)
 
 
-def _is_unreached(node: TypedNode) -> bool:
-    """Whether it is a step that nothing leads to, so that a case may have been meant to."""
-    return node.kind == "operator" and not node.incoming and not node.again_in and bool(node.ways)
-
-
-def _drawn(context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str], target: str) -> Iterator[Fix]:
-    """Edges for the missing cases, or one for all of them."""
-    links = [Link(node.id, target, word) for word in words]
+def _drawn(
+    context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str], target: TypedNode, rest: str | None
+) -> Iterator[Fix]:
+    """Edges for the missing cases, or one for all of them, that say ``rest`` besides."""
+    links = [Link(node.id, target.id, spelled(word, rest)) for word in words]
     if len(links) <= _MOST_OFFERED:
         said = ", ".join(words)
-        yield from asked(context).drawn(rule, f"Lead {said} of {node.id} to {target}", links)
+        yield from asked(context).drawn(rule, f"Lead {said} of {node.id} to {target.id}", links)
     if ELSE not in words:
-        yield from asked(context).drawn(rule, f"Lead {ELSE} of {node.id} to {target}", [Link(node.id, target, ELSE)])
+        link = Link(node.id, target.id, spelled(ELSE, rest))
+        yield from asked(context).drawn(rule, f"Lead {ELSE} of {node.id} to {target.id}", [link])
 
 
 def _decided_by_bool(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:

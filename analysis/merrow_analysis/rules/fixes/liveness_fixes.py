@@ -13,11 +13,12 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import free_id
 from merrow_analysis.rules.fixes.copies import vote_over_three
 from merrow_analysis.rules.fixes.edge_fixes import firsts, relabel, remove_edge
-from merrow_analysis.rules.fixes.feeding import feed, feed_value, sources
+from merrow_analysis.rules.fixes.feeding import feed, feed_value
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.port_fixes import labelled
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import listed
+from merrow_analysis.wiring.sources import sources
 
 _MOST_OFFERED = 3
 _SAMPLES = 3

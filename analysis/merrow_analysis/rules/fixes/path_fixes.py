@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
 
-from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
-from merrow_analysis.definitions.types import PROBLEM, TEXT, Type, is_variable
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, InputPort
+from merrow_analysis.definitions.types import PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.edits.change import GraphChange, Link, label_of
 from merrow_analysis.edits.classes import define_class
 from merrow_analysis.edits.front_entries import write_value
 from merrow_analysis.edits.lines import insert_lines_after
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID
-from merrow_analysis.graph.measures.siblings import edges_into_siblings, edges_out_of_siblings
+from merrow_analysis.graph.measures.siblings import edges_into_siblings
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import firsts, remove_node
-from merrow_analysis.rules.fixes.feeding import OWN_KIND, feed
+from merrow_analysis.rules.fixes.feeding import feed
 from merrow_analysis.rules.fixes.fix_context import asked, what_feeding_brings
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import listed
 from merrow_analysis.text import TextEdit
+from merrow_analysis.wiring.takers import open_ports, takers
+from merrow_analysis.wiring.wires import Wire, said_port
 
 _MOST_OFFERED = 3
+_MOST_TRIED = 8
+"""Edges that are tried out of a node, the likeliest first."""
 _MOST_LED = 20
 """Nodes that one fix leads a new input to."""
 _SHOWN = 3
@@ -36,7 +40,9 @@ def feed_node(context: GraphContext, rule: Rule, node: TypedNode, givers: Sequen
     leads = (
         made
         for giver in givers
-        for label in _labels(usual.get(giver), _open_ports(node, next(iter(giver.outputs.values()), None)), node)
+        for label in _labels(
+            usual.get(giver), _names_of(open_ports(node, next(iter(giver.outputs.values()), None))), node
+        )
         for made in _lead(context, rule, giver, node, label)
     )
     others = (
@@ -49,29 +55,27 @@ def feed_node(context: GraphContext, rule: Rule, node: TypedNode, givers: Sequen
     yield from remove_node(context, rule, node)
 
 
-def lead_on(context: GraphContext, rule: Rule, node: TypedNode, takers: Iterable[TypedNode]) -> Iterator[Fix]:
-    """Lead a node that nothing follows to an output or to a node that takes what it gives; or remove it."""
-    yield from firsts(_led(context, rule, node, takers), _MOST_OFFERED)
+def lead_on(context: GraphContext, rule: Rule, node: TypedNode, first: Collection[TypedNode] = ()) -> Iterator[Fix]:
+    """Lead a node that nothing follows to where it was probably meant to lead, ``first`` of all to some; or remove it."""
+    wires = islice(takers(context.graph, node, first), _MOST_TRIED)
+    yield from firsts((made for wire in wires for made in _drawn(context, rule, wire)), _MOST_OFFERED)
     yield from remove_node(context, rule, node)
 
 
-def _led(context: GraphContext, rule: Rule, node: TypedNode, takers: Iterable[TypedNode]) -> Iterator[Fix]:
-    if node.kind == "decision":
+def _drawn(context: GraphContext, rule: Rule, wire: Wire) -> Iterator[Fix]:
+    source, target = wire.source, wire.target
+    if wire.instead is None:
+        yield from _lead(context, rule, source, target, wire.label)
         return
-    usual = {edge.target: edge for edge in edges_out_of_siblings(node)}
-    for taker in takers:
-        if taker.kind == "output":
-            yield from _lead(context, rule, node, taker, None)
-            continue
-        for label in _labels(usual.get(taker), _open_ports(taker, next(iter(node.outputs.values()), None)), taker):
-            yield from _lead(context, rule, node, taker, label)
+    change = GraphChange(edges={wire.instead.flow.index: (wire.link,)})
+    yield from asked(context).changed(rule, wire.title, change)
 
 
 def _labels(usual: TypedEdge | None, ports: list[str], node: TypedNode) -> list[str | None]:
     """What an edge into a node may say: what that of a step beside it says, else the first port that is open."""
     if usual is not None and not usual.implied:
         return [label_of(usual.flow)]
-    return [_said(node, port) for port in ports[:1]]
+    return [said_port(node, port) for port in ports[:1]]
 
 
 def _lead(context: GraphContext, rule: Rule, source: TypedNode, target: TypedNode, label: str | None) -> Iterator[Fix]:
@@ -82,7 +86,9 @@ def _lead(context: GraphContext, rule: Rule, source: TypedNode, target: TypedNod
 def lead_to_all(context: GraphContext, rule: Rule, source: TypedNode, targets: Sequence[TypedNode]) -> Iterator[Fix]:
     """Lead an input that feeds nothing to each node that nothing leads to."""
     given = next(iter(source.outputs.values()), None)
-    links = [Link(source.id, node.id, _said(node, port)) for node in targets for port in _open_ports(node, given)[:1]]
+    links = [
+        Link(source.id, node.id, said_port(node, port.name)) for node in targets for port in open_ports(node, given)[:1]
+    ]
     if links:
         title = f"Lead {source.id} to {_names([link.target for link in links])}"
         yield from asked(context).drawn(rule, title, links[:_MOST_LED])
@@ -99,22 +105,8 @@ def feed_output(context: GraphContext, rule: Rule, output: TypedNode, givers: It
     yield from firsts(leads, _MOST_OFFERED)
 
 
-def _open_ports(node: TypedNode, given: Type | None) -> list[str]:
-    """The ports of a node that take a value, those that it needs and that nothing feeds first."""
-    types = node.types
-    fitting = [
-        port
-        for port in node.input_ports
-        if given is None or is_variable(port.item) or types.fits(given, port.item if port.many else port.type)
-    ]
-    open_ones = [port for port in fitting if port.many or port.item != port.type or not node.sources(port.name)]
-    own = [port for port in open_ones if given is not None and given == OWN_KIND.get(port.name)]
-    needed = [port for port in open_ones if port.required and not node.sources(port.name)]
-    return list(dict.fromkeys(port.name for port in (*own, *needed, *open_ones)))
-
-
-def _said(node: TypedNode, port: str) -> str | None:
-    return None if node.spec is not None and node.spec.bulk == port else port
+def _names_of(ports: Iterable[InputPort]) -> list[str]:
+    return [port.name for port in ports]
 
 
 # Inputs and outputs that are missing
@@ -130,12 +122,12 @@ def add_input(context: GraphContext, name: str) -> Iterator[Fix]:
             continue
         waiting = [finding.port for finding in node.placement.findings if finding.kind == "missing-input"]
         if not node.incoming and not node.again_in:
-            targets += [(node.id, _said(node, port)) for port in _open_ports(node, given)[:1]]
+            targets += [(node.id, said_port(node, port.name)) for port in open_ports(node, given)[:1]]
         elif "problem" in waiting and given == PROBLEM:
             targets.append((node.id, "problem"))
     if not targets:
         first = next((node for node in _beside_inputs(context, given)), None)
-        targets = [] if first is None else [(first.id, _said(first, _open_ports(first, given)[0]))]
+        targets = [] if first is None else [(first.id, said_port(first, open_ports(first, given)[0].name))]
     title = f"Add {name}"
     if targets:
         title += f" and lead it to {_names([target for target, _ in targets])}"
@@ -151,7 +143,7 @@ def beside_inputs(context: GraphContext, source: TypedNode) -> list[TypedNode]:
 def _beside_inputs(context: GraphContext, given: Type | None) -> Iterator[TypedNode]:
     for node in context.graph.nodes:
         fed = node.kind == "operator" and any(edge.source.kind == "input" for edge in node.incoming)
-        if fed and _open_ports(node, given):
+        if fed and open_ports(node, given):
             yield node
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from merrow_analysis.definitions.types import ANY, ENTRY_POINT, PROBLEM, TEXT, Type, is_variable, item_of
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.change import GraphChange, Link
+from merrow_analysis.edits.change import GraphChange, Link, label_of
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import Finding
@@ -17,6 +18,8 @@ from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.fixes.path_fixes import added
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import spelled
+from merrow_analysis.wiring.sources import givers_of
+from merrow_analysis.wiring.wires import OWN_KIND
 
 _MOST_PORTS = 30
 """Ports of a node among which one is looked for that fits a value."""
@@ -100,15 +103,19 @@ def fitted(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge, 
     if source.kind != "decision":
         for right in finding.names[:1]:
             yield from relabel(context, rule, edge, labelled(edge, port, right))
+    known = next((known for known in node.input_ports if known.name == port), None)
+    if known is not None and not edge.word and source.kind != "decision" and port in OWN_KIND:
+        # No other port was meant: this one takes one kind of input alone.
+        yield from feed(context, rule, node, known, instead=edge)
     for other in fitting_ports(graph, node, finding.given or TEXT)[:_MOST_OFFERED]:
         if other != port:
             yield from relabel(context, rule, edge, labelled(edge, other))
-    known = next((known for known in node.input_ports if known.name == port), None)
     if known is not None and not edge.word and source.kind != "decision":
         for other in fitting_ports(graph, node, finding.given or TEXT)[:1]:
             if other != port and known.required:
                 yield from feed(context, rule, node, known, instead=edge, label=labelled(edge, other))
-        yield from feed(context, rule, node, known, instead=edge)
+        if port not in OWN_KIND:
+            yield from feed(context, rule, node, known, instead=edge)
     if promise(edge, finding.wanted, "") and not item_of(finding.wanted or TEXT):
         title = f"Write returns: {finding.wanted} at {source.id}"
         yield from asked(context).with_parameter(rule, title, source, "returns", str(finding.wanted))
@@ -144,3 +151,12 @@ def with_value(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEd
         yield from feed(context, rule, node, known, instead=edge, label=case)
     if case:
         yield from relabel(context, rule, edge, case)
+
+
+def from_what_gives(context: GraphContext, rule: Rule, edge: TypedEdge, output: str) -> Iterator[Fix]:
+    """Have an edge start at a step that has the output which it names, the nearest first."""
+    graph, node = context.graph, edge.target
+    for giver in islice(givers_of(graph, node, output), _MOST_OFFERED):
+        title = f"Let {node.id} read {giver.id} instead of {edge.source.id}"
+        link = Link(giver.id, node.id, label_of(edge.flow), kept=True)
+        yield from asked(context).changed(rule, title, GraphChange(edges={edge.flow.index: (link,)}))

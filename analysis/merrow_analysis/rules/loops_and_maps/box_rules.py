@@ -37,6 +37,7 @@ from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_
 from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, part_range, report
 from merrow_analysis.rules.word_rules import misplaced_causes
+from merrow_analysis.wiring.takers import lists_into
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 LEAVES_AND_COMES_BACK = _FAMILY.rule(
@@ -298,8 +299,9 @@ def _without_each(
         label = with_word(edge, EACH)
         message += f"write `{label}` on the edge from {edge.source.id}, which brings a list."
     else:
-        member = next(iter(box.nodes), "X")
-        message += f"write `each` on the edge that brings the list, such as `LIST -->|each| {member}`."
+        wire = next(lists_into(graph, box), None)
+        arrow = f"LIST -->|each| {next(iter(box.nodes), 'X')}" if wire is None else wire.arrow
+        message += f"write `each` on the edge that brings the list, such as `{arrow}`."
     because = [Cause(one.code, one.range) for one in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
     misplaced = misplaced_causes(context)
     because += [cause for edge in entering for cause in misplaced.get(edge.record, ())]
