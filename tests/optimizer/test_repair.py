@@ -22,6 +22,7 @@ from merrow_optimizer.repair.remedies import MOST_OFFERED, remedies
 from merrow_optimizer.repair.search import Repair, Search, repair
 from merrow_optimizer.repair.weights import (
     BACK_EDGE_GOES,
+    LATER_FIX,
     BOX_CHANGES,
     EDGE_COMES,
     EDGE_GOES,
@@ -107,7 +108,7 @@ def worse(before: str, after: str) -> set[str]:
         (PLAN, 0),
         (PLAN.replace("|analysis|", "|analyse|"), WORDS),
         (without(PLAN, "    PROBLEM -->|problem| PY\n"), EDGE_COMES),
-        (PLAN.replace("    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"), BACK_EDGE_GOES),
+        (PLAN.replace("    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"), BACK_EDGE_GOES + LATER_FIX),
         (without(VOTE, "    B --> V\n"), EDGE_COMES),
         (PLAN.replace("flowchart TD\n", 'flowchart TD\n    SPARE["Custom<br/>(role: spare)"]\n'), LONELY_GOES),
     ],

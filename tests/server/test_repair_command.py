@@ -48,10 +48,10 @@ def test_what_would_be_and_was_changed_is_said_file_by_file(capsys: pytest.Captu
 a.mmd: VERB 1 change (weight 10, the smallest there is).
   Write |analysis| (MW201)
 b.mmd: There is nothing to repair.
-c.mmd: VERB 3 changes (weight 62).
+c.mmd: VERB 3 changes (weight 70, the smallest there is).
   Write |analysis| (MW201)
-  Lead it to RETURN (MW001)
-  Remove the edge X --> RETURN (MW102, MW104, MW205)
+  Remove the unfinished arrow (MW001)
+  Remove X (MW102, MW104)
 """
     assert repair("a.mmd", "b.mmd", "c.mmd", "empty") == 2
     out, err = capsys.readouterr()
