@@ -141,6 +141,6 @@ def lists_into(graph: TypedGraph, box: Composite) -> Iterator[Wire]:
         )
         if port is None or len(target.incoming) > fewest:
             continue
-        likely = (one for one in sources(graph, target, port) if item_of(one.type) is not None)
+        likely = (one for one in sources(graph, target, port) if one.type is not None and item_of(one.type) is not None)
         wires = (wire_to(graph, one, target, port) for one in sorted(likely, key=lambda one: not is_loose(one.node)))
         yield from (wire for wire in wires if (wire.label or "").startswith(EACH))

@@ -19,11 +19,13 @@ MOST_LOOKED_AT = 300
 
 
 class Source(NamedTuple):
-    """An output of a node: ``output`` is None for the default one, which no edge needs to name."""
+    """An output of a node: ``output`` is None for the default one, which no edge needs to name, or a Decision's value; ``type``
+    is None where it isn't known.
+    """
 
     node: TypedNode
-    output: str | None
-    type: Type
+    output: str | None = None
+    type: Type | None = None
 
     @property
     def said(self) -> str:
@@ -31,7 +33,12 @@ class Source(NamedTuple):
 
     def label(self, port: str | None) -> str | None:
         """What an edge from it says that leads to a port; None for ``port`` where that need not be said."""
-        return port if self.output is None else f"{self.output}:{port or ''}"
+        return joined(self.output, port)
+
+
+def joined(output: str | None, port: str | None) -> str | None:
+    """A label of an output and a port, each where it has to be said."""
+    return port if output is None else f"{output}:{port or ''}"
 
 
 class Wire(NamedTuple):
@@ -78,7 +85,7 @@ def wire_to(graph: TypedGraph, source: Source, target: TypedNode, port: InputPor
 
 def _is_taken_apart(graph: TypedGraph, source: Source, target: TypedNode, port: InputPort) -> bool:
     composites = graph.composites
-    if not composites or item_of(source.type) is None:
+    if not composites or source.type is None or item_of(source.type) is None:
         return False
     entered = entered_map(composites.border(source.node.id, target.id), composites)
     if entered is None or item_of(port.item if port.many else port.type) is not None:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
 from merrow_analysis.edits.change import Link, as_it_is
+from merrow_analysis.graph.measures.siblings import is_voice
 from merrow_analysis.graph.nodes import TypedEdge
+from merrow_analysis.wiring.wires import has_variable, joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import ADDITION
 from merrow_optimizer.mutations.original import Original
@@ -16,9 +18,6 @@ from merrow_optimizer.mutations.wiring import (
     case_label,
     feeders,
     fits,
-    has_variable,
-    is_voice,
-    joined,
     names_bulk,
     new_link,
     port_label,

@@ -10,20 +10,21 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TypeTable
+from merrow_analysis.definitions.types import TypeTable
 from merrow_analysis.edits.change import as_it_is
 from merrow_analysis.graph.boxes.words import AGAIN
+from merrow_analysis.graph.measures.siblings import is_voice
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.rules.drawn.syntax_rules import MOST_EDGES
 from merrow_analysis.rules.prompt_rules import template_problems
 from merrow_analysis.rules.registry import Flags, find_rule, flags_of
+from merrow_analysis.wiring.wires import OWN_KIND
 from merrow_optimizer.mutations.base import Refused
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import ADDITION, DELETION, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
-from merrow_optimizer.mutations.wiring import is_voice
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +128,6 @@ def _capacity(change: Mutation) -> str | None:
     return _first(sorted((code, node) for code, node in change.new_troubles if not flags_of(code) & handled))
 
 
-_OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
-
-
 def _kinds(change: Mutation) -> str | None:
     """Ports for the task itself keep their source, or get another source of the same type."""
     ends = {(link.source, link.target) for link in change.new_links}
@@ -141,7 +139,7 @@ def _kinds(change: Mutation) -> str | None:
         if target in by_id
         for edge in by_id[target].incoming
         for feed in edge.feeds
-        if feed.port in _OWN_KIND
+        if feed.port in OWN_KIND
     }
     types = change.original.typed.types
     if change.operator == ADDITION:
@@ -160,7 +158,7 @@ def _kinds(change: Mutation) -> str | None:
                 return f"`solution` of {edge.target.id} is for work to look at; {edge.source.id} is an input."
             if feed.port == "solution" and feed.type is not None and is_odd_result(feed.type, types):
                 return f"`solution` of {edge.target.id} is for work to look at; {edge.source.id} gives {feed.type}."
-            wanted = _OWN_KIND.get(feed.port)
+            wanted = OWN_KIND.get(feed.port)
             if wanted is None or feed.type is None or types.fits(feed.type, wanted):
                 continue
             if before.get((edge.target.id, feed.port)) != feed.type:

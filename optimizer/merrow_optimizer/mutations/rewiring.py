@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedEdge
+from merrow_analysis.wiring.wires import Source
 from merrow_optimizer.mutations import rewiring_heads
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import REWIRING
 from merrow_optimizer.mutations.original import Original
-from merrow_optimizer.mutations.wiring import Source, fits, outputs, relabelled, source_of
+from merrow_optimizer.mutations.wiring import fits, outputs, relabelled, source_of
 
 
 def proposals(original: Original) -> Sequence[Proposal]:

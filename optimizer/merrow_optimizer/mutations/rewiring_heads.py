@@ -9,10 +9,11 @@ from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
 from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.wiring.wires import joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import REWIRING
 from merrow_optimizer.mutations.original import Original
-from merrow_optimizer.mutations.wiring import case_label, fits, joined, names_bulk, port_label, source_of
+from merrow_optimizer.mutations.wiring import case_label, fits, names_bulk, port_label, source_of
 
 _READERS = ("operator", "output")
 

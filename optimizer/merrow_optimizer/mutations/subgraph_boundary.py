@@ -10,10 +10,11 @@ from merrow_analysis.definitions.types import TEXT, Type, is_variable, item_of
 from merrow_analysis.edits.change import Link, NewNode
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
+from merrow_analysis.wiring.wires import joined
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge, PatternNode
 from merrow_optimizer.mutations.roles import Role, described
-from merrow_optimizer.mutations.wiring import joined, names_bulk, port_label, relabelled
+from merrow_optimizer.mutations.wiring import names_bulk, port_label, relabelled
 
 
 @dataclass(slots=True)

@@ -11,22 +11,12 @@ from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import read_label
+from merrow_analysis.wiring.wires import Source, has_variable, joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
-from merrow_optimizer.mutations.wiring import (
-    Source,
-    case_label,
-    feeders,
-    fits,
-    has_variable,
-    joined,
-    names_bulk,
-    new_link,
-    port_label,
-    source_of,
-)
+from merrow_optimizer.mutations.wiring import case_label, feeders, fits, names_bulk, new_link, port_label, source_of
 
 _PLAIN = re.compile(r"[^\W\d][\w-]*")
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
-from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type, is_variable, item_of
+from merrow_analysis.definitions.types import PROBLEM, Type, is_variable, item_of
 from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER, read_label
+from merrow_analysis.wiring.wires import OWN_KIND, Source, joined
 from merrow_optimizer.mutations.original import Original
 
-_OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 _GIVES_NOTHING = ("decision", "output", "unknown")
 """Kinds of nodes that no new edge may read."""
 
@@ -21,26 +20,11 @@ Outputs = Sequence[tuple[str, Type | None]]
 """What a node gives, by name, the default first; None is a type that isn't known."""
 
 
-class Source(NamedTuple):
-    """A node and the output of it that is meant: None for its default one, or a Decision's value."""
-
-    node: TypedNode
-    output: str | None = None
-    type: Type | None = None
-
-
 def source_of(edge: TypedEdge) -> Source:
     """Where an edge starts."""
     output = edge.output
     default = next(iter(edge.source.outputs), None) if edge.source.kind != "decision" else None
     return Source(edge.source, None if output == default else output, edge.type)
-
-
-def joined(output: str | None, port: str | None) -> str | None:
-    """A label of an output and a port, each where it has to be said."""
-    if output is None:
-        return port
-    return f"{output}:{port or ''}"
 
 
 def port_label(
@@ -110,19 +94,6 @@ def fits(original: Original, type_: Type | None, port: InputPort) -> bool:
     return original.typed.types.fits(type_, wanted)
 
 
-def has_variable(type_: Type) -> bool:
-    """Whether a type is, or is a list of, a type variable, so that it depends on the node."""
-    while (item := item_of(type_)) is not None:
-        type_ = item
-    return is_variable(type_)
-
-
-def is_voice(edge: TypedEdge) -> bool:
-    """Whether an edge feeds the solutions of an ensemble."""
-    spec = edge.target.spec
-    return spec is not None and spec.is_ensemble and edge.port == spec.inputs[0].name
-
-
 def _upstream(original: Original, node: TypedNode) -> Iterator[tuple[int, Outputs]]:
     """A node and all that lead to it, and the inputs, by handle with what they give: the nearest first, in topological
     order; without those that give nothing that can be read.
@@ -140,7 +111,7 @@ def feeders(original: Original, node: TypedNode, port: InputPort) -> Iterator[So
     """What may feed a side port of a new node that follows ``node``, the best first: sources of the port's name and
     type, then of its very type; the nearest first.
     """
-    typed, wanted = original.typed, _OWN_KIND.get(port.name)
+    typed, wanted = original.typed, OWN_KIND.get(port.name)
     if wanted is not None:
         for handle, given in _upstream(original, node):
             for number, (name, type_) in enumerate(given):

@@ -12,10 +12,10 @@ from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.takers import takers
-from merrow_analysis.wiring.wires import Wire, wire_to
+from merrow_analysis.wiring.wires import Source, Wire, joined, wire_to
 from merrow_optimizer.mutations import rewiring, rewiring_heads
 from merrow_optimizer.mutations.original import Original
-from merrow_optimizer.mutations.wiring import Source, fits, joined, outputs, port_label
+from merrow_optimizer.mutations.wiring import fits, outputs, port_label
 from merrow_optimizer.repair.concerned import Concerned
 from merrow_optimizer.repair.steps import Step, of_change
 from merrow_optimizer.repair.weights import MADE_UP, UNASKED

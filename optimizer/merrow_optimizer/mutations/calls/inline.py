@@ -12,6 +12,7 @@ from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.places.names import symbol
+from merrow_analysis.wiring.wires import joined
 from merrow_optimizer.joining.front_matter import merged_front_matter
 from merrow_optimizer.joining.layout import below_the_top, fitted_to, together
 from merrow_optimizer.joining.names import Merged, NamesError, Share, merge
@@ -21,7 +22,6 @@ from merrow_optimizer.mutations.calls.labels import into_output, label
 from merrow_optimizer.mutations.calls.meaning import begin_together, meaning, remembers_nothing, renamed, with_body
 from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
 from merrow_optimizer.mutations.original import Original, why_unchangeable
-from merrow_optimizer.mutations.wiring import joined
 
 _SETTINGS = ("model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error")
 """What a file says for all its nodes, which must be the same in both."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from merrow_analysis.graph.boxes.words import Word
 from merrow_analysis.graph.nodes import TypedEdge
-from merrow_optimizer.mutations.wiring import joined
+from merrow_analysis.wiring.wires import joined
 
 
 def label(word: Word | None, output: str | None, port: str | None) -> str | None:
