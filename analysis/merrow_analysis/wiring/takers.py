@@ -56,9 +56,9 @@ def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()
     """The edges out of a node that nothing follows, the likeliest first: to ``first``, into what lacks its value, where the
     steps beside it lead, in the place of an edge that passes it by, to an output, then into what may take more.
     """
-    given = next((Source(node, None, type_) for type_ in islice(node.outputs.values(), 1) if type_ is not None), None)
-    if given is None or node.kind == "decision":
+    if node.kind == "decision":
         return
+    given = Source(node, None, next(iter(node.outputs.values()), None))
     shape = graph.shape
     before, leading = reach(shape.before, [node.index]), reach(shape.before, shape.outputs)
     usual = {edge.target: edge for edge in edges_out_of_siblings(node) if not before[edge.target.index]}
