@@ -15,7 +15,7 @@ def _titles(text: str, code: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("count", [20, 297, 298, 299, 400])
 def test_a_port_is_fed_from_the_nearest_nodes_before(count: int) -> None:
-    """Without the one that feeds its other port; also where there are more nodes than are looked at; `LATE` comes after the node in the text, and gives the same."""
+    """Without the one that feeds its other port; `LATE` comes after the node in the text, and gives the same."""
     steps = "".join(f'A{number}["Custom<br/>(role: r)"]:::CustomOp\n' for number in range(count))
     edges = "".join(f"A{number} -->|input| A{number + 1}\n" for number in range(count - 1))
     text = (

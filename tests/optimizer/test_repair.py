@@ -22,12 +22,12 @@ from merrow_optimizer.repair.remedies import MOST_OFFERED, remedies
 from merrow_optimizer.repair.search import Repair, Search, repair
 from merrow_optimizer.repair.weights import (
     BACK_EDGE_GOES,
-    LATER_FIX,
     BOX_CHANGES,
     EDGE_COMES,
     EDGE_GOES,
     EDGE_MOVES,
     FIRST_AT_ITS_NODE,
+    LATER_FIX,
     LONELY_GOES,
     NODE_COMES,
     NODE_GOES,
@@ -108,7 +108,10 @@ def worse(before: str, after: str) -> set[str]:
         (PLAN, 0),
         (PLAN.replace("|analysis|", "|analyse|"), WORDS),
         (without(PLAN, "    PROBLEM -->|problem| PY\n"), EDGE_COMES),
-        (PLAN.replace("    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"), BACK_EDGE_GOES + LATER_FIX),
+        (
+            PLAN.replace("    PY --> RETURN\n", "    PY --> RETURN\n    PY -->|input| PLAN\n"),
+            BACK_EDGE_GOES + LATER_FIX,
+        ),
         (without(VOTE, "    B --> V\n"), EDGE_COMES),
         (PLAN.replace("flowchart TD\n", 'flowchart TD\n    SPARE["Custom<br/>(role: spare)"]\n'), LONELY_GOES),
     ],
