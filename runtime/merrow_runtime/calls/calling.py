@@ -114,37 +114,28 @@ class Calling:
         counted it, or estimated where the try was cancelled, ran out of time or was cut off; with ``stream`` parts of the
         answer, too. ``marks`` keeps what is on its way.
         """
-        once = partial(self._once, request, listener, stream, marks)
+        put = partial(self._put, partial(self._once, request, listener, stream, marks), listener)
         try:
-            return await self._put(once, listener)
+            return await put()
         except EndpointFailure as failure:
-            self._heed(failure)
-            if failure.fatal or not failure.transient:
-                raise
             first = failure
-        # The policy is asked only now: most calls need none, and it takes longer than all else that is done for one.
-        pending: list[EndpointFailure] = [first]
-
-        async def again() -> ModelReply:
-            if pending:
-                raise pending.pop()
-            try:
-                return await self._put(once, listener)
-            except EndpointFailure as failure:
-                self._heed(failure)
-                raise
-
+        # The policy is asked only now: most calls need none.
         policy = self._policy if retries is None else replace(self._policy, retries=retries)
-        return await policy.call(again, lambda retry: listener.retrying(retry.failure, retry.wait))
+        return await policy.again(first, put, lambda retry: listener.retrying(retry.failure, retry.wait))
 
     async def _put(self, once: Callable[[], Awaitable[ModelReply]], listener: Listener) -> ModelReply:
         """One try, in the form in which the endpoint takes it: each in which it doesn't is a request of its own."""
-        for _ in range(_MOST_FORMS):
-            try:
-                return await once()
-            except RephrasedFailure as failure:
-                listener.retrying(failure, 0.0)
-        return await once()
+        try:
+            for _ in range(_MOST_FORMS):
+                try:
+                    return await once()
+                except RephrasedFailure as failure:
+                    listener.retrying(failure, 0.0)
+            return await once()
+        except EndpointFailure as failure:
+            if failure.fatal:
+                self._stops.stop(failure)
+            raise
 
     def _once(
         self, request: ModelRequest, listener: Listener, stream: bool, marks: Marks | None
@@ -153,10 +144,6 @@ class Calling:
         if self._budget is None:
             return self._try(request, toll, stream)
         return self._within(self._budget, request, toll, stream)
-
-    def _heed(self, failure: EndpointFailure) -> None:
-        if failure.fatal:
-            self._stops.stop(failure)
 
     async def _within(self, budget: Budget, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
         self._stops.check(request.model)

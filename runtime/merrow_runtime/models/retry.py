@@ -33,7 +33,7 @@ class RetryPolicy:
     Only failures that are transient are retried: at most ``retries`` times, waiting ``first_wait``, then twice as long each
     time up to ``longest_wait``, plus up to ``jitter`` at random so that calls which failed together don't come back
     together. An endpoint that asks for a wait (Retry-After) gets it, unless it asks for more than
-    ``longest_retry_after``. Nothing is tried again that would start later than ``total`` after the first try.
+    ``longest_retry_after``. Nothing is tried again that would start later than ``total`` after the first failure.
     """
 
     retries: int = DEFAULT_RETRIES
@@ -43,42 +43,43 @@ class RetryPolicy:
     longest_retry_after: float = 120.0
     total: float = 900.0
 
-    async def call(
+    async def again(
         self,
+        failure: EndpointFailure,
         attempt: Callable[[], Awaitable[T]],
         on_retry: Callable[[Retrying], None] | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> T:
-        """Call ``attempt`` until it succeeds. ``on_retry`` hears of every retry before its wait. ``sleep`` and
-        ``clock`` are in seconds.
+        """Call ``attempt`` again, which failed with ``failure``, until it succeeds. ``on_retry`` hears of every retry before
+        its wait. ``sleep`` and ``clock`` are in seconds.
 
         Raises the last failure, with the number of tries where there were several, or why no more was waited for.
         """
         started = clock()
-        tries = 0
-        while True:
+        tries = 1
+        while not failure.fatal and failure.transient:
+            wait = self._wait(tries, failure)
+            reason = self._reason_to_stop(tries, failure, clock() - started + wait)
+            if reason == "":
+                break
+            if reason is not None:
+                raise EndpointFailure(
+                    f"{failure} {reason}",
+                    transient=failure.transient,
+                    fatal=failure.fatal,
+                    model=failure.model,
+                    retry_after=failure.retry_after,
+                )
+            if on_retry is not None:
+                on_retry(Retrying(tries, self.retries, wait, failure))
+            await sleep(wait)
             tries += 1
             try:
                 return await attempt()
-            except EndpointFailure as failure:
-                if failure.fatal or not failure.transient:
-                    raise
-                wait = self._wait(tries, failure)
-                reason = self._reason_to_stop(tries, failure, clock() - started + wait)
-                if reason == "":
-                    raise
-                if reason is not None:
-                    raise EndpointFailure(
-                        f"{failure} {reason}",
-                        transient=failure.transient,
-                        fatal=failure.fatal,
-                        model=failure.model,
-                        retry_after=failure.retry_after,
-                    ) from None
-                if on_retry is not None:
-                    on_retry(Retrying(tries, self.retries, wait, failure))
-            await sleep(wait)
+            except EndpointFailure as problem:
+                failure = problem
+        raise failure
 
     def _wait(self, tries: int, failure: EndpointFailure) -> float:
         """How long to wait after so many tries, in seconds."""
