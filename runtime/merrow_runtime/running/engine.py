@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.tools import NodeTools
@@ -25,7 +26,8 @@ from merrow_runtime.running.doing import Finished
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.masking import Mask, masked
 from merrow_runtime.running.node_recorder import NodeRecorder
-from merrow_runtime.running.nodes_at_work import NodesAtWork, seed_of
+from merrow_runtime.running.node_visit import Earlier, NodeVisit
+from merrow_runtime.running.nodes_at_work import NodesAtWork
 from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
 from merrow_runtime.running.run_failures import ends_run
 from merrow_runtime.running.scheduler import Scheduler
@@ -161,127 +163,161 @@ class Engine(NodesAtWork):
 
     async def _run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """Run a node unless there is an earlier result."""
-        node, visit, inputs = start.node, start.visit, start.inputs
-        step = self.steps[node.index]
-        account = self.effects.account.of(visit)
-        past_cache = self.rerun.covers(node.index, visit) or visit.redo > 0
-        kind, amount = step.memory.kind, step.memory.amount
+        one = self._visited(start, entries)
+        earlier = self._earlier(one)
+        if earlier is not None and (one.judged is None or one.judged.has_judged(earlier.record)):
+            return self._reused(one, earlier)
+        return await self._attempted(one, earlier)
+
+    def _visited(self, start: Start, entries: Callable[[], list[Remembered]]) -> NodeVisit:
+        """What is to be known of a visit before anything is looked up or asked for it."""
+        visit, step = start.visit, self.steps[start.node.index]
         memory = self.steps.memory_of(step, entries)
-        key = step.key(inputs, memory)
+        key = step.key(start.inputs, memory)
         pool = self.pools.of(self.workflow.graph, visit) if step.is_planned_call else None
         if pool is not None:
             key = pool.stands_on(key)
         if self.set_outputs and step.called is not None:
             key = self.set_outputs.key(visit, key)
-        seed = seed_of(visit, key, start.ordinal)
+        return NodeVisit(
+            start,
+            step,
+            self.effects.account.of(visit),
+            memory,
+            key,
+            judged_by(step, start.inputs, self.inputs),
+            pool,
+            is_rerun=self.rerun.covers(start.node.index, visit),
+            given_away=self.recorder.moved.get((visit.name, key), 0.0),
+        )
+
+    def _earlier(self, one: NodeVisit) -> Earlier | None:
+        """An earlier result for a visit: its own, that of an earlier turn of a planned Call, or of another run."""
+        visit = one.start.visit.lasting
         # A recording consists of calls, so these are replayed one by one.
-        given_away = self.recorder.moved.get((visit.name, key), 0.0)
-        past_cache = past_cache or given_away > 0
-        own = None if self.effects.recorder else self.executions.done(visit.lasting, key, self._is_usable)
-        earlier = own
-        if earlier is None and self.turn is not None:
-            earlier = self.turn.take(visit, key, self._is_usable)
-        if earlier is None and not given_away and not self.rerun.covers(node.index, visit):
-            earlier = self.executions.take(visit.lasting, key, self._is_usable)
-        judged = judged_by(step, inputs, self.inputs)
-        if earlier is not None and (judged is None or judged.has_judged(earlier)):
-            if pool is not None:
-                pool.end_turn(self.executions.within(earlier))
-            sources = tuple(earlier.sources)
-            account.answered.update(dict.fromkeys(sources))
-            if own is not None or earlier.taken is not None:
-                account.count_known(earlier.usage)
-            if kind == "summary":
-                memory = [Remembered(**entry) for entry in earlier.memory]
-            return Finished(
-                dict(earlier.outputs or {}),
-                key,
-                NOTHING if own is None else own.usage,
-                reused=own is None,
-                memory=tuple(memory),
-                sources=sources,
-                why_no_call=earlier.why_no_call,
-                validation=None if judged is None else earlier.validation,
-                taken=earlier.visit.name if own is None and self.executions.is_of_run(earlier) else None,
-            )
-        # A changed validator judges the kept result; the node runs again only if it is not valid.
-        kept = None if earlier is None else kept_of(earlier, step.samples)
+        own = None if self.effects.recorder else self.executions.done(visit, one.key, self._is_usable)
+        if own is not None:
+            return Earlier(own, is_own=True)
+        found = None if self.turn is None else self.turn.take(one.start.visit, one.key, self._is_usable)
+        if found is None and not one.given_away and not one.is_rerun:
+            found = self.executions.take(visit, one.key, self._is_usable)
+        return None if found is None else Earlier(found, is_own=False)
 
-        def tools(
-            sample: int, attempt: int = 1, history: tuple[Message, ...] = (), *, judges: bool = False
-        ) -> NodeTools:
-            return NodeTools(
-                self.effects,
-                step,
-                account,
-                sample,
-                seed,
-                past_cache=past_cache,
-                run_file=run_file,
-                attempt=attempt,
-                history=history,
-                judges=judges,
-                since=given_away,
-            )
+    def _reused(self, one: NodeVisit, earlier: Earlier) -> Finished:
+        """An earlier result as it is."""
+        record, is_own = earlier
+        self._take(one, earlier)
+        if is_own or record.taken is not None:
+            one.account.count_known(record.usage)
+        return Finished(
+            dict(record.outputs or {}),
+            one.key,
+            record.usage if is_own else NOTHING,
+            reused=not is_own,
+            memory=tuple(_summary(record) if one.step.memory.kind == "summary" else one.memory),
+            sources=tuple(record.sources),
+            why_no_call=record.why_no_call,
+            validation=None if one.judged is None else record.validation,
+            taken=self._taken(earlier),
+        )
 
-        async def run_file(values: Mapping[str, Value]) -> Outputs:
-            return await (self._run_file if pool is None else self._run_planned)(start, step, values)
+    def _take(self, one: NodeVisit, earlier: Earlier) -> None:
+        """Count an earlier result as this visit's."""
+        if one.pool is not None:
+            one.pool.end_turn(self.executions.within(earlier.record))
+        one.account.answered.update(dict.fromkeys(earlier.record.sources))
 
-        if earlier is not None and kept is not None:
-            account.answered.update(dict.fromkeys(earlier.sources))
-            account.why_no_call = earlier.why_no_call
-            if pool is not None:
-                pool.end_turn(self.executions.within(earlier))
-        if kind == "summary":
-            memory = (
-                await recall(kind, amount, memory, tools(0))
-                if earlier is None or kept is None
-                else [Remembered(**entry) for entry in earlier.memory]
-            )
-        attempts: dict[int, Attempted] = {}
+    def _taken(self, earlier: Earlier) -> str | None:
+        """The other visit of the run whose result it is; None where it is the visit's own, or another run's."""
+        record, is_own = earlier
+        return record.visit.name if not is_own and self.executions.is_of_run(record) else None
+
+    async def _attempted(self, one: NodeVisit, earlier: Earlier | None) -> Finished:
+        """Carry a node out. An ``earlier`` result that was judged by something else is its first attempt: a changed validator
+        judges it, and the node runs again only if it is not valid.
+        """
+        step, account = one.step, one.account
+        kept = None if earlier is None else kept_of(earlier.record, step.samples)
+        if kept is None:
+            earlier = None
+        if earlier is not None:
+            self._take(one, earlier)
+            account.why_no_call = earlier.record.why_no_call
+        memory = await self._recalled(one, earlier)
         account.verdicts.clear()
+        attempts: dict[int, Attempted] = {}
 
         async def once(sample: int) -> Outputs:
-            task = Task(step.definition, inputs, memory, sample)
-            if judged is None:
-                return await self.once(step, task, tools(sample))
-            which = None if step.samples is None else sample
-
-            def tell(attempt: int, verdict: Verdict) -> None:
-                account.verdicts.append(told(verdict, attempt, which))
-                self.effects.telling.judged(visit, which, attempt, verdict.to_json())
-
+            task = Task(step.definition, one.start.inputs, memory, sample)
+            if one.judged is None:
+                return await self.once(step, task, self._tools(one, sample))
             done = attempts[sample] = await in_attempts(
                 step,
                 task,
-                judged.inputs,
-                partial(tools, sample),
+                one.judged.inputs,
+                partial(self._tools, one, sample),
                 lambda own: self.once(step, task, own),
-                tell,
+                partial(self._tell_verdict, one, sample),
                 None if kept is None else kept[sample],
             )
             return done.outputs
 
         outputs = await self.carried_out(step, once)
-        validation = None
-        if judged is not None:
-            last = max((one.attempt for one in attempts.values()), default=0)
-            valid = all(one.valid for one in attempts.values())
-            validation = validation_record(judged.by, list(account.verdicts), last, valid=valid)
-        again = earlier if kept is not None and all(one.attempt == 1 for one in attempts.values()) else None
+        again = earlier if all(done.attempt == 1 for done in attempts.values()) else None
         return Finished(
             outputs,
-            key,
+            one.key,
             account.used,
             reused=again is not None,
             memory=tuple(memory),
             sources=account.sources,
             why_no_call=account.why_no_call,
-            validation=validation,
-            taken=None
-            if again is None or own is not None or not self.executions.is_of_run(again)
-            else again.visit.name,
+            validation=_validation(one, attempts.values()),
+            taken=None if again is None else self._taken(again),
         )
+
+    def _tools(
+        self,
+        one: NodeVisit,
+        sample: int,
+        attempt: int = 1,
+        history: tuple[Message, ...] = (),
+        *,
+        judges: bool = False,
+    ) -> NodeTools:
+        """What a node's operator, or its validator, asks models and the sandbox with."""
+
+        async def run_file(values: Mapping[str, Value]) -> Outputs:
+            return await (self._run_file if one.pool is None else self._run_planned)(one.start, one.step, values)
+
+        return NodeTools(
+            self.effects,
+            one.step,
+            one.account,
+            sample,
+            one.seed,
+            past_cache=one.past_cache,
+            run_file=run_file,
+            attempt=attempt,
+            history=history,
+            judges=judges,
+            since=one.given_away,
+        )
+
+    async def _recalled(self, one: NodeVisit, earlier: Earlier | None) -> list[Remembered]:
+        """What a node is shown of what ran before; a summary is made by a model unless an earlier result has it."""
+        kind, amount = one.step.memory.kind, one.step.memory.amount
+        if kind != "summary":
+            return one.memory
+        return (
+            await recall(kind, amount, one.memory, self._tools(one, 0)) if earlier is None else _summary(earlier.record)
+        )
+
+    def _tell_verdict(self, one: NodeVisit, sample: int, attempt: int, verdict: Verdict) -> None:
+        """Keep and report what a validator says of an attempt."""
+        which = None if one.step.samples is None else sample
+        one.account.verdicts.append(told(verdict, attempt, which))
+        self.effects.telling.judged(one.start.visit, which, attempt, verdict.to_json())
 
     def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
         """See `merrow_runtime.running.doing.Work.takes_over`."""
@@ -385,3 +421,17 @@ class Engine(NodesAtWork):
         return effects.reuses_any or all(
             source.endpoint in (effects.endpoint, PERSON_ORIGIN) for source in earlier.sources
         )
+
+
+def _summary(record: NodeRecord) -> list[Remembered]:
+    """What the node of a record was shown."""
+    return [Remembered(**entry) for entry in record.memory]
+
+
+def _validation(one: NodeVisit, attempts: Collection[Attempted]) -> dict[str, Any] | None:
+    """What the record of a node has of its validator; None where it has none."""
+    if one.judged is None:
+        return None
+    last = max((done.attempt for done in attempts), default=0)
+    valid = all(done.valid for done in attempts)
+    return validation_record(one.judged.by, list(one.account.verdicts), last, valid=valid)

@@ -1,4 +1,4 @@
-"""What a run does with single nodes wherever it is made: operators carried out, samples, agents, defaults, turns judged."""
+"""What a run does with single nodes, whatever it knows of earlier results: operators, samples, agents, defaults, turns judged."""
 
 from __future__ import annotations
 
