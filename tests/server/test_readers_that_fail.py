@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from tests.optimizer.extraction.harness import MARKS, rows_file
+from tests.optimizer.extraction.planted import World
 from tests.optimizer.planning.plans import answer, merrow_form, plan_of
 from tests.optimizer.suggestions.scripted import FLOW, Model, candidate, prompt, said
 from tests.runtime.openai_server import OpenAIServer, Reply, serving
 from tests.server.program import Outcome, in_process
 
 from merrow_optimizer.evaluation.metrics import judge as judging
+from merrow_optimizer.extraction.asking import Generator, instructions
 from merrow_optimizer.planning import candidates, coverage
 from merrow_optimizer.revising import model as revising
 from merrow_optimizer.suggestions import judge as scoring
@@ -27,6 +30,7 @@ from merrow_runtime.store.database import Store
 
 Capture = pytest.CaptureFixture[str]
 
+WORLD = World(5, operators=3, cases=4)
 NODES = {
     "Custom": 'A@{op: Custom, prompt: "p"}',
     "a JSON Schema": 'A@{\n      op: Custom\n      prompt: "p"\n      returns: Json\n      format:\n        type: object\n    }',
@@ -163,7 +167,8 @@ def test_what_plans_and_suggests_pays_once_for_an_answer_that_can_not_be_read(
     server.answer = Model(said(candidate(prompt("Check each step."))))
     with monkeypatch.context() as patched:
         patched.setattr(scoring, "_read", fails)
-        assert [paying("suggest", "flow.mmd", "--yes", "--goal", "b")[1] for _ in range(2)] == [3, 0]
+        # Of one candidate both orders of the judge are one question.
+        assert [paying("suggest", "flow.mmd", "--yes", "--goal", "b")[1] for _ in range(2)] == [2, 0]
 
 
 def test_a_reviser_whose_answer_can_not_be_read_is_paid_once(
@@ -179,6 +184,31 @@ def test_a_reviser_whose_answer_can_not_be_read_is_paid_once(
         first, asked = paying("run", "flow.mmd", "--input", "problem=x", "--json")
         assert asked == 2
         assert paying("resume", last(first)["run"])[1] == 0
+
+
+@pytest.mark.parametrize("stage", ["initial", "groups", "deepening", "wording"])
+def test_an_extraction_whose_answers_can_not_be_read_is_paid_once(
+    paying: Paying, server: OpenAIServer, state: Path, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    """The readers of one stage throw; what was asked until then is in the journal, and known to a new extraction, too."""
+    rows_file(state, WORLD.rows())
+    monkeypatch.chdir(state)
+    server.answer = lambda request: Reply(WORLD.answer(request.body))
+    command = ("extract", "math_validate.jsonl", "--model", "m", "--optimizer-model", "g", "-o", "operators.yaml")
+    answer = Generator.answer
+
+    async def answers(self: Generator, number: int, messages: Any, schema: Any, read: Any, *more: Any) -> Any:
+        is_it = messages[0].content.startswith(instructions(stage))
+        return await answer(self, number, messages, schema, fails if is_it else read, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Generator, "answer", answers)
+        first, asked = paying(*command)
+        assert (first.code != 0, asked > 0) == (True, True)
+        assert [paying(*again)[1] for again in (("resume",), command)] == [0, 0]
+    assert paying(*command)[0].code == 0
+    put = [json.dumps(one.body) for one in server.requests if any(mark in one.prompt for mark in MARKS.values())]
+    assert len(set(put)) == len(put) > 0
 
 
 def test_a_metric_whose_model_gives_what_can_not_be_read_is_paid_once(

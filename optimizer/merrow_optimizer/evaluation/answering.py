@@ -8,13 +8,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from merrow_optimizer.evaluation.asking import SCORING, Scoring
 from merrow_optimizer.evaluation.endings import Fatal, Outcome, ending_of
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.unattended import unattended
+from merrow_runtime.asking.asker import ACCOUNT, Account
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
@@ -101,8 +101,8 @@ class Answering:
         To be called by the task that called `answer`. Raises `StoreFailure`.
         """
         name = run_name(self._beginning, item.id, repeat)
-        scoring = SCORING.get(None)
-        usage = sum(scoring.used, NOTHING) if scoring is not None and scoring.run == name else NOTHING
+        scoring = ACCOUNT.get()
+        usage = scoring.used if scoring is not None and scoring.name == name else NOTHING
         run = self._own.run(name) if self._own.status(name) is not None else None
         if run is not None:
             usage += run.usage
@@ -179,8 +179,8 @@ class Answering:
 
     async def _scored(self, item: Item, repeat: int, output: Any) -> tuple[Outcome, Usage, Fatal | None]:
         """What the metric says of an answer, what it used for that, and whether no other answer can be had now."""
-        scoring = Scoring(run_name(self._beginning, item.id, repeat), [])
-        SCORING.set(scoring)
+        scoring = Account(run_name(self._beginning, item.id, repeat))
+        ACCOUNT.set(scoring)
         fatal: Fatal | None = None
         try:
             outcome = await self._judged(item, output)
@@ -190,7 +190,7 @@ class Answering:
                 fatal = Fatal.BUDGET
             elif failure.fatal:
                 fatal = Fatal.ENDPOINT
-        return outcome, sum(scoring.used, NOTHING), fatal
+        return outcome, scoring.used, fatal
 
     async def _judged(self, item: Item, output: Any) -> Outcome:
         """What the metric says of an answer. Whatever goes wrong in there makes the item invalid, with the reason; only that a

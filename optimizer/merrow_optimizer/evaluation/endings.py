@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.evaluation.spending import OverallBudget
+from merrow_runtime.asking.bounded import OverallBudget
 from merrow_runtime.errors import (
     BudgetFailure,
     EndpointFailure,

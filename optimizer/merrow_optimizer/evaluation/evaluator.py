@@ -13,9 +13,10 @@ from merrow_optimizer.evaluation.endings import Fatal
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.evaluation.spending import within
 from merrow_optimizer.evaluation.stopping import Stopping
+from merrow_runtime.asking.bounded import bounded
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.models.budget import Budget
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
@@ -50,7 +51,7 @@ class Evaluator:
         self._user, self._own, self._elapsed = user, own, elapsed
         self._stopping = Stopping()
         self._stop = asyncio.Event()
-        endpoint = within(plan.chosen.endpoint, plan.limits, self.spent)
+        endpoint = bounded(plan.chosen.endpoint, Budget(plan.limits.usd, plan.limits.tokens, spent=self.spent))
         if plan.asking is not None:
             plan.asking.begin(replace(plan.chosen, endpoint=endpoint), whole_path(plan.workflow.name), user.cache)
         is_resumed = bool(self.scores) or own.has_runs

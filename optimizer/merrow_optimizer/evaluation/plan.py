@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from merrow_analysis.definitions.settings import Refine
-from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataSet, fitted
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key, semantic_hash, work_key
+from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.scores import Metric, Status
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
@@ -80,7 +80,7 @@ class Plan:
     repeats: int
     limits: Limits
     inputs: Mapping[str, Mapping[str, Any]] = field(repr=False)
-    asking: Asking | None = None
+    asking: LateAsker | None = None
     """What the metric asks a model with, where it does."""
     reviser: Reviser | None = None
     """Who changes the workflow while it runs, where that or the options ask for it (`refine`)."""
@@ -144,7 +144,7 @@ def make_plan(
     *,
     repeats: int = 1,
     limits: Limits | None = None,
-    asking: Asking | None = None,
+    asking: LateAsker | None = None,
     reviser: Reviser | None = None,
 ) -> Plan:
     """A plan, with everything checked that can be wrong with it before the first call.

@@ -6,18 +6,18 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from merrow_optimizer.extraction.refused import Refused
 from merrow_optimizer.planning.json_objects import JsonObject, Unreadable, json_objects
-from merrow_optimizer.suggestions.asking import Asker
 from merrow_optimizer.suggestions.quoting import RULE, quoted
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.question import Asked, Question, Source
 from merrow_runtime.errors import EmptyAnswerFailure
 from merrow_runtime.models.endpoint import Endpoint, OnText
-from merrow_runtime.operators.prompts.asking_again import AskingAgain
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
 from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.usage import NOTHING, Usage
@@ -125,20 +125,47 @@ class SentBackIfEmpty:
         await self._endpoint.close()
 
 
-@dataclass(slots=True)
-class Generator:
-    """Asks the model that extracts. ``known`` has the replies of this extraction by their questions; another one is put into
-    ``kept`` before it is used.
-    """
+class ExtractionRows:
+    """The answers that the journal has of an extraction. ``used`` is what those have used that were needed here, whoever paid."""
 
-    extraction: str
-    model: str
-    asker: Asker
-    kept: Extractions
-    known: Mapping[str, Any]
-    tallies: dict[int, Tally] = field(default_factory=dict)
-    used: Usage = NOTHING
-    _replies: dict[str, asyncio.Future[ModelReply]] = field(default_factory=dict)
+    def __init__(self, extraction: str, kept: Extractions, known: Mapping[str, Mapping[str, Any]]) -> None:
+        self._extraction, self._kept = extraction, kept
+        self._known = dict(known)
+        self._used: dict[str, Usage] = {}
+
+    @property
+    def used(self) -> Usage:
+        """See the class."""
+        return sum(self._used.values(), NOTHING)
+
+    async def find(self, asked: Asked) -> ModelReply | None:
+        """See `merrow_runtime.asking.asker.Rows`."""
+        key = _row(asked)
+        known = self._known.get(key)
+        reply = None if known is None else ModelReply.from_json(known)
+        if reply is not None:
+            self._used[key] = reply.usage
+        return reply
+
+    async def keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
+        """See `merrow_runtime.asking.asker.Rows`."""
+        del started
+        key = _row(asked)
+        said = {**reply.to_json(), _PAID: source == "endpoint"}
+        await self._kept.keep(self._extraction, key, said)
+        self._known[key], self._used[key] = said, reply.usage
+
+
+def _row(asked: Asked) -> str:
+    return f"answer {asked.purpose} {asked.request.hash}"
+
+
+class Generator:
+    """Puts the questions of an extraction to the ``model`` that extracts, and counts what came of them by stages."""
+
+    def __init__(self, model: str, asker: Asker) -> None:
+        self.tallies: dict[int, Tally] = {}
+        self._model, self._asker = model, asker
 
     async def answer(
         self,
@@ -154,48 +181,26 @@ class Generator:
         """
         tally = self.tallies.setdefault(stage, Tally())
         tally.questions += 1
-        asked: tuple[Message, ...] | None = tuple(messages)
-        again = AskingAgain(messages)
-        for attempt in range(TRIES):
-            if asked is None:
-                break
-            request = ModelRequest(self.model, asked, temperature, LONGEST_ANSWER, schema=schema)
-            reply = await self._reply(stage, request)
+
+        def read_object(reply: ModelReply) -> T:
             tally.calls += 1
             try:
-                found = read(_object(reply))
+                return read(_object(reply))
             except Refused as why:
                 tally.leaks += why.is_leak
-                asked = again.after(reply.text, _again(why.sentences), cut=reply.finish == "length")
-                continue
-            if attempt:
-                tally.again += 1
-            else:
-                tally.first += 1
-            return found
-        tally.never += 1
-        return None
+                raise
 
-    async def _reply(self, stage: int, request: ModelRequest) -> ModelReply:
-        key = f"answer {stage} {request.hash}"
-        if key not in self._replies:  # Cases may be alike: one call answers all that ask the same.
-            self._replies[key] = asyncio.ensure_future(self._asked(key, request))
+        asked = (str(stage), self._model, tuple(messages), read_object, schema, TRIES, temperature, LONGEST_ANSWER)
         try:
-            return await self._replies[key]
-        except asyncio.CancelledError:
-            self._replies[key].cancel()
-            raise
-
-    async def _asked(self, key: str, request: ModelRequest) -> ModelReply:
-        kept = self.known.get(key)
-        if kept is not None:
-            reply = ModelReply.from_json(kept)
+            answer = await self._asker.ask(Question(*asked))
+        except Refused:
+            tally.never += 1
+            return None
+        if answer.attempts > 1:
+            tally.again += 1
         else:
-            known = await self.asker.known(request)
-            reply = await self.asker.ask(request) if known is None else known
-            await self.kept.keep(self.extraction, key, {**reply.to_json(), _PAID: known is None})
-        self.used += reply.usage
-        return reply
+            tally.first += 1
+        return answer.value
 
 
 def _object(reply: ModelReply) -> Mapping[str, Any]:
@@ -214,11 +219,6 @@ def _object(reply: ModelReply) -> Mapping[str, Any]:
     if unreadable is None:
         raise Refused(["The answer has no JSON object; answer with one and nothing else."])
     raise Refused([f"{unreadable.why} Answer more briefly." if unreadable.cut else unreadable.why])
-
-
-def _again(sentences: Sequence[str]) -> str:
-    told = "\n".join(f"- {sentence}" for sentence in sentences)
-    return f"The answer can't be used:\n{told}\nAnswer with the whole object again."
 
 
 async def together(awaited: Sequence[Awaitable[T]]) -> list[T]:

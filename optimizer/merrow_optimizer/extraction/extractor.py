@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from merrow_optimizer.evaluation.spending import BudgetedEndpoint
 from merrow_optimizer.extraction import deepening
-from merrow_optimizer.extraction.asking import Generator, SentBackIfEmpty, paid_in, together
+from merrow_optimizer.extraction.asking import ExtractionRows, Generator, SentBackIfEmpty, paid_in, together
 from merrow_optimizer.extraction.cases import Case
 from merrow_optimizer.extraction.choosing import Choice, Offer, choose
 from merrow_optimizer.extraction.deepening import Ground, Path, deepen, ground_of
@@ -27,13 +26,14 @@ from merrow_optimizer.extraction.steps import Steps, kinds_of
 from merrow_optimizer.extraction.trials import Stopped, Trial, Trials
 from merrow_optimizer.extraction.wording import word
 from merrow_optimizer.extraction.writing import Typed, case_text
-from merrow_optimizer.suggestions.asking import Asker
+from merrow_optimizer.suggestions.answers import KEY
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.bounded import bounded
+from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.budget import Budget
-from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
-from merrow_runtime.running.purse import Purse
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.usage import Usage
@@ -114,13 +114,12 @@ class Extractor:
             return
         limits = plan.base.limits
         budget = Budget(limits.usd, limits.tokens, spent=self.spent)
-        endpoint: Endpoint = chosen.endpoint
-        if limits.usd is not None or limits.tokens is not None:
-            endpoint = BudgetedEndpoint(endpoint, budget)
+        endpoint = bounded(chosen.endpoint, budget)
         is_replay = endpoint.origin == REPLAY_ORIGIN
         purse = Purse(replace(chosen, endpoint=SentBackIfEmpty(chosen.endpoint)), self._cases_file, budget)
-        asker = Asker(purse, self._user.cache, fresh=is_replay)
-        self.generator = Generator(self.id, plan.generator, asker, self._user.extractions, self._known)
+        self.rows = ExtractionRows(self.id, self._user.extractions, self._known)
+        asker = Asker(purse, self._user.cache, KEY, self.rows, fresh=is_replay)
+        self.generator = Generator(plan.generator, asker)
         self.trials = Trials(self.id, plan, self._user, self._own, endpoint, self._cases_file, self._known)
         left = None if limits.seconds is None else max(0.0, limits.seconds - self._seconds)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_analysis.fresh_ids import FreshIds
 from merrow_optimizer.evaluation.statistics.intervals import interval_of
-from merrow_optimizer.extraction.asking import Generator
+from merrow_optimizer.extraction.asking import ExtractionRows
 from merrow_optimizer.extraction.cases import problem_digest
 from merrow_optimizer.extraction.deepening import Path
 from merrow_optimizer.extraction.extractor import Extractor, Outcome, Proved, shapes
@@ -89,7 +89,7 @@ def report(extractor: Extractor) -> dict[str, Any]:
             {"file": f"{START}/{number}.mmd", "cases": count}
             for number, (_, count) in enumerate(_shown_shapes(outcome), 1)
         ],
-        "cost": _cost(extractor.generator, extractor.trials),
+        "cost": _cost(extractor.rows, extractor.trials),
         "notes": list(outcome.notes),
     }
 
@@ -201,11 +201,11 @@ def _compression(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _cost(generator: Generator, trials: Trials) -> dict[str, Any]:
+def _cost(rows: ExtractionRows, trials: Trials) -> dict[str, Any]:
     """What the answers of the generator took, whether they were paid by this extraction or known, and how many cases were run.
     What was paid in all is in the journal: it depends on what was known before.
     """
-    return {"generator": generator.used.to_json(), "runs_of_cases": trials.count}
+    return {"generator": rows.used.to_json(), "runs_of_cases": trials.count}
 
 
 def _shown_shapes(outcome: Outcome) -> list[tuple[Proved, int]]:

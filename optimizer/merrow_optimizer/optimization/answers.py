@@ -13,10 +13,10 @@ from merrow_optimizer.evaluation.endings import Fatal
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.evaluation.spending import BudgetedEndpoint, Most
 from merrow_optimizer.evaluation.stopping import Stopping
 from merrow_optimizer.evaluation.summary import COUNTED
 from merrow_optimizer.optimization.plan import SearchPlan
+from merrow_runtime.asking.bounded import BudgetedEndpoint, Most
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint

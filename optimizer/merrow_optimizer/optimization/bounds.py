@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 
 from merrow_optimizer.evaluation.plan import JUDGED_MOST
-from merrow_optimizer.evaluation.spending import Most
 from merrow_optimizer.optimization.answers import Answers
 from merrow_optimizer.optimization.costs import Costs
 from merrow_optimizer.optimization.plan import ROUNDS, SearchPlan
 from merrow_optimizer.search.candidates import START, Draft
+from merrow_runtime.asking.bounded import Most
 
 
 class Reserve:

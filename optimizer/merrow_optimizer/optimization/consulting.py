@@ -14,16 +14,17 @@ from merrow_optimizer.optimization.plan import SearchPlan
 from merrow_optimizer.search.candidates import START, Draft
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.engine import Search
-from merrow_optimizer.suggestions.asking import Asker
+from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Failure, Try
 from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal, Proposals
 from merrow_optimizer.suggestions.session import Tally
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
 from merrow_runtime.models.budget import NotEnoughLeft
 from merrow_runtime.program.files import whole_path
-from merrow_runtime.running.purse import Purse
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN
 from merrow_runtime.usage import NOTHING, Usage
@@ -136,7 +137,7 @@ class Consulting:
         """Asks within the budget of the search. An answer that brought nothing is not taken again."""
         plan = self._plan
         purse = Purse(plan.base.chosen, whole_path(plan.start.name), self._answers.budget)
-        return Asker(purse, self._user.cache, fresh=is_fresh)
+        return Asker(purse, self._user.cache, KEY, fresh=is_fresh)
 
     def _proposer(self, asker: Asker, number: int) -> ModelProposer:
         plan = self._plan

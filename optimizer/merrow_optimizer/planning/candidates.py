@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.planning.drawings import read_drawing
-from merrow_optimizer.planning.model import Asks
 from merrow_optimizer.planning.questions import PLAN, asked_again, plan_messages
 from merrow_optimizer.planning.reading import Bounds, Reading, read_plan
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_optimizer.repair.search import repair
-from merrow_runtime.errors import BudgetFailure, EndpointFailure, RunFailure
-from merrow_runtime.operators.prompts.asking_again import AskingAgain
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.question import Question
+from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
 
 REPAIRS = 3
@@ -52,18 +52,18 @@ class Wanted:
     as_mermaid: bool = False
 
     def request(self) -> ModelRequest:
-        """The first question."""
+        """What is asked first."""
         messages = plan_messages(self.task, self.bounds, as_mermaid=self.as_mermaid)
         return ModelRequest(self.model, messages, TEMPERATURE, schema=None if self.as_mermaid else PLAN)
 
 
 async def ask_for_plans(
-    wanted: Wanted, count: int, model: Asks, told: Told = lambda _, __, ___: None
+    wanted: Wanted, count: int, asker: Asker, told: Told = lambda _, __, ___: None
 ) -> list[Candidate]:
     """``count`` plans, asked for at once. One whose call fails has that as its problem.
 
     Raises `EndpointFailure`, `BudgetFailure` where no more calls can be made and none of the plans can be used; `StoreFailure`,
-    and what ``model`` raises besides.
+    and what ``asker`` raises besides.
     """
     ended = 0
     last: list[RunFailure] = []  # after which no more calls can be made
@@ -74,7 +74,7 @@ async def ask_for_plans(
         def again(attempt: int) -> None:
             told(f"correcting plan {number} (attempt {attempt} of {REPAIRS})", ended, count)
 
-        found = await _ask(wanted, number, model, again, last)
+        found = await _ask(wanted, number, asker, again, last)
         ended += 1
         told(f"{ended} of {count} plans received", ended, count)
         return found
@@ -92,27 +92,31 @@ async def ask_for_plans(
 
 
 async def _ask(
-    wanted: Wanted, number: int, model: Asks, again: Callable[[int], None], last: list[RunFailure]
+    wanted: Wanted, number: int, asker: Asker, again: Callable[[int], None], last: list[RunFailure]
 ) -> Candidate:
-    request = wanted.request()
-    asking, attempt = AskingAgain(request.messages), 0
-    while True:
-        if attempt:
-            again(attempt)
-        try:
-            reply = await model.ask(request, f"{number} {attempt}")
-        except (EndpointFailure, BudgetFailure) as failure:
-            if not isinstance(failure, EndpointFailure) or failure.fatal:
-                last.append(failure)
-            return Candidate(number, problems=(str(failure),), repairs=attempt)
+    readings: list[Reading] = []
+
+    def read(reply: ModelReply) -> tuple[Reading, str]:
         found, text = _read(wanted, reply)
-        if found.graph is not None:
-            return Candidate(number, found.graph, text, found.notes, repairs=attempt, lost=found.lost)
-        messages = asking.after(reply.text, asked_again(found.problems), cut=reply.finish == "length")
-        if messages is None or attempt == REPAIRS:
-            return Candidate(number, None, "", found.notes, found.problems, attempt)
-        attempt += 1
-        request = ModelRequest(wanted.model, messages, TEMPERATURE, schema=request.schema)
+        readings.append(found)
+        if found.graph is None:
+            raise AnswerFailure(" ".join(found.problems), advice=asked_again(found.problems))
+        return found, text
+
+    first = wanted.request()
+    question = Question(
+        str(number), wanted.model, first.messages, read, first.schema, 1 + REPAIRS, TEMPERATURE, again=again
+    )
+    try:
+        answer = await asker.ask(question)
+    except (EndpointFailure, BudgetFailure) as failure:
+        if not isinstance(failure, EndpointFailure) or failure.fatal:
+            last.append(failure)
+        return Candidate(number, problems=(str(failure),), repairs=len(readings))
+    except AnswerFailure:
+        return Candidate(number, None, "", readings[-1].notes, readings[-1].problems, len(readings) - 1)
+    found, text = answer.value
+    return Candidate(number, found.graph, text, found.notes, repairs=answer.attempts - 1, lost=found.lost)
 
 
 def _read(wanted: Wanted, reply: ModelReply) -> tuple[Reading, str]:

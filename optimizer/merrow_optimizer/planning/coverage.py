@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from merrow_optimizer.planning.forms import id_of
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
-from merrow_optimizer.planning.model import Asks
-from merrow_optimizer.planning.questions import COVERAGE, MOST_REQUIREMENTS, coverage_messages
+from merrow_optimizer.planning.questions import COVERAGE, COVERED, MOST_REQUIREMENTS, coverage_messages
 from merrow_optimizer.planning.reading import LONGEST, as_text
 from merrow_optimizer.planning.task_graph import TaskGraph
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.question import Question
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
-from merrow_runtime.requests import ModelRequest
 
 BEHIND = 2
 """A plan that misses so many requirements more than the best one is put behind those that don't."""
@@ -39,16 +39,17 @@ class Coverage:
         return len(self.missing(plan)) >= least + BEHIND
 
 
-async def judge(task: str, plans: Sequence[TaskGraph], name: str, model: Asks) -> Coverage | str:
+async def judge(task: str, plans: Sequence[TaskGraph], name: str, asker: Asker) -> Coverage | str:
     """What a judge says of the plans; a sentence where that can't be had, since the plans are there and paid. Raises
     `StoreFailure`.
     """
-    request = ModelRequest(name, coverage_messages(task, plans), schema=COVERAGE)
+    question = Question(
+        COVERED, name, coverage_messages(task, plans), lambda reply: read_coverage(reply.text, plans), COVERAGE
+    )
     try:
-        reply = await model.ask(request, "coverage")
+        found = (await asker.ask(question)).value
     except (EndpointFailure, BudgetFailure) as failure:
         return f"What the plans cover could not be judged. {failure}"
-    found = read_coverage(reply.text, plans)
     return found if found is not None else "What the plans cover could not be judged: the judge's answer can't be read."
 
 

@@ -12,8 +12,8 @@ from merrow_optimizer.revising.answers import FIELDS, REVISION, read_answer
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure, UsageFailure
-from merrow_runtime.operators.prompts.asking_again import AskingAgain
-from merrow_runtime.requests import Message
+from merrow_runtime.operators.prompts.asking_again import Turn, until_read
+from merrow_runtime.requests import Message, ModelReply
 from merrow_runtime.revising.difference import Difference, difference
 from merrow_runtime.revising.reviser import Asker, CannotReviseError, Changes, Revised
 from merrow_runtime.workflow import Workflow, restore
@@ -69,25 +69,27 @@ class ModelReviser:
     async def _candidate(
         self, number: int, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker
     ) -> GraphChanges:
-        messages: tuple[Message, ...] | None = question(view)
-        again = AskingAgain(question(view))
         suffix = f" {number + 1}" if number else ""
         temperature = 1.0 if refine.candidates > 1 else None
-        problem = ""
-        attempt = 0
-        while messages is not None and attempt <= REPAIRS:
-            step = f"repair {attempt}{suffix}" if attempt else f"revise{suffix}"
-            text = await asker.ask(step, messages, str, schema=REVISION, temperature=temperature)
+
+        async def put(turn: Turn) -> tuple[ModelReply, tuple[GraphChanges, ...], AnswerFailure | None]:
+            step = f"repair {turn.attempt}{suffix}" if turn.attempt else f"revise{suffix}"
+            text = await asker.ask(step, turn.messages, str, schema=REVISION, temperature=temperature)
             try:
                 changes = GraphChanges(read_answer(text, refine.max_nodes))
                 _check(changes, workflow, refine)
             except (AnswerFailure, CannotReviseError, UsageFailure) as cannot:
                 problem = str(cannot)[:_MOST_TOLD]
-                asked = f"That can't be used: {problem} Answer again with all changes, or with {{}}."
-                messages, attempt = again.after(text, asked), attempt + 1
-            else:
-                return changes
-        raise CannotReviseError(f"The model gave no change that can be used in {attempt} attempts. {problem}")
+                told = f"That can't be used: {problem} Answer again with all changes, or with {{}}."
+                return ModelReply(text), (), AnswerFailure(problem, advice=told)
+            return ModelReply(text), (changes,), None
+
+        found = await until_read(question(view), 1 + REPAIRS, put)
+        if found.failure is None:
+            return found.value[0]
+        raise CannotReviseError(
+            f"The model gave no change that can be used in {found.attempts} attempts. {found.failure}"
+        )
 
 
 def question(view: Mapping[str, Any]) -> tuple[Message, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from merrow_runtime.asking.question import Key
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.shapes import object_schema
 from merrow_runtime.operators.formats.structured import read_json
@@ -43,6 +44,8 @@ _CANDIDATE = object_schema(
         },
     }
 )
+KEY = Key(lambda asked: ["suggestions", asked.origin, asked.request.to_json(), asked.request.max_tokens])
+"""What answers of models that suggest, judge suggestions or extract are kept under."""
 SCHEMA = AnswerSchema("suggestions", object_schema({"candidates": {"type": "array", "items": _CANDIDATE}}))
 FORM = """\
 Answer with one JSON object and nothing else:

@@ -10,13 +10,13 @@ from random import Random
 from typing import Any
 
 from merrow_optimizer.suggestions.answers import plain
-from merrow_optimizer.suggestions.asking import Asks
 from merrow_optimizer.suggestions.quoting import RULE, quoted
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.question import Question
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.shapes import object_schema
 from merrow_runtime.operators.formats.structured import read_json
-from merrow_runtime.operators.prompts.asking_again import AskingAgain
-from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
+from merrow_runtime.requests import AnswerSchema, Message, ModelReply
 
 CRITERIA: Mapping[str, str] = {
     "coherence": "each node gets what it needs, and what it gives is used",
@@ -85,7 +85,7 @@ def order_of(count: int, seed: int) -> list[int]:
 
 
 async def judged(
-    asker: Asks, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], seed: int
+    asker: Asker, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], seed: int
 ) -> list[Verdict]:
     """A verdict for each candidate, in their order. ``shown`` is the workflow and what is wanted, by names.
 
@@ -139,25 +139,18 @@ def limit_of(count: int) -> int:
 
 
 async def _call(
-    asker: Asks, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], order: Sequence[int]
+    asker: Asker, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], order: Sequence[int]
 ) -> list[_Row]:
-    asked = messages(shown, candidates, order)
-    for attempt in range(TRIES):
-        reply = await asker.ask(ModelRequest(model, asked, max_tokens=limit_of(len(order)), schema=SCHEMA))
+    def read(reply: ModelReply) -> list[_Row]:
         try:
-            rows = _read(reply.text, len(order))
+            return _read(reply.text, len(order))
         except AnswerFailure as failure:
-            if attempt == TRIES - 1:
-                raise
-            again = AskingAgain(asked).after(reply.text, f"{failure}\n\n{FORM}", cut=reply.finish == "length")
-            assert again is not None  # noqa: S101 (it is asked again once)
-            asked = again
-            continue
-        found: list[_Row | None] = [None] * len(order)
-        for place, number in enumerate(order):
-            found[number] = rows[place]
-        return [row for row in found if row is not None]
-    raise AssertionError  # the last try returns or raises
+            raise AnswerFailure(str(failure), advice=f"{failure}\n\n{FORM}") from None
+
+    asked, limit = messages(shown, candidates, order), limit_of(len(order))
+    answer = await asker.ask(Question("judge", model, asked, read, SCHEMA, TRIES, max_tokens=limit))
+    rows = dict(zip(order, answer.value, strict=True))
+    return [rows[number] for number in range(len(order))]
 
 
 def _read(text: str, count: int) -> list[_Row]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from merrow_optimizer.suggestions.answers import Form
-from merrow_optimizer.suggestions.asking import Asks
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
 from merrow_optimizer.suggestions.session import Models, Session, Tally
+from merrow_runtime.asking.asker import Asker
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
 from merrow_runtime.usage import Usage
@@ -79,7 +79,7 @@ class ModelProposer:
         start: Workflow,
         options: RunOptions,
         models: Models,
-        asker: Asks,
+        asker: Asker,
         *,
         endpoint: Endpoint,
         leaks: Leaks | None = None,

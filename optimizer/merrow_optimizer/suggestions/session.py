@@ -7,13 +7,13 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations.base import Difference, workflow_difference
 from merrow_optimizer.suggestions.answers import SCHEMA, Answer, Form, plain, read_answers
-from merrow_optimizer.suggestions.asking import Asks
 from merrow_optimizer.suggestions.describing import change_data, effect_text, graph_data
 from merrow_optimizer.suggestions.gate import Gate, Passed
 from merrow_optimizer.suggestions.ground import Ground
@@ -22,10 +22,12 @@ from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.menu import Entry, menu_of
 from merrow_optimizer.suggestions.prompt import Wish, again_text, first_messages, repair_text, written
 from merrow_optimizer.suggestions.refusals import Stage, Unusable
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.question import Question
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.operators.prompts.asking_again import AskingAgain
-from merrow_runtime.requests import Message, ModelRequest
+from merrow_runtime.requests import Message, ModelReply
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Bounds
 
@@ -215,7 +217,7 @@ class Session:
         """The maximum number of steps: the question, corrections, and the judge."""
         return 1 + REPAIRS + (self.models.judge is not None)
 
-    async def run(self, asker: Asks, taken: Sequence[str] = (), told: Told = _silent) -> Outcome:
+    async def run(self, asker: Asker, taken: Sequence[str] = (), told: Told = _silent) -> Outcome:
         """Ask, check, repair, judge. ``taken`` are the keys of workflows that need not be suggested.
 
         Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure` where there is nothing to offer by then, and `AnswerFailure`
@@ -248,24 +250,27 @@ class Session:
         self._told(what, self._steps, self.most_steps)
         self._steps = min(self._steps + 1, self.most_steps)
 
-    async def _answers(self, asker: Asks) -> list[Answer]:
-        asked, limit = self.first, self.first_limit
-        asking = AskingAgain(self.first)
-        for reading in range(READINGS):
-            reply = await asker.ask(ModelRequest(self.models.optimizer, asked, max_tokens=limit, schema=SCHEMA))
+    async def _answers(self, asker: Asker) -> list[Answer]:
+        reading = count(1)
+
+        def read(reply: ModelReply) -> list[Answer]:
+            attempt = next(reading)
             try:
                 if reply.finish == "refusal":
                     raise AnswerFailure("The model refuses to answer.")
                 return read_answers(reply.text, self.wish.n)
             except AnswerFailure as failure:
-                why = str(failure)
-                if reply.finish == "length":
-                    limit, why = 2 * self.first_limit, f"{why} It was cut off; answer more briefly."
-                again = asking.after(reply.text, again_text(why, reading + 2), cut=reply.finish == "length")
-                if reading == READINGS - 1 or again is None:
-                    raise AnswerFailure(f"The model suggested nothing that can be read: {failure}") from None
-                asked = again
-        raise AssertionError  # the last reading returns or raises
+                cut = " It was cut off; answer more briefly." if reply.finish == "length" else ""
+                raise AnswerFailure(str(failure), advice=again_text(f"{failure}{cut}", attempt + 1)) from None
+
+        model, limit = self.models.optimizer, self.first_limit
+        try:
+            question = Question(
+                "candidates", model, self.first, read, SCHEMA, READINGS, max_tokens=limit, longer=2 * limit
+            )
+            return (await asker.ask(question)).value
+        except AnswerFailure as failure:
+            raise AnswerFailure(f"The model suggested nothing that can be read: {failure}") from None
 
     def _check(self, candidates: Sequence[_Candidate], keys: list[str]) -> None:
         """Pass candidates through the gate, in order."""
@@ -285,7 +290,7 @@ class Session:
             else:
                 tally.first += 1
 
-    async def _repair(self, asker: Asks, candidates: Sequence[_Candidate], keys: list[str]) -> None:
+    async def _repair(self, asker: Asker, candidates: Sequence[_Candidate], keys: list[str]) -> None:
         """Send refused candidates back, each on its own, up to `REPAIRS` times."""
         for round_ in range(1, REPAIRS + 1):
             waiting = [one for one in candidates if one.why is not None]
@@ -313,13 +318,14 @@ class Session:
                 self._outcome.notices.append(f"Refused candidates were not repaired: {failures[0]}")
                 return
 
-    async def _again(self, asker: Asks, one: _Candidate) -> Answer | Unusable:
+    async def _again(self, asker: Asker, one: _Candidate) -> Answer | Unusable:
         assert one.why is not None  # noqa: S101 (only what was refused goes back)
         asked = one.asking.after(one.said, repair_text(one.why, one.attempts + 1), cut=one.is_cut)
         if asked is None:
             return one.why
-        request = ModelRequest(self.models.optimizer, asked, max_tokens=self.repair_limit, schema=SCHEMA)
-        reply = await asker.ask(request)
+        model, limit = self.models.optimizer, self.repair_limit
+        question = Question(f"candidate {one.number}", model, asked, lambda reply: reply, SCHEMA, max_tokens=limit)
+        reply = (await asker.ask(question)).value
         one.said, one.is_cut = reply.text, reply.finish == "length"
         try:
             answer = read_answers(reply.text, 1)[0]
@@ -347,7 +353,7 @@ class Session:
         )
 
     async def _judged(
-        self, asker: Asks, suggestions: list[Suggestion], passed: Sequence[_Candidate]
+        self, asker: Asker, suggestions: list[Suggestion], passed: Sequence[_Candidate]
     ) -> list[Suggestion]:
         """The suggestions with the judge's verdicts, best first; unchanged if there is nothing to compare."""
         if self.models.judge is None or not suggestions:

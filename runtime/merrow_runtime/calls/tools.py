@@ -13,7 +13,7 @@ from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, Question, reply_of
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
 from merrow_runtime.models.endpoint import answer_limit_at
-from merrow_runtime.operators.prompts.asking_again import AskingAgain, joined
+from merrow_runtime.operators.prompts.asking_again import Turn, joined, until_read
 from merrow_runtime.operators.prompts.memory import STEP as MEMORY_STEP
 from merrow_runtime.operators.prompts.prompting import with_advice
 from merrow_runtime.program.definitions import Step
@@ -138,44 +138,42 @@ class NodeTools:
     ) -> T:
         """See `merrow_runtime.operators.base.Tools.ask`; ``model`` is a different one from the node's, named by a validator."""
         gate = self._effects.gate
+        node = self._step.definition
+        asked_of = node.model if model is None else model
+
+        async def put(turn: Turn) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
+            if turn.failure is not None:
+                visit, sample = self._account.visit, self._told_sample
+                self._effects.telling.retrying(visit, sample, step, str(turn.failure), 0.0)
+            request = ModelRequest(
+                asked_of,
+                turn.messages,
+                node.temperature if temperature is None else temperature,
+                None if self._judges else node.max_tokens,
+                node.seed + turn.attempt if node.seed is not None and turn.repeats else node.seed,
+                schema,
+                self._step.timeout,
+            )
+            try:
+                return await self._answer(self._key(step, turn.attempt), request, read)
+            except ReplayMiss as miss:
+                if turn.failure is None:
+                    raise
+                why = f"{miss} The answer that it has can't be used: {turn.failure}"
+                raise ReplayMiss(why, node=node.id) from None
+
         gate.under_way += 1
         try:
-            node = self._step.definition
             self.asked = True
-            sent = joined(messages, self._history)
-            again = AskingAgain(sent)
-            failure: AnswerFailure | None = None
-            asked_of = node.model if model is None else model
-            attempt = 0
-            while True:
-                request = ModelRequest(
-                    asked_of,
-                    sent,
-                    node.temperature if temperature is None else temperature,
-                    None if self._judges else node.max_tokens,
-                    node.seed + attempt if node.seed is not None and again.repeats else node.seed,
-                    schema,
-                    self._step.timeout,
-                )
-                try:
-                    reply, value, failure = await self._answer(self._key(step, attempt), request, read)
-                except ReplayMiss as miss:
-                    if failure is None:
-                        raise
-                    raise ReplayMiss(f"{miss} The answer that it has can't be used: {failure}", node=node.id) from None
-                if failure is None:
-                    return value[0]
-                attempt += 1
-                told = failure.advice or f"That can't be used: {failure} Answer again."
-                following = again.after(reply.text, told, cut=reply.finish == "length")
-                if attempt == ATTEMPTS or following is None:
-                    break
-                self._effects.telling.retrying(self._account.visit, self._told_sample, step, str(failure), 0.0)
-                sent = following
+            found = await until_read(joined(messages, self._history), ATTEMPTS, put)
+            if found.failure is None:
+                return found.value[0]
             endpoint = self._effects.endpoint
             where = named(endpoint) if endpoint in (OFFLINE_ORIGIN, REPLAY_ORIGIN) else f"{asked_of} at {endpoint}"
-            same = ", the same more than once" if again.repeats else ""
-            raise NodeFailure.of(node.id, f"{where} gave no usable answer in {attempt} attempts{same}. {failure}")
+            same = ", the same more than once" if found.repeats else ""
+            raise NodeFailure.of(
+                node.id, f"{where} gave no usable answer in {found.attempts} attempts{same}. {found.failure}"
+            )
         finally:
             gate.under_way -= 1
 

@@ -51,6 +51,11 @@ class Budget:
         self._usd, self._tokens = usd, tokens
 
     @property
+    def bounds_calls(self) -> bool:
+        """Whether there is a limit of money or tokens."""
+        return self._usd is not None or self._tokens is not None
+
+    @property
     def settled(self) -> Usage:
         """What was used and settled, with what was spent before."""
         return self._settled

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from merrow_analysis.suggest import closest
-from merrow_optimizer.evaluation.asking import Asking
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
 from merrow_optimizer.evaluation.data.names import data_file, is_shipped
 from merrow_optimizer.evaluation.items import hash_of
+from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
@@ -136,7 +136,7 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
     judging: dict[str, Any] = {}
     asking = None
     if name == JUDGE:
-        asking = Asking(asked.judge_model or asked.model or workflow.analysis.settings.model or DEFAULT_MODEL)
+        asking = LateAsker(asked.judge_model or asked.model or workflow.analysis.settings.model or DEFAULT_MODEL)
         judging = {"ask": asking.ask, "model": asking.model}
     elif name == LABELS:
         judging = {"said": user.labels.get, "edition": user.labels.edition}

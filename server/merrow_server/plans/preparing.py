@@ -9,10 +9,11 @@ from typing import Any
 from merrow_optimizer.planning.candidates import REPAIRS, Candidate, Told, Wanted, ask_for_plans, written
 from merrow_optimizer.planning.choosing import Ranked, in_order, usable
 from merrow_optimizer.planning.coverage import Coverage, judge
-from merrow_optimizer.planning.model import Model
+from merrow_optimizer.planning.questions import KEY
 from merrow_optimizer.planning.ranking import RuleName
 from merrow_optimizer.planning.reading import Bounds, read_plans
-from merrow_optimizer.suggestions.asking import UnknownAnswerError
+from merrow_runtime.asking.asker import Asker, UnknownAnswerError
+from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.prices import price_at
@@ -22,7 +23,6 @@ from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_setting
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
@@ -118,23 +118,23 @@ class Prepared:
         if self.asked.fresh:
             return None
         try:
-            return await self._made(Model(None, self.chosen.endpoint.origin, self._user.cache))
+            return await self._made(Asker(Purse(self.chosen, _METER), self._user.cache, KEY, only_known=True))
         except (UnknownAnswerError, RunFailure):
             return None
 
     async def run(self, told: Told = lambda _, __, ___: None) -> Outcome:
         """Ask the models; what came of it. ``told`` hears how far it is. Raises `RunFailure`."""
-        purse = Purse(self.chosen, _METER)
+        asker = Asker(Purse(self.chosen, _METER), self._user.cache, KEY, fresh=self.asked.fresh)
         try:
-            return await self._made(Model(purse, purse.origin, self._user.cache, self.asked.fresh), told)
+            return await self._made(asker, told)
         finally:
-            purse.close()
+            asker.close()
 
-    async def _made(self, model: Model, told: Told = lambda _, __, ___: None) -> Outcome:
+    async def _made(self, asker: Asker, told: Told = lambda _, __, ___: None) -> Outcome:
         asked, wanted = self.asked, self.wanted
         steps = asked.n + (1 if self.is_judged else 0)
         if asked.given is None:
-            candidates = await ask_for_plans(wanted, asked.n, model, lambda what, done, _: told(what, done, steps))
+            candidates = await ask_for_plans(wanted, asked.n, asker, lambda what, done, _: told(what, done, steps))
         else:
             read = read_plans(asked.given, wanted.bounds)
             candidates = [written(number, one, wanted.task) for number, one in enumerate(read, 1)]
@@ -142,15 +142,15 @@ class Prepared:
         coverage: Coverage | str | None = None
         if plans and self.is_judged:
             told("comparing the plans with the task", steps - 1, steps)
-            coverage = await judge(wanted.task, [graph for _, graph in plans], self.judge_model, model)
+            coverage = await judge(wanted.task, [graph for _, graph in plans], self.judge_model, asker)
         found = coverage if isinstance(coverage, Coverage) else None
         return Outcome(
             tuple(in_order(plans, asked.rank, found)),
             tuple(one for one in candidates if one.graph is None),
             found,
             coverage if isinstance(coverage, str) else None,
-            model.used,
-            model.known,
+            asker.used,
+            asker.known,
         )
 
     async def close(self) -> None:

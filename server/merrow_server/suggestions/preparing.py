@@ -13,7 +13,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import Limits, figures
 from merrow_optimizer.mutations.base import workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
-from merrow_optimizer.suggestions.asking import Asker, Known, UnknownAnswerError
+from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.describing import effect_text
 from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.forecasts import Forecast, first_question, forecast
@@ -22,6 +22,8 @@ from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
 from merrow_optimizer.suggestions.session import Models, Outcome, Session, Told
 from merrow_optimizer.suggestions.writing import takes_prompt
+from merrow_runtime.asking.asker import Asker, UnknownAnswerError
+from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.dialects import DialectStore
@@ -32,7 +34,6 @@ from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
@@ -88,7 +89,7 @@ class Prepared:
         if self._asked.fresh:
             return None
         try:
-            return await self.session.run(Known(self.chosen.endpoint.origin, self._user.cache))
+            return await self.session.run(self._asker(only_known=True))
         except (UnknownAnswerError, RunFailure):
             return None
 
@@ -96,17 +97,19 @@ class Prepared:
         """Ask the models; what came of it. ``used`` is told in the end what it used, also where it was cancelled. Raises
         `RunFailure`.
         """
-        limits, chosen = self._asked.limits, self.chosen
+        limits = self._asked.limits
         self._check_budget(limits)
         bounds = (limits.usd, limits.tokens, limits.seconds)
-        budget = None if bounds == (None, None, None) else Budget(*bounds, strict=True)
-        purse = Purse(chosen, whole_path(self.session.ground.workflow.name), budget)
-        asker = Asker(purse, self._user.cache, fresh=self._asked.fresh)
+        asker = self._asker(None if bounds == (None, None, None) else Budget(*bounds, strict=True))
         try:
             return await self.session.run(asker, told=self._told)
         finally:
             asker.close()
             used(asker.used)
+
+    def _asker(self, budget: Budget | None = None, *, only_known: bool = False) -> Asker:
+        purse = Purse(self.chosen, whole_path(self.session.ground.workflow.name), budget)
+        return Asker(purse, self._user.cache, KEY, fresh=self._asked.fresh, only_known=only_known)
 
     def _check_budget(self, limits: Limits) -> None:
         """Raise `UsageFailure` where the budget is less than the first question may use."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.test_liveness import workflows as with_decisions
 from tests.optimizer.planning.plans import FORMS, answer, merrow_form, plan_of, plans
+from tests.optimizer.scripted_asker import asker
 from tests.runtime.engine.fakes import FakeEndpoint, answered
 from tests.workflows import workflows as of_all_operators
 
@@ -20,7 +21,7 @@ from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_optimizer.planning.candidates import REPAIRS, Candidate, Wanted, ask_for_plans
-from merrow_optimizer.planning.questions import AGENTS_IN_FRONT, WHOLE_LANGUAGE
+from merrow_optimizer.planning.questions import AGENTS_IN_FRONT, KEY, WHOLE_LANGUAGE
 from merrow_optimizer.planning.reading import Bounds
 from merrow_runtime.errors import BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import Finish, ModelReply, ModelRequest
@@ -38,14 +39,20 @@ class Scripted:
         self._texts, self._finish = list(texts), finish
         self.asked: list[ModelRequest] = []
 
-    async def ask(self, request: ModelRequest, which: str) -> ModelReply:
-        del which
+    def __call__(self, request: ModelRequest) -> ModelReply:
         self.asked.append(request)
         return ModelReply(self._texts[min(len(self.asked), len(self._texts)) - 1], self._finish)
 
 
+def all_planned(model: Callable[[ModelRequest], ModelReply], wanted: Wanted, count: int) -> list[Candidate]:
+    async def plan() -> list[Candidate]:
+        return await ask_for_plans(wanted, count, asker(model, KEY))
+
+    return asyncio.run(plan())
+
+
 def planned(model: Scripted, bounds: Bounds, *, as_mermaid: bool) -> Candidate:
-    [found] = asyncio.run(ask_for_plans(Wanted(TASK, "m", bounds, as_mermaid), 1, model))
+    [found] = all_planned(model, Wanted(TASK, "m", bounds, as_mermaid), 1)
     return found
 
 
@@ -205,21 +212,21 @@ class Ending:
     def __init__(self, good: int, failure: RunFailure) -> None:
         self._left, self._failure = good, failure
 
-    async def ask(self, request: ModelRequest, which: str) -> ModelReply:
+    def __call__(self, request: ModelRequest) -> ModelReply:
         del request
         if self._left == 0:
             raise self._failure
         self._left -= 1
-        return ModelReply(answer(merrow_form(plan_of("ABC"[: int(which[0])]))))
+        return ModelReply(answer(merrow_form(plan_of("ABC"[: 1 + self._left]))))
 
 
 @pytest.mark.parametrize("failure", LAST)
 def test_plans_that_came_are_kept_where_no_more_calls_can_be_made(failure: RunFailure) -> None:
     wanted = Wanted(TASK, "m", Bounds())
-    found = asyncio.run(ask_for_plans(wanted, 3, Ending(2, failure)))
+    found = all_planned(Ending(2, failure), wanted, 3)
     assert [(one.graph is None, one.problems) for one in found] == [(False, ()), (False, ()), (True, (str(failure),))]
     with pytest.raises(type(failure), match=str(failure)):
-        asyncio.run(ask_for_plans(wanted, 3, Ending(0, failure)))
+        all_planned(Ending(0, failure), wanted, 3)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +301,7 @@ def test_orders_in_a_task_or_a_result_stay_data(order: str) -> None:
     said["tasks"][0]["objective"] = order
     model = Scripted(json.dumps(said))
     wanted = Wanted(order, "m", Bounds())
-    [found] = asyncio.run(ask_for_plans(wanted, 1, model))
+    [found] = all_planned(model, wanted, 1)
     assert found.graph is not None
     system, user = model.asked[0].messages
     assert order not in system.content
@@ -311,13 +318,6 @@ def test_orders_in_a_task_or_a_result_stay_data(order: str) -> None:
 
 def test_equal_questions_of_two_plans_are_told_apart() -> None:
     """Both are asked for, also where their questions are the same to the letter."""
-    names: list[str] = []
-
-    class Named(Scripted):
-        async def ask(self, request: ModelRequest, which: str) -> ModelReply:
-            names.append(which)
-            return await super().ask(request, which)
-
-    model = Named(*(f"no {number}" for number in range(9)))
-    asyncio.run(ask_for_plans(replace(Wanted(TASK, "m", Bounds())), 2, model))
-    assert len(set(names)) == len(names) == 2 * (1 + REPAIRS)
+    model = Scripted(*(f"no {number}" for number in range(9)))
+    all_planned(model, Wanted(TASK, "m", Bounds()), 2)
+    assert len(model.asked) == 2 * (1 + REPAIRS)

@@ -11,14 +11,15 @@ from typing import Any
 
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 
-from merrow_optimizer.suggestions.asking import Asker
+from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Wish
 from merrow_optimizer.suggestions.session import Models, Outcome, Session
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.purse import Purse
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.options import RunOptions
-from merrow_runtime.running.purse import Purse
 from merrow_runtime.running.resources import Chosen, choose
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import check_workflow
@@ -159,7 +160,7 @@ class Asked:
     ) -> Outcome:
         models = Models("optimizer-model", judge)
         one = Session(ground(text, max_nodes), wish or Wish(), models, leaks, endpoint=self.chosen.endpoint, seed=seed)
-        return await one.run(Asker(Purse(self.chosen, "flow.mmd", budget), self.store.cache))
+        return await one.run(Asker(Purse(self.chosen, "flow.mmd", budget), self.store.cache, KEY))
 
 
 @asynccontextmanager

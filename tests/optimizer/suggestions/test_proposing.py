@@ -8,13 +8,14 @@ import pytest
 from tests.optimizer.suggestions.scripted import FLOW, Asked, Model, asking, candidate, ground, prompt, said, whole
 
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.suggestions.asking import Asker
+from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Failure, Try
 from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal
 from merrow_optimizer.suggestions.session import Models
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.purse import Purse
 from merrow_runtime.options import RunOptions
-from merrow_runtime.running.purse import Purse
 from merrow_runtime.workflow import check_workflow
 
 CHILD = FLOW.replace("step by step", "in small steps")
@@ -30,7 +31,7 @@ def proposer(one: Asked, start: str = FLOW) -> ModelProposer:
         check_workflow(start, name="flow.mmd", path="flow.mmd"),
         RunOptions(),
         Models("m", "j"),
-        Asker(Purse(one.chosen, "flow.mmd"), one.store.cache),
+        Asker(Purse(one.chosen, "flow.mmd"), one.store.cache, KEY),
         endpoint=one.chosen.endpoint,
         leaks=Leaks([Item("1", {"problem": "x"}, "4711")]),
     )

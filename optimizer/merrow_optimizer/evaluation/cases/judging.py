@@ -1,128 +1,64 @@
-"""The calls of a judge in a case: from the recording where it has them, else as they were answered before, else of the endpoint,
-and recorded like any call.
-"""
+"""What a case's recording has of its judges, whose calls are recorded like any call."""
 
 from __future__ import annotations
 
-import hashlib
-import time
-
-from merrow_optimizer.evaluation.metrics.judge import Ask
-from merrow_runtime.calls.queueing import Moment
-from merrow_runtime.errors import EndpointFailure, ReplayMiss
-from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
-from merrow_runtime.running.purse import Purse
-from merrow_runtime.running.resources import Chosen
-from merrow_runtime.store.cache import Cache, kept
+from merrow_runtime.asking.question import Asked, Key, Source
+from merrow_runtime.errors import ReplayMiss
+from merrow_runtime.requests import CallKey, ModelReply
 from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.store.recordings.case_recording import CallList
 from merrow_runtime.store.recordings.recording import Replay
-from merrow_runtime.usage import NOTHING, Usage
-from merrow_runtime.values import canonical
-
-_KEY_BYTES = 16
 
 NODE = "expect"
 """The node in the keys of calls that a judge makes."""
+KEY = Key(lambda asked: [NODE, asked.attempt, asked.origin, asked.request.to_json()])
 
 
-class JudgeCalls:
-    """The calls of the judges of one answer. ``usage`` is what they used; ``answers`` has what was answered before, which is
-    not used where ``fresh`` answers are wanted.
+class JudgeRows:
+    """The answers of judges in the recording that is read, and the ``kept`` one that is made. Unless it ``may_ask``, there is no
+    endpoint for those that it does not have.
     """
 
-    def __init__(
-        self,
-        model: str,
-        workflow: str,
-        chosen: Chosen | None,
-        replay: Replay | None,
-        kept: CallList | None,
-        answers: Cache,
-        *,
-        fresh: bool = False,
-    ) -> None:
-        self.usage: Usage = NOTHING
-        self._model = model
-        self._workflow = workflow
-        self._chosen = chosen
-        self._replay = replay
-        self._kept = kept
-        self._answers = answers
-        self._fresh = fresh
+    def __init__(self, replay: Replay | None, kept: CallList | None, *, may_ask: bool) -> None:
+        self._replay, self._kept, self._may_ask = replay, kept, may_ask
 
-    def asks(self, number: int) -> Ask:
-        """How the judge of the expectation with this number asks."""
-        attempts = 0
-
-        async def ask(messages: tuple[Message, ...], schema: AnswerSchema) -> str:
-            nonlocal attempts
-            request = ModelRequest(self._model, messages, schema=schema)
-            key = CallKey(NODE, 0, f"judge {number}", attempts)
-            attempts += 1
-            return await self._answer(key, request)
-
-        return ask
-
-    async def _answer(self, key: CallKey, request: ModelRequest) -> str:
+    async def find(self, asked: Asked) -> ModelReply | None:
+        """See `merrow_runtime.asking.asker.Rows`. Raises `ReplayMiss`."""
         replay = self._replay
         if replay is not None:
-            known = replay.find(key, request.hash) if replay.may_ask else replay.recall(key, request.hash)
-            if known is not None:
-                await self._keep(known)
-                return ModelReply.from_json(known.result).text
-        if self._chosen is None:
+            look = replay.find if replay.may_ask else replay.recall
+            call = look(_place(asked), asked.request.hash)
+            if call is not None:
+                await self._record(call)
+                return ModelReply.from_json(call.result)
+        if not self._may_ask:
             raise ReplayMiss("There is no endpoint to ask.")
-        origin = self._chosen.endpoint.origin
-        said = canonical([NODE, key.attempt, origin, request.to_json()])
-        place = hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
-        before = None if self._fresh else await self._answers.get(place)
-        if before is not None:
-            reply = ModelReply.from_json(before)
-            await self._keep(self._call(key, request, reply, "cache", time.time()))
-            return reply.text
-        started = time.time()
-        purse = Purse(self._chosen, self._workflow)
-        try:
-            reply = await purse.ask(request, self)
-        finally:
-            purse.close()
-        self.usage += reply.usage
-        await self._answers.writer.write(kept(place, reply.json_text(), time.time()))
-        await self._keep(self._call(key, request, reply, "endpoint", started))
-        return reply.text
+        return None
 
-    def _call(self, key: CallKey, request: ModelRequest, reply: ModelReply, origin: str, started: float) -> CallRecord:
-        assert self._chosen is not None  # noqa: S101 (see `_answer`)
-        return CallRecord(
-            key,
-            "model",
-            request.hash,
-            request.canonical_text(),
-            reply.json_text(),
-            reply.usage,
-            True,
-            origin,
-            started,
-            reply.seconds,
-            self._chosen.endpoint.origin,
-            reply.model or request.model,
+    async def keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
+        """See `merrow_runtime.asking.asker.Rows`."""
+        request = asked.request
+        await self._record(
+            CallRecord(
+                _place(asked),
+                "model",
+                request.hash,
+                request.canonical_text(),
+                reply.json_text(),
+                reply.usage,
+                True,
+                "cache" if source == "cache" else "endpoint",
+                started,
+                reply.seconds,
+                asked.origin,
+                reply.model or request.model,
+            )
         )
 
-    async def _keep(self, call: CallRecord) -> None:
+    async def _record(self, call: CallRecord) -> None:
         if self._kept is not None:
             await self._kept.record(call)
 
-    def moved(self, moment: Moment) -> None:
-        """See `merrow_runtime.calls.calling.Listener`."""
 
-    def retrying(self, failure: EndpointFailure, wait: float) -> None:
-        """See `merrow_runtime.calls.calling.Listener`."""
-
-    def streamed(self, text: str) -> None:
-        """See `merrow_runtime.calls.calling.Listener`."""
-
-    async def lost(self, usage: Usage, why: str) -> None:
-        """See `merrow_runtime.calls.calling.Listener`."""
-        del why
-        self.usage += usage
+def _place(asked: Asked) -> CallKey:
+    return CallKey(NODE, 0, asked.purpose, asked.attempt)

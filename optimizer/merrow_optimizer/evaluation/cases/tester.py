@@ -11,13 +11,16 @@ from typing import Any
 from merrow_analysis.cases.reading import Case, Expectation, GivenInput, Span
 from merrow_analysis.cases.schema import CASE_METRICS
 from merrow_optimizer.evaluation.cases.expectations import Verdict, item_of, judged, metric_of
-from merrow_optimizer.evaluation.cases.judging import JudgeCalls
+from merrow_optimizer.evaluation.cases.judging import KEY, JudgeRows
 from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, Changed
 from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.endings import ending_of
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
+from merrow_optimizer.evaluation.metrics.judge import Ask
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.unattended import unattended
+from merrow_runtime.asking.asker import Asker
+from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import BudgetFailure, ReplayMiss, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.files import whole_path
@@ -186,10 +189,15 @@ class Tester:
         except (UsageFailure, BudgetFailure) as failure:
             return _Take(CaseStatus.ERROR, str(failure))
         file = whole_path(self._workflow.name)
-        judge = JudgeCalls(self._judge_model(), file, answers.chosen, replay, kept, answers.store.cache, fresh=fresh)
-        take = await self._judge(case, result, inputs, replay, judge)
+        rows = JudgeRows(replay, kept, may_ask=answers.chosen is not None)
+        purse = Purse(answers.chosen or Chosen(NoEndpoint()), file)
+        judge = Asker(purse, answers.store.cache, KEY, rows, fresh=fresh)
+        try:
+            take = await self._judge(case, result, inputs, replay, judge)
+        finally:
+            judge.close()
         run = result.run if answers.source == "endpoint" else None
-        take = replace(take, run=run, usage=result.usage + judge.usage, seconds=result.seconds)
+        take = replace(take, run=run, usage=result.usage + judge.used, seconds=result.seconds)
         if kept is not None and recording is not None and take.status in (CaseStatus.PASSED, CaseStatus.FAILED):
             output = dict(result.outputs)
             before = recording.of(case.id, repeat)
@@ -213,7 +221,7 @@ class Tester:
         )
 
     async def _judge(
-        self, case: Case, result: RunResult, inputs: Mapping[str, Any], replay: Replay | None, judge: JudgeCalls
+        self, case: Case, result: RunResult, inputs: Mapping[str, Any], replay: Replay | None, judge: Asker
     ) -> _Take:
         ending = ending_of(result, self._outputs)
         if replay is not None and replay.misses and not replay.may_ask:
@@ -228,7 +236,7 @@ class Tester:
             return _Take(CaseStatus.ERROR, ending.reason, node=node)
         for number, one in enumerate(case.expect):
             take = await self._one(case, one, number, result, ending.output, inputs, replay, judge)
-            cost = (result.usage + judge.usage).cost_usd
+            cost = (result.usage + judge.used).cost_usd
             if take is None and case.max_cost is not None and cost is not None and cost > case.max_cost:
                 message = f"With its judge it costs {cost:.4f} US dollars, more than `max_cost: {case.max_cost:g}`."
                 take = _Take(CaseStatus.FAILED, message, place=case.limit_spans["max_cost"])
@@ -245,7 +253,7 @@ class Tester:
         output: Any,
         inputs: Mapping[str, Any],
         replay: Replay | None,
-        judge: JudgeCalls,
+        judge: Asker,
     ) -> _Take | None:
         """What an expectation that doesn't hold makes of a repeat; None where it holds."""
         if one.output is not None:
@@ -281,16 +289,20 @@ class Tester:
             return f"It needs more than `max_cost: {case.max_cost:g}`.", case.limit_spans["max_cost"]
         return None
 
-    def _metric(self, one: Expectation, judge: JudgeCalls | None = None, number: int = 0) -> BaseMetric:
+    def _metric(self, one: Expectation, judge: Asker | None = None, number: int = 0) -> BaseMetric:
         """The metric of an expectation; one that compares in a process of its own serves all that are alike."""
         if one.metric == "judge":
-            ask = None if judge is None else judge.asks(number)
-            return metric_of(one, self._folder, ask, self._judge_model())
+            return metric_of(one, self._folder, _numbered(judge, number), self._judge_model())
         own = one.value if CASE_METRICS[one.metric].option or isinstance(one.value, str) else None
         key = canonical([one.metric, dict(one.options), own if one.metric in ("python", "json-schema") else None])
         if key not in self._metrics:
             self._metrics[key] = metric_of(one, self._folder)
         return self._metrics[key]
+
+
+def _numbered(judge: Asker | None, number: int) -> Ask | None:
+    """How the judge of the expectation with this number asks."""
+    return None if judge is None else lambda question: judge.ask(replace(question, purpose=f"judge {number}"))
 
 
 def _stale(failure: RunFailure | None, replay: Replay | None) -> _Take:

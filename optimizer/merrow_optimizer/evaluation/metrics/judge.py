@@ -10,16 +10,16 @@ from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, shown, text_of
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
+from merrow_runtime.asking.question import Answer, Question
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.fences import framed
 from merrow_runtime.operators.formats.shapes import Shape
 from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
-from merrow_runtime.operators.prompts.asking_again import AskingAgain
-from merrow_runtime.requests import AnswerSchema, Message
+from merrow_runtime.requests import Message, ModelReply
 from merrow_runtime.values import as_text
 
-Ask = Callable[[tuple[Message, ...], AnswerSchema], Awaitable[str]]
-"""Asks the model that judges, and counts the call; the text of its answer. What it raises of an endpoint is passed on."""
+Ask = Callable[[Question[Score]], Awaitable[Answer[Score]]]
+"""Asks the model that judges. What it raises of an endpoint is passed on."""
 
 TOP = 10
 _TRIES = 2
@@ -46,7 +46,7 @@ class Judge(BaseMetric):
         super().__init__({"rubric": rubric, "model": model})
         if not isinstance(rubric, str) or not rubric.strip():
             raise DataError.of("The metric judge needs a rubric: what a good output is.", field="rubric")
-        self._rubric = rubric
+        self._rubric, self._model = rubric, model
         self._ask = ask
 
     async def prepare(self) -> None:
@@ -56,16 +56,20 @@ class Judge(BaseMetric):
     async def score(self, item: Item, output: Any) -> Score:
         if self._ask is None:
             raise InvalidItemError("the metric judge has no model to ask")
-        messages = self._messages(item, text_of(output))
-        schema = answer_schema("verdict", _FIELDS)
-        for _ in range(_TRIES):
-            answer = await self._ask(messages, schema)
+        said = text_of(output)
+
+        def read(reply: ModelReply) -> Score:
             try:
-                return _verdict(read_fields(answer, _FIELDS), text_of(output))
+                return _verdict(read_fields(reply.text, _FIELDS), said)
             except AnswerFailure as failure:
-                why = str(failure)
-                messages = AskingAgain(messages).after(answer, f"{failure} {failure.advice or ''}".strip()) or messages
-        raise InvalidItemError(f"the judge gave no score: {why}")
+                raise AnswerFailure(str(failure), advice=f"{failure} {failure.advice}".strip()) from None
+
+        schema = answer_schema("verdict", _FIELDS)
+        question = Question(self.name, self._model, self._messages(item, said), read, schema, _TRIES)
+        try:
+            return (await self._ask(question)).value
+        except AnswerFailure as failure:
+            raise InvalidItemError(f"the judge gave no score: {failure}") from None
 
     def _messages(self, item: Item, output: str) -> tuple[Message, ...]:
         task = {name: as_text(value) for name, value in item.inputs.items()}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
 
-from merrow_runtime.requests import Message
+from merrow_runtime.errors import AnswerFailure
+from merrow_runtime.records import record
+from merrow_runtime.requests import Message, ModelReply
 
+T = TypeVar("T")
 LONGEST_SENT_BACK = 20_000
 """Characters of an answer that is shown to the model again."""
 _LEFT_OUT = "An earlier answer of yours could not be used and is left out here."
@@ -42,6 +46,53 @@ class AskingAgain:
             return (*self._first, Message("assistant", answer), Message("user", told))
         said = (_LEFT_OUT, told, _REPEATED) if self.repeats else (_LEFT_OUT, told)
         return joined(self._first, (Message("user", "\n".join(said)),))
+
+
+@record(frozen=True, slots=True)
+class Turn:
+    """One time that a question is put: which (from 0), in which messages, after which failure, and whether answers came twice."""
+
+    attempt: int
+    messages: tuple[Message, ...]
+    failure: AnswerFailure | None
+    repeats: bool
+
+
+@record(frozen=True, slots=True)
+class Answered(Generic[T]):
+    """The last answer to a question, and what was read of it: a value in a tuple, or nothing and why it can't be used.
+
+    ``attempts`` is how often the question was put, ``repeats`` whether an answer came twice.
+    """
+
+    reply: ModelReply
+    value: tuple[T, ...]
+    failure: AnswerFailure | None
+    attempts: int
+    repeats: bool
+
+
+Put = Callable[[Turn], Awaitable[tuple[ModelReply, tuple[T, ...], AnswerFailure | None]]]
+"""Puts a question: the answer, and what was read of it, as `Answered` has them."""
+
+
+async def until_read(first: Sequence[Message], tries: int, put: Put[T]) -> Answered[T]:
+    """Put a question up to ``tries`` times (at least once), until its answer can be read or asking again is of no use.
+
+    The model is told what was wrong: the failure's advice, if it has one. Raises what ``put`` does.
+    """
+    again = AskingAgain(first)
+    messages, failure, attempt = tuple(first), None, 0
+    while True:
+        reply, value, failure = await put(Turn(attempt, messages, failure, again.repeats))
+        attempt += 1
+        if failure is None:
+            return Answered(reply, value, None, attempt, again.repeats)
+        told = failure.advice or f"That can't be used: {failure} Answer again."
+        following = again.after(reply.text, told, cut=reply.finish == "length")
+        if attempt >= tries or following is None:
+            return Answered(reply, (), failure, attempt, again.repeats)
+        messages = following
 
 
 def joined(first: Sequence[Message], then: Sequence[Message]) -> tuple[Message, ...]:

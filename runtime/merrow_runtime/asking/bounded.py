@@ -1,10 +1,9 @@
-"""The money and tokens that an evaluation or a search may use, over all of its runs."""
+"""The money and tokens that a job may use, over all of its runs and questions."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from merrow_optimizer.evaluation.plan import Limits
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint, OnText
@@ -15,7 +14,7 @@ from merrow_runtime.usage import Usage
 
 
 class OverallBudget(BudgetFailure):
-    """The budget of the evaluation or the search, not that of one run, is used up."""
+    """The budget of the whole job, not that of one run, is used up."""
 
 
 class Most(NamedTuple):
@@ -83,8 +82,6 @@ class BudgetedEndpoint:
         await self._endpoint.close()
 
 
-def within(endpoint: Endpoint, limits: Limits, spent: Usage) -> Endpoint:
-    """An endpoint within limits of which so much is used up already."""
-    if limits.usd is None and limits.tokens is None:
-        return endpoint
-    return BudgetedEndpoint(endpoint, Budget(limits.usd, limits.tokens, spent=spent))
+def bounded(endpoint: Endpoint, budget: Budget) -> Endpoint:
+    """An endpoint within a budget; itself where that bounds neither money nor tokens."""
+    return BudgetedEndpoint(endpoint, budget) if budget.bounds_calls else endpoint
