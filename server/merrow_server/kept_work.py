@@ -47,9 +47,9 @@ def state_of(user: Store, entry: Entry) -> str:
         return entry.status
     if entry.kind == "run":
         return user.run(entry.id).status
-    from merrow_optimizer.evaluation import sessions
+    from merrow_runtime.jobs import life
 
-    return "running" if sessions.is_open(user, entry.id) else "interrupted"
+    return "running" if life.is_open(user, entry.id) else "interrupted"
 
 
 def request_cancel(user: Store, said: str) -> AskedToEnd:
@@ -71,7 +71,7 @@ def left_last(user: Store) -> tuple[str, str] | None:
     """What was left before its end last, and has no process that works on it: its kind and its id; None where everything has
     ended. The last one is the one that was still worked on latest, as far as that is known.
     """
-    from merrow_optimizer.evaluation import sessions
+    from merrow_runtime.jobs import life
 
     found: list[tuple[float, str, str]] = [
         (user.last_seen(run.id) or run.started, "run", run.id)
@@ -80,9 +80,9 @@ def left_last(user: Store) -> tuple[str, str] | None:
     ]
     for kind in ("evaluation", "search", "extraction"):
         found += (
-            (sessions.last_seen(user, record), kind, record.id)
+            (life.last_seen(user, record), kind, record.id)
             for record in kept_in(user, kind).newest(_LOOKED_AT)
-            if record.status != "finished" and sessions.state_of(user, record) != "running"
+            if record.status != "finished" and life.state_of(user, record) != "running"
         )
     if not found:
         return None

@@ -6,16 +6,22 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.optimizer.extraction.harness import rows_file
+from tests.optimizer.extraction.planted import World
 from tests.optimizer.suggestions.scripted import FLOW as VOICES
 from tests.optimizer.suggestions.scripted import Model, candidate, prompt, said
 from tests.patience import PATIENCE
-from tests.runtime.openai_server import OpenAIServer, Status, only, serving
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
 from tests.server.program import Outcome, merrow, write
 from tests.server.searching import OWN, answer, place
+
+from merrow_runtime.store.database import Store
 
 JUDGED = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "judge", "--metric-option", "rubric=Is it yes?")
 CASES = 'cases:\n  - id: one\n    inputs: {PROBLEM: Is 1?}\n    expect: [{judge: "is it yes?"}]\n'
@@ -27,7 +33,9 @@ PAYING = {
     "suggest": ("suggest", "voices.mmd", "--yes", "--n", "2"),
     "test": ("test", "flow.cases.yaml"),
     "test --record": ("test", "flow.cases.yaml", "--record"),
+    "extract": ("extract", "math_validate.jsonl", "--model", "m", "--optimizer-model", "g", "-o", "operators.yaml"),
 }
+WORLD = World(5, operators=3, cases=4)
 PRICE = 1000.0
 """US dollars a million tokens."""
 
@@ -37,8 +45,13 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAISe
     with serving(answer) as server, place(monkeypatch, tmp_path, server):
         write("flow.cases.yaml", CASES)
         write("voices.mmd", VOICES)
+        rows_file(tmp_path, WORLD.rows())
         allow(server, 1_000_000)
         yield server
+
+
+def of_world(request: Received) -> Step:
+    return Reply(WORLD.answer(request.body))
 
 
 def allow(server: OpenAIServer, month_usd: float) -> None:
@@ -64,6 +77,8 @@ def reported(command: str, done: Outcome) -> int:
 def test_the_endpoint_the_report_and_the_costs_count_the_same(server: OpenAIServer, command: str) -> None:
     if command == "suggest":
         server.answer = Model(said(candidate(prompt("Check each step."))))
+    elif command == "extract":
+        server.answer = of_world
     done = merrow(*PAYING[command], *(("--json",) if command == "run" else ("--format", "json")))
     asked = len(server.requests)
     assert asked > 0, done.err
@@ -139,8 +154,6 @@ def test_a_signal_ends_what_pays_with_a_sentence(server: OpenAIServer, command: 
 
 def wait_for(server: OpenAIServer, count: int) -> None:
     """Wait until so many requests have come."""
-    import time
-
     until = time.monotonic() + PATIENCE
     while len(server.requests) < count:
         assert time.monotonic() < until
@@ -262,17 +275,39 @@ def test_while_a_run_goes_on_its_calls_are_under_way_and_not_lost(server: OpenAI
         running.kill()
 
 
+@pytest.mark.parametrize("kind", ["evaluate", "optimize", "extract"])
+def test_the_time_of_a_process_that_was_killed_counts(server: OpenAIServer, kind: str) -> None:
+    killed(PAYING[kind], server, seconds=2.0)
+    before = len(server.requests)
+    done = merrow("resume", "--budget-seconds", "1")
+    told = done.out + done.err
+    assert "The budget of 1 seconds is over" in told or "seconds already" in told
+    assert len(server.requests) == before
+
+
 LISTED = {"run": ("runs",), "evaluate": ("evaluations",), "optimize": ("optimizations",)}
 
 
-def killed(command: Sequence[str], server: OpenAIServer, answered: int = 1) -> None:
-    """A command that was killed while a call was under way, after so many were ``answered``."""
+def killed(command: Sequence[str], server: OpenAIServer, answered: int = 1, seconds: float = 0.0) -> None:
+    """A command that was killed while a call was under way, after so many were ``answered``, and so many seconds by what is kept
+    of it.
+    """
     count = len(server.requests)
     server.answer = only(answered, answer)
     running = subprocess.Popen(
         [sys.executable, "-m", "merrow_server", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     wait_for(server, count + answered + 1)
+    while seconds and worked() < seconds:
+        assert running.poll() is None
+        time.sleep(0.1)
     running.kill()
     running.wait()
     server.answer = answer
+
+
+def worked() -> float:
+    """The seconds of the only job that is kept."""
+    with closing(Store.open()) as store:
+        kept = store.evaluations.newest() + store.optimizations.newest() + store.extractions.newest()
+        return sum(one.seconds for one in kept)

@@ -16,6 +16,7 @@ from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.stopping import Stopping
 from merrow_runtime.asking.bounded import bounded
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
@@ -48,7 +49,7 @@ class Evaluator:
             (one.item, one.repeat): one for one in user.evaluations.scores(evaluation)
         }
         self.stopped_by: str | None = None
-        self._user, self._own, self._elapsed = user, own, elapsed
+        self._user, self._own, self._clock = user, own, Clock(plan.limits.seconds, elapsed)
         self._stopping = Stopping()
         self._stop = asyncio.Event()
         endpoint = bounded(plan.chosen.endpoint, Budget(plan.limits.usd, plan.limits.tokens, spent=self.spent))
@@ -80,14 +81,14 @@ class Evaluator:
 
         Cancelling ends the runs in flight; what is finished is kept. Raises `StoreFailure`.
         """
-        tasks, seconds = iter(self.left()), self.plan.limits.seconds
-        loop = asyncio.get_running_loop()
+        tasks, left = iter(self.left()), self._clock.left
         late: asyncio.TimerHandle | None = None
-        if seconds is not None:
-            if seconds <= self._elapsed:
-                self._time_is_over(seconds)
+        if left is not None:
+            over = f"{self._clock.is_over}: raise it with --budget-seconds."
+            if left <= 0:
+                self._end(over)
                 return
-            late = loop.call_later(seconds - self._elapsed, self._time_is_over, seconds)
+            late = asyncio.get_running_loop().call_later(left, self._end, over)
         # While one item is asked, kept and scored, another waits at the gate, ready to be asked: answers that come at the same
         # moment are worked on one after the other, and the endpoint would be idle meanwhile. One at a time stays one at a time.
         count = 2 * self.plan.concurrency - 1
@@ -140,6 +141,3 @@ class Evaluator:
     def _end(self, why: str) -> None:
         self.stopped_by = self.stopped_by or why
         self._stop.set()
-
-    def _time_is_over(self, seconds: float) -> None:
-        self._end(f"The budget of {seconds:g} seconds is over: raise it with --budget-seconds.")

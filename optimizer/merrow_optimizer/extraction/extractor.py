@@ -31,6 +31,7 @@ from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.bounded import bounded
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
+from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
@@ -90,7 +91,7 @@ class Extractor:
         self.id, self.plan, self.dataset = record.id, plan, record.dataset
         self.stopped_by: str | None = None
         self.outcome = Outcome()
-        self._seconds = record.seconds
+        self._clock = Clock(plan.base.limits.seconds, record.seconds)
         self._user, self._own, self._cases_file = user, own, record.cases
         self._known = user.extractions.kept(record.id)
         self._cases = {case.id: case for case in plan.split.all}
@@ -121,12 +122,11 @@ class Extractor:
         asker = Asker(purse, self._user.cache, KEY, self.rows, fresh=is_replay)
         self.generator = Generator(plan.generator, asker)
         self.trials = Trials(self.id, plan, self._user, self._own, endpoint, self._cases_file, self._known)
-        left = None if limits.seconds is None else max(0.0, limits.seconds - self._seconds)
         try:
-            async with asyncio.timeout(left):
+            async with asyncio.timeout(self._clock.left):
                 await self._stages()
         except TimeoutError:
-            self.stopped_by = f"The budget of {limits.seconds:g} seconds is over."
+            self.stopped_by = f"{self._clock.is_over}."
         except (Stopped, EndpointFailure, BudgetFailure) as why:
             self.stopped_by = str(why)
         finally:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_optimizer.evaluation.sessions import carry_out
 from merrow_optimizer.extraction.extractor import Extractor, Told
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.extraction.report import report
+from merrow_runtime.jobs.life import carry_out
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from merrow_optimizer.evaluation.plan import JUDGED_MOST
@@ -11,6 +10,7 @@ from merrow_optimizer.optimization.costs import Costs
 from merrow_optimizer.optimization.plan import ROUNDS, SearchPlan
 from merrow_optimizer.search.candidates import START, Draft
 from merrow_runtime.asking.bounded import Most
+from merrow_runtime.jobs.clock import Clock
 
 
 class Reserve:
@@ -18,7 +18,7 @@ class Reserve:
 
     def __init__(self, plan: SearchPlan, costs: Costs, answers: Answers, elapsed: float) -> None:
         self._plan, self._costs, self._answers = plan, costs, answers
-        self._elapsed, self._began = elapsed, time.monotonic()
+        self._clock = Clock(plan.base.limits.seconds, elapsed)
 
     def why_over(self, drafts: Sequence[Draft]) -> str | None:
         """Why the budget pays for no other draw, with these candidates; None where it does."""
@@ -65,7 +65,7 @@ class Reserve:
     @property
     def time_is_over(self) -> str:
         """The same of the time."""
-        return f"The budget of {self._plan.base.limits.seconds:g} seconds is over."
+        return f"{self._clock.is_over}."
 
     @property
     def seconds_left(self) -> float | None:
@@ -73,15 +73,13 @@ class Reserve:
         whole = self.whole_seconds_left
         if whole is None:
             return None
-        here = time.monotonic() - self._began
         answers = 2 * len(self._plan.split.held_out)
-        return whole - (answers * here / self._answers.asked if self._answers.asked else 0.0)
+        return whole - (answers * self._clock.here / self._answers.asked if self._answers.asked else 0.0)
 
     @property
     def whole_seconds_left(self) -> float | None:
         """The time for all that is left to do; None without a limit."""
-        limit = self._plan.base.limits.seconds
-        return None if limit is None else limit - self._elapsed - (time.monotonic() - self._began)
+        return self._clock.left
 
     def _reserved_calls(self, drafts: Sequence[Draft]) -> float:
         """How many calls reading the held-out items may take: of the start and of the candidate with the most."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from statistics import correlation, fmean
 from typing import Any
 
-from merrow_optimizer.evaluation.sessions import State, state_of
 from merrow_optimizer.search.candidates import CERTAIN, START
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.held_out import HeldOutResult
 from merrow_optimizer.suggestions.session import Tally
+from merrow_runtime.jobs.life import State, state_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import HELD_OUT, OptimizationRecord

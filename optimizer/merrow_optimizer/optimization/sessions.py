@@ -9,11 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.evaluation.sessions import carry_out
 from merrow_optimizer.optimization.plan import SearchPlan, Told
 from merrow_optimizer.optimization.readings import searched_part
 from merrow_optimizer.optimization.rounds import Rounds
 from merrow_optimizer.optimization.searcher import Searcher
+from merrow_runtime.jobs.life import carry_out
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.names import new_id

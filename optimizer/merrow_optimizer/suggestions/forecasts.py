@@ -43,9 +43,7 @@ def first_question(session: Session, endpoint: Endpoint) -> Usage:
 
 
 def forecast(session: Session, endpoint: Endpoint) -> Forecast:
-    """What a session may use: at least the question and a call of the judge (of one candidate both are the same), at most all
-    times back as well.
-    """
+    """What a session may use: at least the question and two calls of the judge, at most all times back as well."""
     models, n = session.models, session.wish.n
     first = ModelRequest(models.optimizer, session.first, max_tokens=session.first_limit, schema=SCHEMA)
     asked = prompt_tokens(first)
@@ -58,7 +56,7 @@ def forecast(session: Session, endpoint: Endpoint) -> Forecast:
     if models.judge is not None:
         question = ModelRequest(models.judge, messages({}, [{} for _ in range(n)], range(n)), schema=VERDICTS)
         shown = prompt_tokens(question) + asked // 2 + n * _SHOWN
-        kinds.append((models.judge, shown, limit_of(n), 1, 2 * TRIES))
+        kinds.append((models.judge, shown, limit_of(n), 2, 2 * TRIES))
     calls, tokens, cost = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
     is_priced = True
     for model, prompt, answer, *times in kinds:

@@ -158,6 +158,14 @@ class Store:
         except sqlite3.Error as problem:
             raise explained(problem) from problem
 
+    def beat(self) -> bool:
+        """Show that this process works on the journal, which is one of its own; False where another one took it since it gave no
+        sign of life. Raises `StoreFailure`.
+        """
+        assert self._opening is not None  # noqa: S101 (it was opened with answers)
+        there: bool = self._writer.attempt(partial(lease.show_life, token=self._opening.token))
+        return there
+
     def begin(self, run: RunRecord) -> SqliteJournal:
         """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` if its id is taken."""
         workflow = rows.workflow_text(run)

@@ -21,10 +21,6 @@ STALE = 30.0
 """Seconds without one after which another process may take the run; for a process of this machine that is known at once."""
 
 
-_UNSEEN = 86_400.0
-"""Seconds for which a process is assumed to have a journal open, where that can't be checked."""
-
-
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A process, told apart from a later one with the same number by its time of birth."""
@@ -73,7 +69,7 @@ def note_opening(database: sqlite3.Connection, holder: Holder, *, alone: bool = 
             f"It is being worked on by process {pid} on {host}; wait for it, or end it with Ctrl-C there."
         )
     found = database.execute("SELECT token, host, pid, born, at FROM openings").fetchall()
-    gone = [(token,) for token, *process in found if not _is_there(*process)]
+    gone = [(token,) for token, *process in found if not _alive(*process)]
     database.executemany("DELETE FROM openings WHERE token = ?", gone)
     opened = holder.token, holder.host, holder.pid, holder.born, time.time()
     database.execute("INSERT INTO openings (token, host, pid, born, at) VALUES (?, ?, ?, ?, ?)", opened)
@@ -82,14 +78,12 @@ def note_opening(database: sqlite3.Connection, holder: Holder, *, alone: bool = 
 def opened_by(database: sqlite3.Connection) -> tuple[str, int] | None:
     """A living process that has the journal open as one of its own, by machine and number; None where there is none."""
     found = database.execute("SELECT host, pid, born, at FROM openings").fetchall()
-    return next(((host, pid) for host, pid, born, at in found if _is_there(host, pid, born, at)), None)
+    return next(((host, pid) for host, pid, born, beat in found if _alive(host, pid, born, beat)), None)
 
 
-def _is_there(host: str, pid: int, born: str, at: float) -> bool:
-    """Whether a process that opened a journal is alive; where that can't be checked, it is assumed to be for a day."""
-    if host == platform.node() and os.name == "posix":
-        return _runs(pid, born)
-    return time.time() - at < _UNSEEN
+def show_life(database: sqlite3.Connection, token: str) -> bool:
+    """Show that the process with this token still has the journal open, inside a transaction; False where its entry is gone."""
+    return database.execute("UPDATE openings SET at = ? WHERE token = ?", (time.time(), token)).rowcount > 0
 
 
 def older_worker(database: sqlite3.Connection) -> tuple[str, str, int] | None:
@@ -101,6 +95,7 @@ def older_worker(database: sqlite3.Connection) -> tuple[str, str, int] | None:
 
 
 def _alive(host: str, pid: int, born: str, beat: float) -> bool:
+    """Whether a process still works on what it has, a run or a whole journal: the one rule that tells."""
     if host == platform.node() and not _runs(pid, born):
         return False
     return time.time() - beat < STALE

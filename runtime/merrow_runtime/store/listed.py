@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -91,6 +92,10 @@ class Listed(Generic[R]):
         sql = f"UPDATE {self.table} SET status = ?, error = ?, ended = ?, seconds = seconds + ? WHERE id = ?"  # noqa: S608
         values = (status, column_of(error), ended, seconds, identity)
         self._writer.now(lambda database: database.execute(sql, values))
+
+    def add_seconds(self, identity: str, seconds: float) -> asyncio.Future[None]:
+        """Keep that one took so many more seconds; done once it is committed."""
+        return self._writer.write((f"UPDATE {self.table} SET seconds = seconds + ? WHERE id = ?", (seconds, identity)))  # noqa: S608
 
     def identity(self, said: str) -> str | None:
         """The id that is ``said``, else the only one that begins so; None where there is none.

@@ -18,7 +18,7 @@ def journal_with(user: Store, run: str | None) -> Iterator[Store]:
     if entry is None or entry.kind not in ("evaluation", "search"):
         yield user
         return
-    from merrow_optimizer.evaluation.sessions import journal_of
+    from merrow_runtime.jobs.life import journal_of
     from merrow_runtime.store.database import Store
 
     with closing(Store.open(journal_of(user, entry.id), reading=True)) as own:

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.evaluation.sessions import journal_of, state_of
 from merrow_optimizer.evaluation.statistics.agreement import agreement
 from merrow_optimizer.evaluation.summary import COUNTED, Comparison, Summary, compared, summary_of
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.jobs.life import journal_of, state_of
 from merrow_runtime.models.dialects import Dialect
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of

@@ -29,6 +29,7 @@ from merrow_optimizer.evaluation.scores import InvalidItemError, Score
 from merrow_optimizer.evaluation.summary import summary_of
 from merrow_runtime import Store, UsageFailure
 from merrow_runtime.errors import EndpointFailure, StoreFailure
+from merrow_runtime.jobs import life
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 
@@ -297,7 +298,7 @@ async def test_one_process_works_on_it_at_a_time(user: Store) -> None:
     begun = sessions.begin(user, plan, "hash", "all", {})
     first = asyncio.ensure_future(evaluated(user, plan, begun))
     await endpoint.until_asked(3)
-    assert sessions.state_of(user, user.evaluations.get(begun.id)) == "running"
+    assert life.state_of(user, user.evaluations.get(begun.id)) == "running"
     with pytest.raises(StoreFailure, match=f"Evaluation {begun.id} can't continue.*process"):
         await evaluated(user, plan, begun)
     endpoint.gate.set()
@@ -336,7 +337,7 @@ async def test_items_wait_ready_while_as_many_as_may_be_are_asked(user: Store) -
     first = asyncio.ensure_future(evaluated(user, plan, begun))
     await endpoint.until_asked(3)
     await asyncio.sleep(0.2)  # what is begun is in the journal by now
-    with closing(Store.open(sessions.journal_of(user, begun.id), spare=False)) as looking:
+    with closing(Store.open(life.journal_of(user, begun.id), spare=False)) as looking:
         assert [one.status for one in looking.runs()] == ["running"] * 5
     assert endpoint.in_flight == 3
     endpoint.gate.set()

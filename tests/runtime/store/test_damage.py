@@ -14,9 +14,9 @@ from tests.runtime.store.making import call
 from tests.runtime.store.making import run as run_record
 
 import merrow_runtime
-from merrow_optimizer.evaluation.sessions import delete
 from merrow_runtime import RunOptions
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
+from merrow_runtime.jobs.life import delete
 from merrow_runtime.provenance import ForeignResults
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.database import Store

@@ -150,7 +150,7 @@ async def test_the_user_agrees_to_the_cost_where_it_may_be_more_than_allowed(tmp
             assert (len(questions), server.requests) == (1, [])
             assert "at most about $" in questions[0].message
             dry = await editor.execute(SUGGEST, uri=uri, dryRun=True)
-            assert (dry["mayCost"], dry["calls"]["least"], server.requests) == (True, 2, [])
+            assert (dry["mayCost"], dry["calls"]["least"], server.requests) == (True, 3, [])
             asked(editor, "Ask the Model")
             assert len((await editor.execute(SUGGEST, uri=uri, preview=True))["suggestions"]) == 2
             # What is known is not asked for again, so nobody has to agree.

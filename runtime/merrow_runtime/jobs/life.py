@@ -1,0 +1,193 @@
+"""The life of a job in the user's store: carried out by one process at a time, cancelled from any, ended, and looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.jobs.clock import Clock
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.lease import BEAT
+from merrow_runtime.store.listed import Listed, ListedStatus
+
+FOLDER = "evaluations"
+"""Where journals of jobs are, in the user's state folder."""
+
+_LOOK = 0.5
+"""Seconds between two looks at whether it was cancelled."""
+
+State = Literal[ListedStatus, "interrupted"]
+
+
+class Record(Protocol):
+    """A row of a job, as far as its life goes."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def status(self) -> ListedStatus: ...
+    @property
+    def started(self) -> float: ...
+    @property
+    def ended(self) -> float | None: ...
+
+
+class Job(Protocol):
+    """Does the work; ``stopped_by`` says why it stopped before its end."""
+
+    stopped_by: str | None
+
+
+J = TypeVar("J", bound=Job)
+
+
+def journal_of(user: Store, identity: str) -> Path:
+    """The file with the runs of a job."""
+    assert user.path is not None  # noqa: S101 (the user's store is a file)
+    return user.path.parent / FOLDER / f"{identity}.sqlite"
+
+
+async def carry_out(
+    user: Store,
+    kept: Listed[Any],
+    identity: str,
+    make: Callable[[Store], J],
+    run: Callable[[J], Coroutine[Any, Any, None]],
+) -> J:
+    """Make and run the job of one of ``kept``, with a journal of its own, and keep how it ended. Cancelling ends it: what is
+    finished is kept.
+
+    Raises `StoreFailure` where it can't begin since another process works on it, or where another one has taken it over.
+    """
+    try:
+        own = Store.open(journal_of(user, identity), answers=user, alone=True)
+    except StoreFailure as problem:
+        raise StoreFailure(f"{kept.word.capitalize()} {identity} can't continue. {problem}") from None
+    with closing(own):
+        watch = _Watch(kept, identity, own)
+        job = make(own)
+        kept.update(identity, "running")
+        watching = asyncio.ensure_future(watch.keep())
+        try:
+            await run(job)
+        except asyncio.CancelledError:
+            if watch.is_taken_over:
+                raise StoreFailure(
+                    f"{kept.word.capitalize()} {identity} was taken over by another process, since this one gave no sign of"
+                    " life."
+                ) from None
+            watch.end("cancelled")
+            raise
+        except StoreFailure as problem:
+            job.stopped_by = str(problem)
+            # A disk that is full may have room for this, which is little; where it has not, the process is over for others, too.
+            with suppress(StoreFailure):
+                watch.end("stopped", job.stopped_by)
+            return job
+        finally:
+            watching.cancel()
+        watch.end("finished" if job.stopped_by is None else "stopped", job.stopped_by)
+    return job
+
+
+class _Watch:
+    """Watches over a job at work: ends it once somebody wrote down that it is cancelled, or deleted it; shows that its process is
+    alive; and keeps how long it has taken, so that a process that dies takes no more than the last seconds with it.
+    """
+
+    def __init__(self, kept: Listed[Any], identity: str, own: Store) -> None:
+        self.is_taken_over = False
+        self._kept, self._identity, self._own = kept, identity, own
+        self._clock, self._counted = Clock(), 0.0
+        working = asyncio.current_task()
+        assert working is not None  # noqa: S101 (it is made by a coroutine of a task)
+        self._working = working
+
+    async def keep(self) -> None:
+        """Watch until the job has ended."""
+        while True:
+            await asyncio.sleep(_LOOK)
+            with suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
+                if self._kept.status(self._identity) != "running":
+                    self._working.cancel()
+                    return
+                if self._clock.here - self._counted >= BEAT and not self._beat():
+                    self.is_taken_over = True
+                    self._working.cancel()
+                    return
+
+    def _beat(self) -> bool:
+        """Show that the process is alive, and keep its time; False where another one has taken the job over."""
+        if not self._own.beat():
+            return False
+        self._kept.add_seconds(self._identity, self._passed()).add_done_callback(_ignore_failure)
+        return True
+
+    def end(self, status: ListedStatus, why: str | None = None) -> None:
+        """Keep how it ended."""
+        self._kept.update(self._identity, status, why, time.time(), self._passed())
+
+    def _passed(self) -> float:
+        """The seconds since this was asked last."""
+        before, self._counted = self._counted, self._clock.here
+        return self._counted - before
+
+
+def _ignore_failure(written: asyncio.Future[None]) -> None:
+    """That it failed is told by the next write, to a caller that can act on it."""
+    if not written.cancelled():
+        written.exception()
+
+
+def request_cancel(user: Store, kept: Listed[Any], said: str) -> bool:
+    """Ask the process that works on one of ``kept`` to end it; False where none does. Raises `StoreFailure`."""
+    record = kept.get(said)
+    if state_of(user, record) != "running":
+        return False
+    kept.update(record.id, "cancelled")
+    return True
+
+
+def delete(user: Store, kept: Listed[Any], said: str) -> None:
+    """Delete one of ``kept`` with all that it has come by and the journal of its runs. Raises `StoreFailure` while a process
+    works on it.
+    """
+    identity = kept.id_of(said)
+    if is_open(user, identity):
+        raise StoreFailure(
+            f"{kept.word.capitalize()} {identity} is still going on; stop it first with: merrow cancel {identity}"
+        )
+    kept.delete(identity)
+    path = journal_of(user, identity)
+    for suffix in ("", "-wal", "-shm", ".ballast"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def is_open(user: Store, identity: str) -> bool:
+    """Whether a living process works on a job."""
+    path = journal_of(user, identity)
+    if not path.exists():
+        return False
+    with closing(Store.open(path, reading=True)) as own:
+        return own.is_open_elsewhere
+
+
+def last_seen(user: Store, record: Record) -> float:
+    """When a job was last known to be worked on, in seconds since 1970."""
+    path = journal_of(user, record.id)
+    if record.ended is not None or not path.exists():
+        return record.ended or record.started
+    with closing(Store.open(path, spare=False)) as own:
+        return max(record.started, own.last_seen() or 0.0)
+
+
+def state_of(user: Store, record: Record) -> State:
+    """How it is now: one that no living process works on is not running, whatever was written down last."""
+    if record.status != "running":
+        return record.status
+    return "running" if is_open(user, record.id) else "interrupted"
