@@ -9,7 +9,6 @@ from typing import Literal
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.jobs.life import delete
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_server.evaluations.preparing import (

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
 from merrow_optimizer.evaluation.keys import semantic_hash
-from merrow_optimizer.evaluation.sessions import delete
 from merrow_runtime.errors import RunFailure, UsageFailure
+from merrow_runtime.jobs.life import delete
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.store.database import Store

@@ -14,7 +14,6 @@ from merrow_optimizer.optimization.rounds import BEST
 from merrow_optimizer.optimization.sessions import begin, work
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.jobs.life import delete
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
 from merrow_server.evaluations.preparing import Asked, Choosing

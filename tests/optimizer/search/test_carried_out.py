@@ -195,7 +195,7 @@ def test_the_record_has_all_of_a_search(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_an_evaluation_of_another_workflow_has_read_what_is_set_aside_one_of_the_start_has_not(tmp_path: Path) -> None:
-    from merrow_runtime.jobs import life as evaluations
+    from merrow_optimizer.evaluation import sessions as evaluations
 
     other = workflow('A@{op: Custom, prompt: "yet another"}', "PROBLEM --> A --> RETURN")
     for flow, expected in ((FLOW, 0), (other, 1)):
@@ -224,7 +224,7 @@ def test_a_start_with_everything_right_ends_it_however_many_items_there_are(tmp_
 
 @pytest.mark.slow
 def test_where_all_is_wrong_the_run_of_an_earlier_evaluation_is_named(tmp_path: Path) -> None:
-    from merrow_runtime.jobs import life as evaluations
+    from merrow_optimizer.evaluation import sessions as evaluations
 
     endpoint, notes = FakeEndpoint(lambda _: ModelReply("no", usage=Usage(1, 1, 1, 0.0))), []
 
