@@ -144,15 +144,6 @@ def _ignore_failure(written: asyncio.Future[None]) -> None:
         written.exception()
 
 
-def request_cancel(user: Store, kept: Listed[Any], said: str) -> bool:
-    """Ask the process that works on one of ``kept`` to end it; False where none does. Raises `StoreFailure`."""
-    record = kept.get(said)
-    if state_of(user, record) != "running":
-        return False
-    kept.update(record.id, "cancelled")
-    return True
-
-
 def delete(user: Store, kept: Listed[Any], said: str) -> None:
     """Delete one of ``kept`` with all that it has come by and the journal of its runs. Raises `StoreFailure` while a process
     works on it.

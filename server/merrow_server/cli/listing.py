@@ -85,7 +85,7 @@ def _delete(user: Store, kept: Listed[Any], named: Iterable[str], days: float | 
     """Delete what is ``named``, and what began more than ``days`` ago but for what a process works on, and say how many those
     were.
     """
-    from merrow_optimizer.evaluation.sessions import delete, is_open
+    from merrow_runtime.jobs.life import delete, is_open
 
     for one in named:
         delete(user, kept, one)
