@@ -1,4 +1,5 @@
-"""Write what the code knows best: the pages of rules, settings, operators and patterns, and the JSON Schemas of files.
+"""Write what the code knows best: the pages of rules, settings, operators and patterns, the JSON Schemas of files, and the
+forms of common lines.
 
 python scripts/generate_docs.py            write what has changed
 python scripts/generate_docs.py --check    say what is out of date, and fail if anything is
@@ -23,6 +24,8 @@ from merrow_analysis.definitions.configuration import settings_schema, settings_
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, PLANNED_CALL, InputPort, OperatorSpec  # noqa: E402
 from merrow_analysis.definitions.schema import schema  # noqa: E402
 from merrow_analysis.rules.registry import all_rules  # noqa: E402
+from merrow_analysis.syntax.forms import form_of  # noqa: E402
+from merrow_analysis.syntax.parser import plan_of  # noqa: E402
 from merrow_server.templates import templates  # noqa: E402
 
 GROUPS = {
@@ -129,6 +132,42 @@ def as_json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
+def common_forms() -> str:
+    """The forms of the lines of the examples, and of nodes and arrows as most people draw them, each with its plan."""
+    lines = {line for path in ROOT.glob("examples/**/*.mmd") for line in path.read_text("utf-8").splitlines()}
+    brackets = ("[]", "()", "{}", "([])", "[()]", "(())", "[[]]", "{{}}", "[//]")
+    sides = [(pair[: len(pair) // 2], pair[len(pair) // 2 :]) for pair in brackets]
+    nodes = [f"A{left}{label}{right}" for left, right in sides for label in ("one", '"one"')]
+    for arrow in ("-->", "---", "-.->", "==>"):
+        links = [arrow, f"{arrow}|one|", f'{arrow}|"one"|']
+        lines |= {
+            f"{source} {link} {target}" for link in links for source in ("A", "A & B") for target in ("B", "B & C")
+        }
+        lines |= {f"{source} {link} {target}" for link in links for source in ("A", nodes[1]) for target in nodes[:6]}
+    lines |= {
+        *nodes,
+        *(f"{node}:::b" for node in nodes),
+        "A",
+        "A --> B --> C",
+        "A-->B",
+        "A --> B;",
+        "A-->|one|B",
+        "A --> |one|B",
+    }
+    lines |= {
+        "subgraph A",
+        "subgraph A[one]",
+        'subgraph A ["one"]',
+        "end",
+        "class A b",
+        "class A,B c",
+        "style A fill:#a",
+    }
+    found = sorted({form[0] for form in map(form_of, lines) if form is not None})
+    rows = [(form, plan) for form in found if (plan := plan_of(form)) is not None]
+    return "".join("\t".join(json.dumps(half, separators=(",", ":")) for half in row) + "\n" for row in rows)
+
+
 FILES: dict[str, Callable[[], str]] = {
     "docs/rules.md": rules,
     "docs/settings.md": settings,
@@ -138,6 +177,7 @@ FILES: dict[str, Callable[[], str]] = {
     "schemas/cases.schema.json": lambda: as_json(cases_schema()),
     "schemas/library.schema.json": lambda: as_json(schema("library")),
     "schemas/merrow.schema.json": lambda: as_json(settings_schema()),
+    "analysis/merrow_analysis/syntax/forms.tsv": common_forms,
 }
 """What is written, by its path in the repository."""
 

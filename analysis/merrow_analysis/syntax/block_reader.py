@@ -1,6 +1,6 @@
 """Reads the statements of one block with the lexer and the grammar, and says what is wrong with one that can't be read.
 
-Loaded only when a text has a line that the fast path does not know.
+Loaded only when a text has a line of a form that is not known yet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lark grammar of one statement, built when a text first needs it (the fast path reads most lines without it)."""
+"""The lark grammar of one statement, built for the first line of a form that is not known yet."""
 
 from __future__ import annotations
 

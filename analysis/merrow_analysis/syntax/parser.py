@@ -1,4 +1,4 @@
-"""From the lines of a file to blocks of statements: the fast path where it can, lexer and grammar where it must.
+"""From the lines of a file to blocks of statements: by lexer and grammar, or by the form of a line that these have read.
 
 Reading goes block by block. A block begins in the lexer's default mode at the start of a line and ends at the first separator
 that ends a line in that mode, so what a block means depends on its own lines alone (and on whether the next line begins with an
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from merrow_analysis.shared_values import RecentValues
 from merrow_analysis.syntax.arrows import normal_direction
 from merrow_analysis.syntax.characters import SPACE, WHITE_CHARACTERS
-from merrow_analysis.syntax.fast import read_line
+from merrow_analysis.syntax.forms import Form, Plan, read_line
 from merrow_analysis.syntax.reduction import Reduction, match_front_matter, reduce_text
 from merrow_analysis.syntax.tree import Block, Broken, Comment, FrontMatter, Header, Statement, SyntaxProblem
 from merrow_analysis.text import split_lines
@@ -116,6 +116,23 @@ def _window_end(lines: list[str], line: int) -> int:
 def continues_statement(line: str) -> bool:
     """Whether a line begins with an arrow, and so goes on with the statement before it."""
     return _CONTINUES.match(line) is not None
+
+
+def plan_of(form: Form) -> Plan | None:
+    """How lines of a form are read, by the grammar; None where each must be read with the lines around it."""
+    from merrow_analysis.syntax.form_plans import make_plan
+
+    return make_plan(form, _read_alone)
+
+
+def _read_alone(line: str) -> tuple[Statement, ...] | None:
+    """The statements of a line, without its line ending, that ends what it begins; None for any other."""
+    reader = _FileParser([f"{line}\n", "A\n", "A\n"], None, 0, 2)
+    reader.read_by_grammar(0)
+    block = reader.diagram.blocks[0]
+    if reader.ran_out or block.line_count > 1 or any(isinstance(each, Broken) for each in block.statements):
+        return None
+    return block.statements
 
 
 class _FileParser:
@@ -359,7 +376,7 @@ class _FileParser:
                 line += 1
                 continue
             bare = content[:-1] if content[-1:] == "\n" else content
-            statements = read_line(bare[:-1] if bare[-1:] == "\r" else bare)
+            statements = read_line(bare[:-1] if bare[-1:] == "\r" else bare, plan_of)
             if statements is not None:
                 keep(content, statements)
                 blocks.append(Block(line, content, statements))
@@ -370,7 +387,7 @@ class _FileParser:
                 blocks.append(quiet)
                 line += quiet.line_count
                 continue
-            line = self._read_from(line)
+            line = self.read_by_grammar(line)
         return line
 
     def _step_back(self, line: int) -> int:
@@ -391,7 +408,8 @@ class _FileParser:
         del blocks[index:]
         return line
 
-    def _read_from(self, line: int) -> int:
+    def read_by_grammar(self, line: int) -> int:
+        """Read the block that ``line`` begins or goes on with; the answer is the line after it."""
         if line >= self.last:
             self._left = True
             return len(self.lines)
@@ -408,7 +426,7 @@ class _FileParser:
         """Read one line as if nothing followed it: the work for this file's broken statements is used up."""
         self.diagram.whole = True
         alone = _FileParser([self.lines[line]], None)
-        alone.body(0)
+        alone.read_by_grammar(0)
         for block in alone.diagram.blocks:
             block.line += line  # nobody has seen it yet
             self.diagram.blocks.append(block)
@@ -452,7 +470,7 @@ class _FileParser:
 
 
 READ_BEFORE: RecentValues[str, tuple[Statement, ...]] = RecentValues(5_000)
-"""Statements of lines that the fast path has read: pure values, so sharing them between texts is safe."""
+"""Statements of lines that were read by their form: pure values, so sharing them between texts is safe."""
 
 
 def _content_start(line: str) -> int:
