@@ -130,3 +130,32 @@ def test_the_first_fix_and_the_repair_restore_four_fifths(misled: bool) -> None:
     assert restored >= least * len(cases)
     assert repaired >= least * len(cases)
     assert begun >= (0.8 if misled else 0.95) * len(cases)
+
+
+def test_a_step_that_runs_in_one_case_by_one_of_its_inputs_is_kept_to_that_case() -> None:
+    text = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    A["Custom<br/>(prompt: Write it.)"]
+    R["Review<br/>"]
+    OK{Good?}:::DecisionOp
+    FIX["Custom<br/>(prompt: Say what is wrong.)"]
+    AGAIN["Custom<br/>(prompt: Write it again.)"]
+    RETURN([Text]):::Interface
+    PROBLEM -->|input| A -->|solution| R
+    PROBLEM -->|problem| R
+    PROBLEM -->|input| AGAIN
+    R -->|result:when| OK
+    A -->|value| OK
+    OK -->|yes| RETURN
+    OK -->|no:input| FIX -->|input| AGAIN --> RETURN
+    classDef Interface fill:#eee
+    classDef DecisionOp fill:#fff
+"""
+    [finding] = analyse(text).errors
+    assert (finding.code, "`OK -->|no:after| AGAIN`" in finding.message) == ("MW205", True)
+    fix = _first_fix(finding)
+    done = repair(text, clock=lambda: 0.0)
+    assert fix is not None
+    assert done.is_valid
+    assert done.text == apply_edits(text, fix.edits)
+    assert "    OK -->|no:after| AGAIN\n" in done.text

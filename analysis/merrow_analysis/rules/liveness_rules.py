@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.labels import between_bars
@@ -22,7 +22,7 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.end_rules import ends_inside
 from merrow_analysis.rules.fixes.edge_fixes import relabel
 from merrow_analysis.rules.fixes.fix_context import asked
-from merrow_analysis.rules.fixes.liveness_fixes import filled, let_run, one_value, second_voice
+from merrow_analysis.rules.fixes.liveness_fixes import filled, gated, let_run, one_value, second_voice
 from merrow_analysis.rules.fixes.near_names import says_nearly
 from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.path_rules import told_dead_ends
@@ -31,6 +31,7 @@ from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.text import TextEdit
+from merrow_analysis.wiring.cases import gates
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 ENSEMBLE_NEEDS_TWO_SOURCES = _FAMILY.rule(
@@ -159,6 +160,9 @@ def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Co
     remedy = "keep one, or let the cases of a Decision keep them apart."
     if node.kind == "output" and (edge.source.resolution.plain is not None or node.id in graph.core.ends):
         remedy = "lead them into one box that joins them, or let the cases of a diamond keep them apart."
+    gate = next(gates(node), None)
+    if gate is not None:
+        remedy = f"let {gate.target.id} run in case `{gate.case}` of {gate.source.id} alone: `{gate.arrow}`."
     message = f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; {remedy}"
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
     causes = misplaced_causes(context)
@@ -167,7 +171,7 @@ def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Co
         because += [
             cause for one in (other, edge) for cause in led_to_boxes(graph, one.source, UNKNOWN_OPERATOR, out=True)
         ]
-    fixes = one_value(context, PORT_FED_TWICE, other, edge, port)
+    fixes = chain(gated(context, PORT_FED_TWICE, node), one_value(context, PORT_FED_TWICE, other, edge, port))
     return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because, fixes=fixes)
 
 
@@ -241,6 +245,8 @@ def _skipped(context: GraphContext, combinations: Combinations) -> Iterator[Diag
                 *((inside[node.id],) if node.id in inside else ()),
                 *(cause for edge in node.incoming for cause in without_value(edge)),
             ]
+            if next(gates(node), None) is not None:
+                because += [Cause(PORT_FED_TWICE.code, edge.flow.range) for edge in node.incoming if not edge.implied]
             yield _left_empty(context, node, combinations, choices, because)
 
 

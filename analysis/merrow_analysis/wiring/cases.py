@@ -9,7 +9,7 @@ from merrow_analysis.definitions.types import item_of
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER
-from merrow_analysis.wiring.wires import MOST_LOOKED_AT, are_together, lacks
+from merrow_analysis.wiring.wires import MOST_LOOKED_AT, Wire, are_together, lacks
 
 _MOST = 20
 """Edges of a node that are looked at."""
@@ -45,6 +45,25 @@ def _unchosen(graph: TypedGraph, decision: TypedNode) -> list[TypedNode]:
 def _behind(graph: TypedGraph, decision: TypedNode) -> Sequence[int]:
     here = graph.shape.places[decision.index]
     return graph.shape.order[here : here + MOST_LOOKED_AT]
+
+
+def gates(node: TypedNode) -> Iterator[Wire]:
+    """The edges that would let a step before a node run in one case alone: it reads what runs in that case, and something else
+    that always runs, so that it runs in the other cases, too.
+    """
+    for edge in islice(node.incoming, _MOST):
+        step = edge.source
+        is_drawn = step.resolution.plain is not None
+        if (
+            is_drawn
+            or step.kind != "operator"
+            or any(one.source.kind == "decision" for one in islice(step.incoming, _MOST))
+        ):
+            continue
+        for before in islice(step.incoming, _MOST):
+            for way in islice(before.source.incoming, _MOST):
+                if way.source.kind == "decision" and way.case_label:
+                    yield Wire(way.source, step, f"{way.case_label}:{AFTER}")
 
 
 def _rest(decision: TypedNode, target: TypedNode) -> str | None:

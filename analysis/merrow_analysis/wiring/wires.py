@@ -54,6 +54,11 @@ class Wire(NamedTuple):
         return Link(self.source.id, self.target.id, self.label, kept=self.instead is not None)
 
     @property
+    def case(self) -> str:
+        """The case that it begins with, out of a Decision."""
+        return (self.label or "").partition(":")[0]
+
+    @property
     def arrow(self) -> str:
         """How it is written."""
         return f"{self.source.id} -->{'' if self.label is None else f'|{self.label}|'} {self.target.id}"

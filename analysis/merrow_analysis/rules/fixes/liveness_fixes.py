@@ -18,11 +18,24 @@ from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.port_fixes import labelled
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import listed
+from merrow_analysis.wiring.cases import gates
 from merrow_analysis.wiring.sources import sources
 
 _MOST_OFFERED = 3
 _SAMPLES = 3
 _JOIN_PROMPT = "Join these into one text that keeps what each of them says."
+
+
+def gated(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
+    """Let a step before a node run in one case of a Decision alone."""
+    made = (
+        found
+        for wire in gates(node)
+        for found in asked(context).drawn(
+            rule, f"Let {wire.target.id} run in case {wire.case} of {wire.source.id} alone", [wire.link]
+        )
+    )
+    yield from firsts(made, 1)
 
 
 def one_value(context: GraphContext, rule: Rule, other: TypedEdge, edge: TypedEdge, port: str) -> Iterator[Fix]:
