@@ -17,8 +17,8 @@ from merrow_server.jobs.ticket import Ticket
 from merrow_server.kept_work import request_cancel
 
 Json = dict[str, Any]
-Agree = Callable[[Json], Awaitable[None]]
-"""Is given what something may cost, and raises where nobody agrees to it."""
+Agree = Callable[[str], Awaitable[None]]
+"""Is given a sentence about what something may cost, and raises where nobody agrees to it."""
 
 
 class Ordered(Protocol):
@@ -34,9 +34,12 @@ _Done = TypeVar("_Done")
 
 
 class Work(Generic[_Done]):
-    """A job that is ready to begin, with ``forecast``, what it may cost."""
+    """A job that is ready to begin, with ``forecast``, what it may cost, and ``consent``, the sentence about that to which
+    somebody has to agree first; None where nobody has to.
+    """
 
     forecast: Json
+    consent: str | None = None
 
     def begin(self) -> str | None:
         """Write down that it begins; its id in the journal, None where it has none. Raises `RunFailure`."""
@@ -144,8 +147,8 @@ async def _worked(kind: Kind[_Order, _Told, _Done], order: _Order, told: _Told, 
     """A job from its order to its end. It is cancelled as a task: before it has begun that ends this, too."""
     work = await kind.prepare(order, told)
     try:
-        if agree is not None:
-            await agree(work.forecast)
+        if agree is not None and work.consent is not None:
+            await agree(work.consent)
         if order.ticket.is_cancelled:  # the news of it is on its way to this thread
             raise asyncio.CancelledError
         order.ticket.identity = work.begin()

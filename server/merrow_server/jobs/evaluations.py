@@ -32,6 +32,7 @@ from merrow_server.evaluations.report import (
 )
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import comparison_lines
+from merrow_server.evaluations.words import cost_sentence, may_cost
 from merrow_server.jobs.desk import Json, Work
 from merrow_server.jobs.orders import ASKED, EvaluationOrder, WorkflowText
 from merrow_server.jobs.places import place_of
@@ -141,12 +142,15 @@ class _Evaluation(Work[Json]):
         self._jobs, self._store, self._told = jobs, store, told
         self._prepared = prepared
         self._record = record
-        self.forecast = {
+        forecast = {
             **forecast_json(store, prepared),
             "endpoint": prepared.plan.chosen.endpoint.origin,
             "model": prepared.plan.model,
             "notices": remarks(store, prepared),
         }
+        sentence, costs = cost_sentence(forecast), may_cost(forecast)
+        self.forecast = {**forecast, "text": sentence, "mayCost": costs}
+        self.consent = sentence if costs else None
 
     def begin(self) -> str:
         prepared = self._prepared

@@ -47,6 +47,7 @@ class _Plan(Work[Json]):
             "mayCost": known is None and prepared.may_cost,
             "notices": list(prepared.notices),
         }
+        self.consent = sentence if self.forecast["mayCost"] else None
 
     async def run(self) -> None:
         if self._outcome is None:

@@ -142,6 +142,7 @@ class _Search(Work[Json]):
             "free": plan.forecast.cost_usd.most == 0 and plan.proposing is None,
             "text": "\n".join(plan_lines(plan, str(prepared.data.file), prepared.data.part)),
         }
+        self.consent = None if self.forecast["free"] else self.forecast["text"]
 
     def begin(self) -> str:
         prepared, data = self._prepared, self._prepared.data

@@ -55,16 +55,22 @@ class Session:
     @cached_property
     def evaluations(self) -> EvaluationJobs:
         """The evaluations."""
-        from merrow_server.jobs.evaluations import EvaluationJobs
-
-        return EvaluationJobs(self.store, self._endpoints.own, check, lambda: self.desk.here)
+        return self._evaluations(self.store)
 
     @cached_property
     def searches(self) -> SearchJobs:
         """The searches."""
+        return self._searches(self.store)
+
+    def _evaluations(self, store: Store) -> EvaluationJobs:
+        from merrow_server.jobs.evaluations import EvaluationJobs
+
+        return EvaluationJobs(store, self._endpoints.own, check, lambda: self.desk.here)
+
+    def _searches(self, store: Store) -> SearchJobs:
         from merrow_server.jobs.searches import SearchJobs
 
-        return SearchJobs(self.store, self._endpoints.own, check, lambda: self.desk.here)
+        return SearchJobs(store, self._endpoints.own, check, lambda: self.desk.here)
 
     @cached_property
     def plans(self) -> PlanJobs:
@@ -111,20 +117,12 @@ class Session:
     def look_at_evaluations(self, look: Callable[[EvaluationJobs], T]) -> T:
         """What ``look`` gives, which only reads; also where nothing can be written. Raises `StoreFailure`."""
         with self.reading() as store:
-            if store is self._store:
-                return look(self.evaluations)
-            from merrow_server.jobs.evaluations import EvaluationJobs
-
-            return look(EvaluationJobs(store, self._endpoints.own, check, lambda: self.desk.here))
+            return look(self.evaluations if store is self._store else self._evaluations(store))
 
     def look_at_searches(self, look: Callable[[SearchJobs], T]) -> T:
         """The same of searches. Raises `StoreFailure`."""
         with self.reading() as store:
-            if store is self._store:
-                return look(self.searches)
-            from merrow_server.jobs.searches import SearchJobs
-
-            return look(SearchJobs(store, self._endpoints.own, check, lambda: self.desk.here))
+            return look(self.searches if store is self._store else self._searches(store))
 
     def plan(self, order: Order) -> Json:
         """What a run would do, with ``findings`` on models that the endpoint doesn't list and those that are ``served``. Raises

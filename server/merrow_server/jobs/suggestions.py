@@ -61,6 +61,7 @@ class _Suggestions(Work[Suggested]):
         may_cost = known is None and prepared.may_cost
         said = {"endpoint": endpoint, "text": sentence, "mayCost": may_cost, "notices": [*prepared.notices]}
         self.forecast = forecast | said
+        self.consent = sentence if may_cost else None
 
     async def run(self) -> None:
         if self._outcome is None:

@@ -29,9 +29,9 @@ from merrow_server.features.commands.run_commands import asked_of, check_trust, 
 from merrow_server.features.commands.run_journal import text_in, what_to_list
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import path_of
-from merrow_server.lsp.protocol import FeatureError, InvalidParameters
+from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Place, refused
+from merrow_server.lsp.work.following import Consent, Place, refused
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ RATE = "merrow.rateAnswer"
 LONGEST_NOTE = 2_000
 """Characters of a note beside a verdict."""
 _VERDICTS = ("good", "bad", None)
-_AGREE = "Evaluate"
 TEXT = (str, "a text")
 FROM_1 = (int, "a whole number from 1")
 _KINDS: dict[str, tuple[type[Any], str]] = {
@@ -82,16 +81,18 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     said = said_of(asked)
     order, place, title = _resumed(server, asked, said) if "resume" in asked else _new(server, asked, said)
     if asked.get("dryRun", False):
-        return await _dry_run(server, order)
+        forecast = await server.jobs.forecast("evaluation", order)
+        if not server.supports.shows_runs:
+            tell(server, f"{forecast['text']} No call was made.", types.MessageType.Info)
+        return forecast
     if server.jobs.works_on(place, "evaluation"):
         raise refused(f"{title.removeprefix('Evaluating ')} is being evaluated already; stop that first.")
 
-    async def agree(forecast: dict[str, Any]) -> None:
-        if not asked.get("agreed", False):
-            await _ask_to_agree(server, title, forecast)
-
+    consent = Consent(title, "Evaluate", "to evaluate", "Nothing was evaluated.")
     try:
-        ended: dict[str, Any] = await server.jobs.follow("evaluation", order, place, title, agree)
+        ended: dict[str, Any] = await server.jobs.follow(
+            "evaluation", order, place, title, None if asked.get("agreed") else consent
+        )
     finally:
         server.last_evaluations.forget()
     if not server.supports.shows_runs:
@@ -214,38 +215,6 @@ def _resumed(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) 
     evaluation = text_in(asked, "resume", EVALUATE)
     order = EvaluationOrder(Ticket(), None, said, asked.get("budget", {}), evaluation)
     return order, Place(None, 1), f"Evaluation {evaluation}"
-
-
-async def _dry_run(server: MerrowServer, order: EvaluationOrder) -> dict[str, Any]:
-    forecast = await server.jobs.forecast("evaluation", order)
-    from merrow_server.evaluations.words import cost_sentence, may_cost
-
-    sentence = cost_sentence(forecast)
-    if not server.supports.shows_runs:
-        tell(server, f"{sentence} No call was made.", types.MessageType.Info)
-    return {**forecast, "text": sentence, "mayCost": may_cost(forecast)}
-
-
-async def _ask_to_agree(server: MerrowServer, title: str, forecast: dict[str, Any]) -> None:
-    """Ask the user where it may cost something. Raises `FeatureError` where the client can't ask, or the user doesn't agree."""
-    from merrow_server.evaluations.words import cost_sentence, may_cost
-
-    if may_cost(forecast):
-        sentence = f"{title}: {cost_sentence(forecast)}"
-        await ask_to_agree(server, sentence, _AGREE, "to evaluate", "Nothing was evaluated.")
-
-
-async def ask_to_agree(server: MerrowServer, sentence: str, agree: str, wanted: str, left: str) -> None:
-    """Ask the user a question whose only answer is ``agree``. Raises `FeatureError` where the client can't ask, with what to do
-    ``wanted``, and where the user doesn't agree, with what was ``left``.
-    """
-    params = types.ShowMessageRequestParams(types.MessageType.Info, sentence, [types.MessageActionItem(agree)])
-    try:
-        answer = await server.window_show_message_request_async(params)
-    except Exception:  # noqa: BLE001 (whatever a client answers that can't ask)
-        raise refused(f"{sentence} Execute the command with `agreed: true` {wanted}.") from None
-    if answer is None or answer.title != agree:
-        raise FeatureError(left, types.LSPErrorCodes.RequestCancelled)
 
 
 def said_of(asked: dict[str, Any]) -> dict[str, Any]:

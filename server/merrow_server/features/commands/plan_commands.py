@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from merrow_server.features.commands.evaluation_commands import TEXT, ask_to_agree, checked
+from merrow_server.features.commands.evaluation_commands import TEXT, checked
 from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Place
+from merrow_server.lsp.work.following import Consent, Place
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import PlanOrder
 
 PLAN = "merrow.plan"
-_AGREE = "Ask the Model"
 _MOST_PLANS, _MOST_TASKS = 50, 500
 _LONGEST_TASK = 100_000
 _FORMS = ("json", "mermaid")
@@ -83,13 +82,11 @@ async def plan(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             tell(server, f"{forecast['text']} No call was made.", types.MessageType.Info)
         return forecast
 
-    async def agree(forecast: dict[str, Any]) -> None:
-        if forecast["mayCost"] and not asked.get("agreed", False):
-            sentence = f"Plan a workflow: {forecast['text']}"
-            await ask_to_agree(server, sentence, _AGREE, "to plan", "No model was asked.")
-
+    consent = Consent("Plan a workflow", "Ask the Model", "to plan", "No model was asked.")
     place = Place(asked.get("uri"), 1)
-    planned: dict[str, Any] = await server.jobs.follow("plan", order, place, "Planning a workflow", agree)
+    planned: dict[str, Any] = await server.jobs.follow(
+        "plan", order, place, "Planning a workflow", None if asked.get("agreed") else consent
+    )
     return planned
 
 

@@ -15,15 +15,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from lsprotocol import types
-
 from merrow_server.features.commands.mutation_commands import move_found, workflow
 from merrow_server.features.commands.run_commands import asked_of, name_of, runnable
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
-from merrow_server.lsp.protocol import FeatureError, InvalidParameters
+from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Place
+from merrow_server.lsp.work.following import Consent, Place
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from merrow_server.jobs.orders import WorkflowText
 
 RUN_BOTH = "merrow.runBoth"
-_AGREE = "Run both"
 
 
 def register(server: MerrowServer) -> None:
@@ -60,7 +57,7 @@ async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
         cost = cost_of_both(plans)
         if server.supports.shows_runs:
             return {"title": move.title, "plans": plans, "cost": cost}
-        await _ask_to_agree(server, move, cost)
+        await Consent(move.title, "Run both", "to run both", "Nothing was run.").ask(server, cost)
     server.runs.inputs.remember(diagram, number, inputs)
     name = name_of(diagram)
     # One after the other: what the second one asks like the first is in the cache then.
@@ -69,16 +66,6 @@ async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     )
     after = await server.runs.carry_out(orders[1], Place(None, 1), f"Running {name} after: {move.title}")
     return {"title": move.title, "runs": [now, after], "text": comparison(move.title, now, after)}
-
-
-async def _ask_to_agree(server: MerrowServer, move: Move, cost: str) -> None:
-    answer = await server.window_show_message_request_async(
-        types.ShowMessageRequestParams(
-            types.MessageType.Info, f"{move.title}: {cost}", [types.MessageActionItem(_AGREE)]
-        )
-    )
-    if answer is None or answer.title != _AGREE:
-        raise FeatureError("Nothing was run.", types.LSPErrorCodes.RequestCancelled)
 
 
 def _mutant(diagram: OpenDiagram, number: int, move: Move) -> WorkflowText:

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from merrow_server.features.commands.evaluation_commands import FROM_1, TEXT, ask_to_agree, checked, said_of, with_data
+from merrow_server.features.commands.evaluation_commands import FROM_1, TEXT, checked, said_of, with_data
 from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
 from merrow_server.features.commands.run_journal import text_in, what_to_list
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Place, refused
+from merrow_server.lsp.work.following import Consent, Place, refused
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import SearchOrder
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 OPTIMIZE, OPTIMIZATIONS = "merrow.optimize", "merrow.optimizations"
 REPORT, SHOW_BETTER = "merrow.optimizationReport", "merrow.showBetter"
 STRATEGIES, DELETE = "merrow.strategies", "merrow.deleteOptimization"
-_AGREE = "Search"
 _STRATEGIES = ("guided", "evolve", "climb", "random", "mcts", "gepa")
 _PROPOSERS = ("moves", "model", "both")
 _OBJECTIVES = ("score", "pareto")
@@ -91,13 +90,11 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     if server.jobs.works_on(place, "search"):
         raise refused("A better version of this workflow is being searched for already; stop that first.")
 
-    async def agree(forecast: dict[str, Any]) -> None:
-        if not asked.get("agreed", False) and not forecast["free"]:
-            sentence = f"{title}: {forecast['text']}"
-            await ask_to_agree(server, sentence, _AGREE, "to search", "Nothing was searched for.")
-
+    consent = Consent(title, "Search", "to search", "Nothing was searched for.")
     try:
-        ended: dict[str, Any] = await server.jobs.follow("search", order, place, title, agree)
+        ended: dict[str, Any] = await server.jobs.follow(
+            "search", order, place, title, None if asked.get("agreed") else consent
+        )
     finally:
         server.last_searches.forget()
     if not server.supports.shows_runs:

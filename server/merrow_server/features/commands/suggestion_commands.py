@@ -34,7 +34,7 @@ from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Place, refused
+from merrow_server.lsp.work.following import Consent, Place, refused
 from merrow_server.lsp.work.suggestions import Kept, Last
 from merrow_server.lsp.work.workflow_texts import text_of
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from merrow_server.jobs.suggestions import Suggested
 
 APPLY_COMMAND = "merrow.applySuggestion"
-_AGREE = "Ask the Model"
 _MOST = 16
 _GOAL = 1_000
 _NOT_AGAIN = ("version", "dryRun", "agreed", "preview", "fresh", "budget")
@@ -89,12 +88,9 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         return await server.jobs.forecast("suggestion", order)
     title = f"Suggestions for {name_of(diagram)}"
 
-    async def agree(forecast: dict[str, Any]) -> None:
-        if forecast["mayCost"] and not asked.get("agreed", False):
-            await _ask_to_agree(server, title, forecast["text"])
-
+    consent = None if asked.get("agreed") else Consent(title, "Ask the Model", "to ask", "No model was asked.")
     place = Place(document.uri, asked["diagram"], ref(diagram))
-    suggested: Suggested = await server.jobs.follow("suggestion", order, place, title, agree)
+    suggested: Suggested = await server.jobs.follow("suggestion", order, place, title, consent)
     answer, differences = suggested
     if document.version != version or server.document(document.uri) is not document:
         raise _changed()
@@ -172,18 +168,6 @@ def _selected(server: MerrowServer, diagram: OpenDiagram, given: Any) -> tuple[s
         return ()
     found = selection(diagram.analysis, within).nodes
     return tuple(node.id for node in found if node.kind not in ("input", "output"))
-
-
-async def _ask_to_agree(server: MerrowServer, title: str, cost: str) -> None:
-    """Ask the user where it may cost more than is spent unasked. Raises `FeatureError` where nobody agrees."""
-    sentence = f"{title}: {cost}"
-    params = types.ShowMessageRequestParams(types.MessageType.Info, sentence, [types.MessageActionItem(_AGREE)])
-    try:
-        answer = await server.window_show_message_request_async(params)
-    except Exception:  # noqa: BLE001 (whatever a client answers that can't ask)
-        raise refused(f"{sentence} Execute the command with `agreed: true` to ask.") from None
-    if answer is None or answer.title != _AGREE:
-        raise FeatureError("No model was asked.", types.LSPErrorCodes.RequestCancelled)
 
 
 async def _choose(server: MerrowServer, title: str, answer: dict[str, Any]) -> str | None:

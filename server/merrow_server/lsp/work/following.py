@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from merrow_server.jobs.session import Session
 
 Json = dict[str, Any]
-Agree = Callable[[Json], Awaitable[None]]
-"""Is given what something may cost, and raises where nobody agrees to it."""
+Agree = Callable[[str], Awaitable[None]]
+"""Is given a sentence about what something may cost, and raises where nobody agrees to it."""
 Followed = Literal["evaluation", "search", "plan", "suggestion"]
 What = Literal["run", "cases", Followed]
 _EVENTS: dict[str, str] = {"evaluation": "merrow/evaluationEvent", "search": "merrow/searchEvent"}
@@ -78,6 +78,31 @@ class Live:
         return unquote(uri) in {unquote(one) for one in (self.place.uri, self.beside) if one is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """How the user is asked: what is to be done (``title``), by a ``button`` alone; what else a client can do that can't ask
+    (``wanted``: it agrees for that), and what was ``left`` where they don't agree.
+    """
+
+    title: str
+    button: str
+    wanted: str
+    left: str
+
+    async def ask(self, server: Host, sentence: str) -> None:
+        """Ask whether what the sentence says is agreed to. Raises `FeatureError` where not, and where the client can't ask."""
+        question = f"{self.title}: {sentence}"
+        params = types.ShowMessageRequestParams(
+            types.MessageType.Info, question, [types.MessageActionItem(self.button)]
+        )
+        try:
+            answer = await server.window_show_message_request_async(params)
+        except Exception:  # noqa: BLE001 (whatever a client answers that can't ask)
+            raise refused(f"{question} Execute the command with `agreed: true` {self.wanted}.") from None
+        if answer is None or answer.title != self.button:
+            raise FeatureError(self.left, types.LSPErrorCodes.RequestCancelled)
+
+
 class Following:
     """The jobs of one server: ``live`` are those that have not ended, and only here the thread is spoken to."""
 
@@ -93,8 +118,13 @@ class Following:
         """What it may cost; nothing is called. Raises `FeatureError`."""
         return await self.have(lambda session: session.desk.forecast(session.kind(what), order, _silent))
 
-    async def follow(self, what: Followed, order: Ordered, place: Place, title: str, agree: Agree) -> Any:
-        """Work on what is ordered, and tell the client how far it is; what came of it. Raises `FeatureError` with a sentence."""
+    async def follow(
+        self, what: Followed, order: Ordered, place: Place, title: str, consent: Consent | None = None
+    ) -> Any:
+        """Work on what is ordered, and tell the client how far it is; what came of it. Where it needs consent, the user is asked
+        in the words of ``consent``, but for None. Raises `FeatureError` with a sentence.
+        """
+        agree = None if consent is None else partial(consent.ask, self._server)
         live = Live(order.ticket, place, what)
         progress = ShownProgress(self._server, title, order.ticket.cancel)
         told = here(partial(self._tell, live, progress) if what in _EVENTS else progress.report)
@@ -125,10 +155,10 @@ class Following:
         EXECUTION.get().on_cancel(live.ticket.cancel)
         loop = asyncio.get_running_loop()
 
-        async def agreed(forecast: Json) -> None:
+        async def agreed(sentence: str) -> None:
             """Asked here. Who cancels the job meanwhile waits for no answer, which then counts for nothing."""
             assert agree is not None  # noqa: S101 (see below)
-            answer = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_called(agree, forecast), loop))
+            answer = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_called(agree, sentence), loop))
             answer.add_done_callback(lambda one: None if one.cancelled() else one.exception())
             await asyncio.shield(answer)
 
@@ -232,8 +262,8 @@ def _silent(*_: Any) -> None:
     """Nobody is told."""
 
 
-async def _called(agree: Agree, forecast: Json) -> None:
-    await agree(forecast)
+async def _called(agree: Agree, sentence: str) -> None:
+    await agree(sentence)
 
 
 def refused(sentence: str, code: str = "usage", remedy: str | None = None) -> FeatureError:
