@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,10 +12,9 @@ from merrow_optimizer.evaluation.plan import forecast
 from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
-from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli import INTERRUPTED, OK
 from merrow_server.cli.minutes import minutes
-from merrow_server.cli.output import complain
-from merrow_server.cli.sessions.signals import cancelled_by_signals
+from merrow_server.cli.sessions.watching import watched
 from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.evaluations.preparing import Prepared, remarks
 from merrow_server.evaluations.report import comparison, evaluation_report, other_metrics, summary
@@ -42,30 +40,19 @@ def notice(sentence: str) -> None:
 
 
 async def watch(user: Store, record: EvaluationRecord, prepared: Prepared) -> int:
-    """Work on an evaluation to its end, with its progress on a terminal; the exit code without gates.
-
-    Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
-    """
+    """Work on an evaluation to its end, with its progress on a terminal; the exit code without gates."""
     plan = prepared.plan
-    try:
-        with cancelled_by_signals(), _progress(user, record, len(plan.items) * plan.repeats) as told:
-            evaluator = await work(user, record.id, plan, told)
-    except asyncio.CancelledError:
+    progress = _progress(user, record, len(plan.items) * plan.repeats)
+    code, _ = await watched(prepared, progress, lambda told: work(user, record.id, plan, told))
+    again = f"merrow resume {record.id}"
+    if code == INTERRUPTED:
+        echo(f"{style('Stopped', fg='yellow')}: what is finished is kept; continue it with: {again}", err=True)
+    elif code != OK:
         echo(
-            f"{style('Stopped', fg='yellow')}: what is finished is kept; continue it with: merrow resume {record.id}",
+            f"{style('Stopped', fg='red')} before its end; what is finished is kept. Continue it with: {again}",
             err=True,
         )
-        return INTERRUPTED
-    finally:
-        await prepared.close()
-    if evaluator.stopped_by is not None:
-        complain(evaluator.stopped_by)
-        echo(
-            f"{style('Stopped', fg='red')} before its end; what is finished is kept. Continue it with: merrow resume {record.id}",
-            err=True,
-        )
-        return NOT_WELL
-    return OK
+    return code
 
 
 def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: EvaluationRecord | None, output: str) -> bool:

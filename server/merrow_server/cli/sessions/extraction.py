@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -15,11 +14,11 @@ from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
-from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli import NOT_WELL, OK
 from merrow_server.cli.minutes import Steps, minutes
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
-from merrow_server.cli.sessions.signals import cancelled_by_signals
+from merrow_server.cli.sessions.watching import watched
 from merrow_server.errors import InputError
 from merrow_server.extractions.files import check_place, write_files
 from merrow_server.extractions.preparing import ExtractionAsked, PreparedExtraction, prepare_extraction
@@ -43,23 +42,10 @@ async def carry_out(user: Store, wanted: ExtractionAsked, *, as_json: bool) -> i
 
 
 async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtraction, *, as_json: bool) -> int:
-    """Work on an extraction to its end, with its progress on a terminal; then write its files and report it. The exit code.
-
-    Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
-    """
+    """Work on an extraction to its end, with its progress on a terminal; then write its files and report it. The exit code."""
     check_place(prepared.out)
-    code = OK
-    try:
-        with cancelled_by_signals(), _progress() as told:
-            extractor = await work(user, record, prepared.plan, told)
-        if extractor.stopped_by is not None:
-            complain(extractor.stopped_by)
-            code = NOT_WELL
-    except asyncio.CancelledError:
-        code = INTERRUPTED
-    finally:
-        await prepared.close()
-    if code != OK:
+    code, extractor = await watched(prepared, _progress(), lambda told: work(user, record, prepared.plan, told))
+    if code != OK or extractor is None:
         echo(
             f"{style('Stopped', fg='yellow')} before its end; what is finished is kept."
             f" Continue it with: merrow resume {record.id}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -18,11 +17,11 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.workflow import Workflow
-from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli import OK
 from merrow_server.cli.minutes import minutes
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
-from merrow_server.cli.sessions.signals import cancelled_by_signals
+from merrow_server.cli.sessions.watching import watched
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import PreparedSearch, SearchAsked, prepare_search
 from merrow_server.optimizations.report import SCHEMA, search_object
@@ -48,26 +47,14 @@ async def carry_out(user: Store, workflow: Workflow, wanted: SearchAsked, out: s
 
 
 async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearch, *, as_json: bool) -> int:
-    """Work on a search to its end, with its progress on a terminal, or its events as JSON; then report it. The exit code.
-
-    Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
-    """
+    """Work on a search to its end, with its progress on a terminal, or its events as JSON; then report it. The exit code."""
     if as_json:
         _emit("search_started", _object(user, record.id))
     else:
         folder = visible(workflow_text(record.plan["folder"]))
         echo(f"Search {record.id}; its candidates are files in {folder}", err=True)
-    code = OK
-    try:
-        with cancelled_by_signals(), _shown(prepared.plan, as_json=as_json) as told:
-            searcher = await work(user, record, prepared.plan, told)
-        if searcher.stopped_by is not None:
-            complain(searcher.stopped_by)
-            code = NOT_WELL
-    except asyncio.CancelledError:
-        code = INTERRUPTED
-    finally:
-        await prepared.close()
+    shown = _shown(prepared.plan, as_json=as_json)
+    code, _ = await watched(prepared, shown, lambda told: work(user, record, prepared.plan, told))
     found = load(user, record.id)
     try:
         page = write_report(found)
