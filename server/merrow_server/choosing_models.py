@@ -137,7 +137,7 @@ def use(base_url: str, model: str | None, access: tuple[Mapping[str, str], UserS
     free = is_loopback(choice.origin)
     now = decide(ModelOptions(), environment, settings)
     if now.source == "environment" and now.origin != choice.origin:
-        note = f"{note} OPENAI_BASE_URL names {now.origin}, which goes before your settings: unset it.".strip()
+        note = f"{note} OPENAI_BASE_URL names {now.origin} and takes precedence over your settings: unset it.".strip()
     path = settings_path()
     before = path.read_text(encoding="utf-8") if path.exists() else ""
     text = with_endpoint(before, url, model, concurrency, free=free)

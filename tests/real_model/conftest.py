@@ -83,7 +83,8 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+    # The other tests say how many calls they make at once: here the server does.
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_CONCURRENCY"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -91,7 +91,7 @@ def test_optimize_with_sixty_answers(server: Tap) -> None:
 
 
 def test_plan(server: Tap) -> None:
-    command = ("plan", "Write a letter that says sorry for a broken parcel", "-n", "2", "--max-nodes", "4", *ASKS)
+    command = ("plan", "Write a letter that says sorry for a broken parcel", "-n", "1", "--max-nodes", "4", *ASKS)
     done = ends(merrow(*command), 0, 1)
     assert server.answers
     assert all(one.asked["model"] == MODEL for one in server.exchanges)
@@ -103,7 +103,7 @@ def test_plan(server: Tap) -> None:
 
 def test_suggest(server: Tap) -> None:
     flow("max_tokens: 64")
-    command = ("suggest", "flow.mmd", "--n", "2", *ASKS, "--yes")
+    command = ("suggest", "flow.mmd", "--n", "1", *ASKS, "--yes", "--budget-tokens", "9000")
     ends(merrow(*command), 0, 1)
     assert server.answers
     again_without_a_call(server, *command)
@@ -112,13 +112,13 @@ def test_suggest(server: Tap) -> None:
 def test_extract(server: Tap) -> None:
     sums()
     models = ("--model", MODEL, *ASKS)
-    small = ("--limit", "2", "--paths", "1", "--steps", "1", "--solution", "worked", "--budget-tokens", "30000")
+    small = ("--limit", "2", "--paths", "1", "--steps", "1", "--solution", "worked", "--budget-tokens", "12000")
     ends(merrow("extract", *DATA[1:], *small, *models, "--format", "json"), 0, 1)
     assert server.answers
     (kept,) = merrow("runs", "--kind", "extraction", "--format", "json").json
     assert counted(kept["usage"]) == server.usage
     before = len(server.answers)
-    ends(merrow("resume", "--budget-tokens", "30000"), 0, 1)
+    ends(merrow("resume", "--budget-tokens", "12000"), 0, 1)
     asked = [json.dumps(one.asked, sort_keys=True) for one in server.exchanges]
     assert len(set(asked[before:]) & set(asked[:before])) == 0, "what was answered is not asked again"
 

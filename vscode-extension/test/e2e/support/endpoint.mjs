@@ -66,6 +66,11 @@ export class Endpoint {
   }
 
   async #answer(request, response) {
+    if (request.method === 'GET') {
+      // Which models it has, how many places: it does not tell, and it is no question to a model.
+      response.writeHead(404).end();
+      return;
+    }
     let body = '';
     for await (const part of request) body += part;
     const { messages = [{ content: '' }], model, stream } = JSON.parse(body || '{}');
