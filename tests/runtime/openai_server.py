@@ -120,6 +120,8 @@ class OpenAIServer:
         """Set when a client has gone while its request was open."""
         self.slots = 0
         """How many places it tells of, as llama.cpp's server does; 0 for a server that doesn't tell."""
+        self.tells_after = 0.0
+        """Seconds that it takes to tell of itself: its places and its models."""
         self.models: tuple[str, ...] | None = None
         """What it lists at ``GET /models``, a question that isn't recorded; None for a server that doesn't list its models."""
         self.scripts_models = False
@@ -187,6 +189,7 @@ class OpenAIServer:
         text = await reader.readexactly(int(headers.get("content-length", 0)))
         told = self._told(method, path)
         if told is not None:
+            await asyncio.sleep(self.tells_after)
             content = b"" if told is False else json.dumps(told).encode()
             writer.write(_head(404 if told is False else 200, "application/json", {}, len(content)) + content)
             return True

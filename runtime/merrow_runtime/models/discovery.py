@@ -25,6 +25,9 @@ PORTS = (11434, 1234, 8080, 8000, 4000)
 PORTS_VARIABLE = "MERROW_DISCOVERY_PORTS"
 """Other ports to look at, separated by commas; none where it is empty."""
 SECONDS = 0.3
+"""In which a server that is looked for must answer."""
+_ASKED_SECONDS = 3.0
+"""In which one that is used must: where it has no such answer it says so at once, and a busy machine may take a second."""
 _MOST_BYTES = 1_000_000
 _MOST_MODELS = 1000
 _LONGEST_NAME = 200
@@ -98,7 +101,7 @@ def places_of(base_url: str) -> int | None:
     if parts.scheme != "http" or not is_loopback(base_url):
         return None
     try:
-        told = _get(parts.hostname or "", parts.port or 80, "/props", time.monotonic() + SECONDS)
+        told = _get(parts.hostname or "", parts.port or 80, "/props", time.monotonic() + _ASKED_SECONDS)
     except (OSError, ValueError, http.client.HTTPException, RecursionError):
         return None
     slots = told.get("total_slots") if isinstance(told, Mapping) else None
@@ -127,14 +130,14 @@ def models_at(base_url: str, key: str | None) -> tuple[str, ...] | None:
     parts = urlsplit(base_url)
     try:
         path = f"{parts.path.rstrip('/')}/models"
-        return listed(_get(parts.hostname or "", parts.port or 80, path, time.monotonic() + SECONDS, key))
+        return listed(_get(parts.hostname or "", parts.port or 80, path, time.monotonic() + _ASKED_SECONDS, key))
     except (OSError, ValueError, http.client.HTTPException, RecursionError):
         return None
 
 
 def _get(host: str, port: int, path: str, until: float, key: str | None = None) -> Any:
     """What a server answers, read as JSON; None where it refuses, says too much or takes too long. Only ``key`` goes along."""
-    connection = http.client.HTTPConnection(host, port, timeout=SECONDS)
+    connection = http.client.HTTPConnection(host, port, timeout=max(0.001, until - time.monotonic()))
     try:
         headers = {"Accept": "application/json", "Connection": "close"}
         connection.request(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.runtime.engine.fakes import workflow
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 
 import merrow_runtime
 from merrow_runtime.models.user_settings import settings_path
@@ -47,6 +48,18 @@ async def test_no_more_calls_are_sent_than_the_server_has_places(slots: int, pla
         result, _ = await ran(ENSEMBLE, server)
     assert (result.status, len(server.requests) >= VOTES) == ("finished", True)
     assert server.most_at_once == places
+
+
+def test_a_busy_server_is_waited_for_until_it_tells_its_places_and_its_model() -> None:
+    async def run(base_url: str) -> RunResult:
+        options = RunOptions(base_url=base_url)
+        return await merrow_runtime.run(ENSEMBLE, {"problem": "x"}, options=options, store=MemoryStore())
+
+    with serving(lambda _: Reply("yes")) as server:
+        server.slots, server.models, server.tells_after = 1, ("tiny",), 0.6
+        result = asyncio.run(run(server.base_url))
+        assert (result.status, server.most_at_once) == ("finished", 1)
+        assert {body["model"] for body in server.bodies} == {"tiny"}
 
 
 async def test_who_says_how_many_is_not_asked_again() -> None:
