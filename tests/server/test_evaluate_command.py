@@ -78,12 +78,15 @@ def table(evaluation: str) -> list[tuple[Any, ...]]:
     return [(row["item"], row["repeat"], row["status"], row["value"], row["read"], row["reason"]) for row in rows]
 
 
-@pytest.mark.slow
-def test_what_it_may_cost_the_table_and_the_score(server: OpenAIServer) -> None:
-    dry = evaluate("--dry-run")
-    assert "12 items of own.jsonl (part all), each once: 24 calls" in dry.out
+def test_a_dry_run_says_what_it_may_cost_and_asks_nothing(server: OpenAIServer) -> None:
+    assert "12 items of own.jsonl (part all), each once: 24 calls" in evaluate("--dry-run").out
+    assert "12 items of own.jsonl (part all), each 2 times: 24 calls" in evaluate("--dry-run", "--repeat", "2").out
     assert evaluate("--dry-run", "--format", "json").json["calls"] == {"least": 24, "most": 24}
     assert not server.requests
+
+
+@pytest.mark.slow
+def test_the_table_and_the_score(server: OpenAIServer) -> None:
     done = evaluate()
     assert done.code == 0, done.err
     assert len(server.requests) == 24

@@ -15,7 +15,7 @@ from merrow_analysis.graph.nodes import TypedGraph
 from merrow_optimizer.mutations import moves
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, Skip, Start, Takes, Withdrawn
-from merrow_runtime.frontier.outcomes import Revision
+from merrow_runtime.frontier.outcomes import Made, Revision
 from merrow_runtime.visit import Visit
 
 SMALL = moves.Choice(moves.OPERATORS, max_nodes=40)
@@ -252,3 +252,17 @@ def test_a_visit_that_is_forgotten_is_made_again_although_nothing_else_changes()
     again = frontier.replace(same, PLAIN.key, PLAIN.key, Revision(forgotten=(Visit("A"),)))
     assert started(again) == ["A!1"]
     assert frontier.standing(same.by_id["B"]) == "waiting"
+
+
+def test_a_node_lets_go_of_what_it_could_not_have_made() -> None:
+    own, other = Made("own", 1, ""), Made("other", 1, "")
+
+    def lets_go(key: Made, times: int, *, redo: bool = False, definition: str | None = "own") -> bool:
+        return Revision(defined=lambda _: definition, redo=lambda *_: times).lets_go("A", key, redo=redo)
+
+    assert lets_go(own, 1, definition=None), "it is gone"
+    # What is only asked for again has made it, and so has what it was before: the first counts where that is asked.
+    assert [lets_go(own, times) for times in (1, 2)] == [False, False]
+    assert [lets_go(own, times, redo=True) for times in (1, 2)] == [False, True]
+    assert [lets_go(other, times) for times in (1, 2)] == [True, False]
+    assert [lets_go(other, times, redo=True) for times in (1, 2)] == [True, True]

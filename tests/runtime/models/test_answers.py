@@ -14,7 +14,7 @@ from tests.runtime.models.making import KEY, SCHEMA, Notebook, asking, endpoint_
 from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply
 
 from merrow_runtime.models.prices import Price, PriceTable
-from merrow_runtime.models.thinking import ThinkingFilter, split_thinking
+from merrow_runtime.models.thinking import ThinkingFilter
 from merrow_runtime.requests import ModelReply
 from merrow_runtime.usage import NOTHING, Usage
 
@@ -109,36 +109,6 @@ async def test_thinking_is_taken_out_of_the_answer(said: str, text: str, thinkin
     assert [page["thinks"] for page in notebook.pages.values()] == ([thinks] if thinks != "no" else [])
 
 
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-async def test_thinking_beside_the_answer_is_kept(field: str) -> None:
-    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
-        server.script(Reply("42", message={field: "six sevens"}))
-        reply = await endpoint.complete(asking())
-    assert (reply.text, reply.thinking) == ("42", "six sevens")
-
-
-async def test_an_answer_in_parts_is_put_together() -> None:
-    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "42"}]
-    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
-        server.script(Reply(None, message={"content": parts}))
-        reply = await endpoint.complete(asking())
-    assert (reply.text, reply.thinking) == ("42", "hm")
-
-
-async def test_json_under_another_name_is_read() -> None:
-    body = b'{"choices": [{"message": {"content": "42"}, "finish_reason": "stop"}]}'
-    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
-        server.script(Raw(body, "text/plain"))
-        assert (await endpoint.complete(asking())).text == "42"
-
-
-@given(st.lists(st.text(alphabet="ab<>/think \n", max_size=6), max_size=12))
-def test_however_an_answer_is_cut_the_same_of_it_is_shown(pieces: list[str]) -> None:
-    whole, parts = ThinkingFilter("no"), ThinkingFilter("no")
-    at_once = whole.feed("".join(pieces)) + whole.finish()
-    assert "".join(map(parts.feed, pieces)) + parts.finish() == at_once
-
-
 MARKS = st.sampled_from(["<think>", "</think>", "<THINKING>", "</thinking>", "<thin", "<", "a", "b c", "\n", " "])
 
 
@@ -173,15 +143,6 @@ async def test_streamed_chunks_without_a_choice_or_a_message_are_no_pieces() -> 
         reply = await endpoint.complete(asking(), pieces.append)
     assert reply.text == "42"
     assert "".join(pieces) == "42"
-
-
-@given(st.text(alphabet="ab<>/think \n", max_size=60))
-def test_nothing_of_an_answer_is_lost_between_text_and_thinking(content: str) -> None:
-    split = split_thinking(content)
-    kept = sorted((split.text + split.thinking).replace("<think>", "").replace("</think>", ""))
-    assert [mark for mark in kept if mark in "ab"] == [mark for mark in sorted(content) if mark in "ab"]
-    if split.thinks == "no":
-        assert split.text == content
 
 
 def slow(_: Received) -> Reply:
