@@ -132,6 +132,8 @@ def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
     # Whether the judge is worth anything is said from three judged candidates on.
     with closing(Store.open()) as store:
         whole = load(store, one["search"])
+    assert whole.proposals is not None
+    assert whole.proposals.failed < whole.proposals.questions
     start = whole.candidates[0]
     for judged, rank in (((1, 2, 3), "+1.00"), ((3, 2, 1), "-1.00"), ((2, 2, 2), None), ((1, 2), None)):
         candidates = [replace(start, number=n, judged=j, told=n / 10) for n, j in enumerate(judged)]
