@@ -125,6 +125,7 @@ async def test_a_failed_case_says_what_was_expected_and_read_and_where() -> None
     assert (root.get("tests"), root.get("failures")) == ("2", "2")
     assert failure is not None
     assert "actual: It has six legs." in (failure.text or "")
+    assert (failure.text or "").startswith("input PROBLEM: ")
 
 
 @pytest.mark.slow

@@ -121,8 +121,9 @@ def test_an_evaluation_that_is_stopped_reports_what_it_has_paid(server: OpenAISe
     done = merrow(*PAYING["evaluate"], "--budget-seconds", "3", "--format", "json")
     assert done.code == 1, done.err
     usage = done.json["usage"]
-    assert (usage["calls"], usage["estimated"]) == (len(server.requests), True)
-    assert counted() == len(server.requests)
+    # What was on its way, and had not arrived when its time was over, counts as well: nobody knows whether it did.
+    assert (counted(), usage["estimated"]) == (usage["calls"], True)
+    assert usage["calls"] >= len(server.requests)
     # Its time is over for a resume, too.
     before = len(server.requests)
     again = merrow("resume")
@@ -132,7 +133,7 @@ def test_an_evaluation_that_is_stopped_reports_what_it_has_paid(server: OpenAISe
     whole = merrow("resume", "--budget-seconds", "1000")
     assert whole.code == 0, whole.err
     (listed,) = merrow("evaluations", "--format", "json").json
-    assert listed["usage"]["calls"] == len(server.requests) == counted()
+    assert listed["usage"]["calls"] == counted() >= len(server.requests)
 
 
 @pytest.mark.thinned(24, "money")

@@ -8,6 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, counts
+from merrow_runtime.values import as_text
 from merrow_server.cases.suites import Suite
 
 Results = Sequence[tuple[Suite, CaseResult]]
@@ -79,7 +80,9 @@ def _inside(result: CaseResult) -> str:
         return ""
     if element == "skipped":
         return f"<skipped message={_quoted(result.message)}/>"
-    more = "" if result.actual is None else f"expected: {result.expected}\nactual: {result.actual}"
+    given = [f"input {one.name}: {as_text(one.value) if one.file is None else one.file}" for one in result.case.inputs]
+    read = [] if result.actual is None else [f"expected: {result.expected}", f"actual: {result.actual}"]
+    more = "\n".join([*given, *read])
     return f'<{element} type="{result.status}" message={_quoted(result.message)}>{escape(_clean(more))}</{element}>'
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+from merrow_server.evaluations.report import inputs_text
 from merrow_server.rendering.snippet import visible
 
 
@@ -38,16 +39,16 @@ def _case(row: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:
         f' time="{row["seconds"]:.3f}"'
     )
     element = {"wrong": "failure", "failed": "failure", "invalid": "error", "unanswered": "skipped"}.get(row["status"])
-    if element is None:
-        yield head + "/>"
-        return
     yield head + ">"
     said = quoteattr(visible(row["reason"]))
-    if element == "skipped":
-        yield f"      <skipped message={said}/>"
-    else:
-        text = escape(f"read: {_lines(row['read'])}\ngold: {_lines(row['gold'])}\nrun: {row['run']}")
+    inputs = f"inputs: {_lines(inputs_text(row['inputs']))}"
+    if element in ("failure", "error"):  # of these, readers show the text
+        text = escape(f"{inputs}\nread: {_lines(row['read'])}\ngold: {_lines(row['gold'])}\nrun: {row['run']}")
         yield f'      <{element} message={said} type="{row["status"]}">{text}</{element}>'
+    else:
+        if element == "skipped":
+            yield f"      <skipped message={said}/>"
+        yield f"      <system-out>{escape(inputs)}</system-out>"
     yield "    </testcase>"
 
 
