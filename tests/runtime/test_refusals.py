@@ -123,9 +123,24 @@ ODD = st.sampled_from(
      "\n  title: [a]\n  size: 1\n  way: left", "\n  kind: Note\n  text: a", "\n  kind: Note\n  value:\n   text: a",
      "\n  kind: Other",
      "\n  kind: Idea", "\n  Title: a\n  SIZE: '1'\n  way: Left", "\n  kind: note\n  value: .nan",
-     "\n  response: left", "\n  response: .nan", "-1", "0", "1e400", "99999999999999999999"),
+     "\n  response: left", "\n  response: .nan", "-1", "0", "1e400", "99999999999999999999", '"def f(:"', '"print(1)"', '"x = 1"',
+     '"  x = 1"', '"flowchart TD"', '"flowchart TD\\n A[a] -->"', '"flowchart TD\\n A[Answer.] --> B[Shorten.]"', "[print(1)]"),
 )  # fmt: skip
-TYPES = ("Text", "Number", "Bool", "Json", "Route", "Idea", "Step", "Mass", "list[Number]", "list[Idea]")
+TYPES = (
+    "Text",
+    "Number",
+    "Bool",
+    "Json",
+    "Route",
+    "Idea",
+    "Step",
+    "Mass",
+    "list[Number]",
+    "list[Idea]",
+    "Code",
+    "list[Code]",
+)
+TYPES = (*TYPES, "Workflow")
 KEYS = (
     "default",
     "temperature",
@@ -203,6 +218,10 @@ def only(text: str, parameters: str) -> list[str]:
         (FLOW, "\n op: Custom\n prompt: p\n returns: Step\n on_error: default\n default:\n  kind: Note\n  text: a\n ", []),
         (FLOW, "\n op: Custom\n prompt: p\n returns: Step\n on_error: default\n default:\n  kind: Other\n ", ["MW319"]),
         (FLOW, "op: Custom, prompt: p, on_error: default, default: 5, samples: 3, returns: Number", []),
+        (FLOW, 'op: Custom, prompt: p, on_error: default, default: "def f(:", returns: Code', ["MW319"]),
+        (FLOW, 'op: Custom, prompt: p, on_error: default, default: "x = 1", returns: Code', []),
+        (FLOW, 'op: Custom, prompt: p, on_error: default, default: "flowchart TD", returns: Workflow', ["MW319"]),
+        (FLOW, 'op: Custom, prompt: p, on_error: default, default: "flowchart TD\\n A[a] --> B[b]", returns: Workflow', []),
         (ASKING, 'ask: "Short?", on_error: default', ["MW320"]),
         (ASKING, 'ask: "Short?", on_error: default, default: maybe', ["MW319"]),
         (ASKING, 'ask: "Short?", on_error: default, default: "No"', []),

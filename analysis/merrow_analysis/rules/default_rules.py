@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from merrow_analysis.definitions.plain_values import is_json
-from merrow_analysis.definitions.types import TEXT, Type, TypeTable, item_of
+from merrow_analysis.definitions.types import CODE, TEXT, Type, TypeTable, item_of
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Resolution
@@ -71,6 +71,8 @@ def _input(node: TypedNode, types: TypeTable) -> Iterator[Diagnostic]:
     default, type_ = node.resolution.parameters.get("default"), node.resolution.declared
     if default is None or default.value is None or type_ is None:
         return
+    if CODE in types.ancestors(type_) and not isinstance(default.value, (list, dict)):
+        return  # an input takes whatever text is given for code
     yield from _unusable(node, default.value, type_, types, "", "; write another value or `type:`")
 
 

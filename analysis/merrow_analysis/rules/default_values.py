@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import textwrap
 from collections.abc import Mapping
+from functools import lru_cache
 
+from merrow_analysis.bounded.python_source import parse_python
+from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.plain_values import is_json, read_bool, read_number, read_word
+from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.definitions.types import (
     ANY,
     BOOL,
@@ -25,6 +31,8 @@ VALUE = "value"
 """What a value of a union has beside its kind."""
 
 _DEEPEST = 20
+_LONGEST_WORKFLOW = 50_000
+"""Characters of a workflow that a run takes as a value."""
 _MOST_NAMED = 8
 
 
@@ -61,7 +69,59 @@ def _plain(value: object, kind: str) -> str | None:
         return "it is not a number" if read_number(value) is None else None
     if value is None:
         return "it is empty"
-    return "it is not text" if kind in (CODE, WORKFLOW) and isinstance(value, (list, dict)) else None
+    if kind not in (CODE, WORKFLOW):
+        return None
+    if isinstance(value, (list, dict)):
+        return "it is not text"
+    text = _said(value)
+    if any(mark in text for mark in ("```", "~~~")):
+        return None  # a run takes what is in the fence, if it can be used
+    return _no_code(text) if kind == CODE else _no_workflow(text.strip())
+
+
+def _no_code(text: str) -> str | None:
+    try:
+        body = parse_python(textwrap.dedent(text)).body
+    except SyntaxError as problem:
+        where = "" if problem.lineno is None else f" (line {problem.lineno})"
+        return f"it is not Python code{where}"
+    mere = (ast.Name, ast.Constant, ast.Attribute)
+    if all(isinstance(one, ast.Expr) and isinstance(one.value, mere) for one in body):
+        return "it is not a program"
+    return None
+
+
+@lru_cache(maxsize=16)
+def _no_workflow(text: str) -> str | None:
+    """What is wrong with a workflow as text, which can name no file."""
+    from merrow_analysis.check import analyse  # which checks by these rules
+
+    if not text:
+        return "it is empty"
+    if len(text) > _LONGEST_WORKFLOW:
+        return f"it has more than {_LONGEST_WORKFLOW:,} characters"
+    analysis = analyse(text, provider=_NoFiles(), config=Config(), as_workflow=True)
+    first = next(iter(analysis.errors), None)
+    if first is not None:
+        return f"in its line {first.range.start.line + 1}: {first.message.rstrip('.')}"
+    if analysis.typed is None:
+        return "it is not a workflow"
+    inputs, outputs = list(analysis.typed.inputs), list(analysis.typed.outputs)
+    asked = [node for node in inputs if "default" not in node.resolution.parameters] or inputs
+    if len(asked) != 1:
+        return f"it must have one input, which is given the problem, and has {len(asked)}"
+    return None if len(outputs) == 1 else f"it must have one output, which gives its result, and has {len(outputs)}"
+
+
+class _NoFiles:
+    """A `Provider` that has nothing to read."""
+
+    def read(self, path: str) -> str:
+        raise ResourceError(f"{path} can't be read: a workflow in a `default:` can name no file.")
+
+    def exists(self, path: str) -> bool:
+        del path
+        return False
 
 
 def _record(given: object, type_: Type, fields: Mapping[str, Type], types: TypeTable, depth: int) -> str | None:
