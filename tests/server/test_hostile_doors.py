@@ -155,6 +155,8 @@ RUN: dict[str, Door] = {
     "deep JSON": Door(node(returns="Json", format="json"), "", '{"a":' * 100_000),
     "sums": Door(PLAIN, "", command=("run", "f.mmd", "--base-url", "offline"), problem=lambda: "(" * 100_000),
 }  # fmt: skip
+COLUMNS = ",".join(f"c{n}" for n in range(100_000))
+SCORED = ("evaluate", "f.mmd", "--dataset", "d.csv", "--gold", "answer", "--metric", "contains", "--dry-run")
 OTHER: dict[str, Door] = {
     "import": Door(PLAIN, "", command=("import", "x.py"), files={"x.py": "x;" * 2_000_000}),
     "cases": Door(
@@ -162,6 +164,13 @@ OTHER: dict[str, Door] = {
         "too large",
         command=("test", "f.mmd"),
         files={"f.cases.yaml": CASES},
+    ),
+    "columns of a data set": Door(
+        PLAIN, "", command=SCORED, files={"d.csv": f"input,answer,{COLUMNS}\nx,1,{COLUMNS}\n"}
+    ),
+    "columns of one name": Door(PLAIN, "and 99,992 more", command=SCORED, files={"d.csv": f"{COLUMNS},{COLUMNS}\n"}),
+    "deep data set": Door(
+        PLAIN, "", command=(*SCORED[:3], "d.jsonl", *SCORED[4:]), files={"d.jsonl": '{"a":' * 100_000}
     ),
     "fmt": Door(f"---\nworkflow:\n  other:\n{aliases('[x]')}---\n{PLAIN}", "", command=("fmt", "--check", "f.mmd")),
 }

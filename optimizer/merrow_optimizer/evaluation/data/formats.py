@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from merrow_optimizer.evaluation.data.problems import Collector
 
 _SPACE = " \t\r\n"
 _LONGEST_CELL = min(sys.maxsize, 2**31 - 1)
+_MOST_NAMED = 8
 _KINDS = {
     dict: "an object",
     list: "a list",
@@ -157,9 +159,11 @@ def _of_csv(text: str, problems: Collector) -> Iterator[Record]:
 
 def _header(row: list[str], line: int, problems: Collector) -> list[str] | None:
     names = [name.strip() for name in row]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
-        what = ", ".join(f"`{name}`" if name else "an empty name" for name in twice)
+        what = ", ".join(f"`{name}`" if name else "an empty name" for name in twice[:_MOST_NAMED])
+        more = len(twice) - _MOST_NAMED
+        what += f" and {more:,} more" if more > 0 else ""
         problems.add(f"The header has {what} more than once; give each column a name of its own.", line)
         return None
     return names
