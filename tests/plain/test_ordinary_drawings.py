@@ -31,6 +31,20 @@ def test_words_below_an_operators_name_are_an_ordinary_label(name: str, rest: st
     assert not analysis.diagnostics
 
 
+@given(names, words, st.sampled_from(("{0}<br/>{1}", "{0}<br/><br/>{1}", "{0}<br/>{1}<br/>({1})", "{0} {1}")))
+@example("Test", "phase", "{0}<br/>{1}")
+def test_words_below_an_operators_name_are_a_step_also_between_problem_and_return(
+    name: str, rest: str, form: str
+) -> None:
+    label = form.format(name, rest)
+    text = f'flowchart TD\n    PROBLEM --> A[Custom<br/>] --> T["{label}"] --> RETURN\n'
+    analysis = analyse(text)
+    assert analysis.typed is not None
+    step, before = analysis.typed.by_id["T"].resolution, analysis.typed.by_id["A"].resolution
+    assert step.plain is not None
+    assert (before.plain, before.spec) == (None, BUILT_IN_TABLE.named("Custom"))
+
+
 @given(
     names,
     st.sampled_from(

@@ -181,9 +181,9 @@ def resolve(
     if text.role is not None:
         return _interface(text, op, metadata, table, types)
     parts = parse_label(text.label) if text.label is not None else None
-    word = parts.operator_word.strip() if parts is not None else ""
     # The text is used only if nothing else says what the node is.
     speaks = op is None and not any(name.endswith("Op") or is_operator_class(name, table) for name in text.classes)
+    word = "" if parts is None else parts.lone_word if speaks else parts.operator_word
     speaks = speaks and not (text.reading.names and table.named(word) is not None)
     branches = text.is_diamond and any(way is not None for way in text.ways)
     spoken = step_text(text.label) if speaks and text.label is not None else ""

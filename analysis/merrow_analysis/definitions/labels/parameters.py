@@ -76,6 +76,13 @@ class LabelParts:
     says_more: bool = False
 
     @property
+    def lone_word(self) -> str:
+        """The operator's word where the label is written as the published ones are: alone in its line, with nothing or
+        parameters after it. ``Test<br/>phase`` has none.
+        """
+        return "" if self.says_more and not self.parameters else self.operator_word
+
+    @property
     def written(self) -> tuple[LabelParameter, ...]:
         """All parameters, each once, also those that a later one overrules."""
         return (*self.parameters.values(), *self.overridden)

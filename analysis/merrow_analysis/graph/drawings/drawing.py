@@ -162,7 +162,7 @@ def has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
         return False
     if any(table.by_class(use.name.text) is not None for use in record.classes):
         return True
-    return record.label is not None and table.named(parse_label(record.label.text).operator_word) is not None
+    return record.label is not None and table.named(parse_label(record.label.text).lone_word) is not None
 
 
 def _is_called(record: NodeRecord, words: Iterable[str]) -> bool:
