@@ -6,8 +6,6 @@ _ALL_BEFORE = "a plain step is shown all the results before it, so that what a r
 
 _ALL_AROUND = "for each node the boxes around it are listed, innermost first, and here these are half of all boxes"
 
-_LOOKED_AT = "for an output that nothing leads to all nodes are tried, in workflows of up to some hundred nodes"
-
 _LABEL_READ_AGAIN = "each fix of a label or metadata has all of that one node's read again"
 
 KNOWN: dict[tuple[str | None, str | None], str] = {
@@ -19,8 +17,6 @@ KNOWN: dict[tuple[str | None, str | None], str] = {
     ("two cases to the next diamond", "dry run"): _ALL_BEFORE,
     ("diamonds with a step in one case", "dry run"): _ALL_BEFORE,
     ("arrows back to the step before", "dry run"): _ALL_BEFORE,
-    ("agents and validators that are misspelt", "code actions"): _LOOKED_AT,
-    ("agents and validators that are misspelt", "repair"): _LOOKED_AT,
     ("label parameters", "repair"): _LABEL_READ_AGAIN,
     ("metadata parameters", "repair"): _LABEL_READ_AGAIN,
     ("metadata parameters", "code actions"): _LABEL_READ_AGAIN,

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.growth.shapes import SHAPES
 from tests.growth.steps import forget, lines, steps
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Applicability
 from merrow_analysis.edits.together import fixes_together
+from merrow_optimizer.repair.search import Search
 from merrow_server.cli import main
 
 SIZES = (100, 200, 400)
@@ -80,5 +82,17 @@ def test_of_each_finding_one_fix_is_made() -> None:
         counted.append(steps(lambda found=found: fixes_together(found, Applicability.SAFE)))  # type: ignore[misc]
         _, codes = fixes_together(found, Applicability.UNSAFE)
         assert len(codes) == size
+    small, middle, large = counted
+    assert large - middle <= 2.3 * (middle - small), counted
+
+
+def test_few_nodes_are_tried_for_an_output_that_nothing_leads_to() -> None:
+    """Each is proved by a look at the whole workflow, and here none of them can be led to the output."""
+    counted: list[int] = []
+    for size in (48, 96, 192):
+        text = SHAPES["agents and validators that are misspelt"].make(size)
+        search = Search(text, clock=lambda: 0.0)
+        forget()
+        counted.append(steps(lambda search=search: [search.advance() for _ in range(5)]))  # type: ignore[misc]
     small, middle, large = counted
     assert large - middle <= 2.3 * (middle - small), counted

@@ -27,7 +27,7 @@ from merrow_analysis.wiring.wires import Wire, said_port
 
 _MOST_OFFERED = 3
 _MOST_TRIED = 8
-"""Edges that are tried out of a node, the likeliest first."""
+"""Edges that are tried out of a node or into an output, the likeliest first: each is proved by a look at all of the workflow."""
 _MOST_LED = 20
 """Nodes that one fix leads a new input to."""
 _SHOWN = 3
@@ -96,10 +96,10 @@ def lead_to_all(context: GraphContext, rule: Rule, source: TypedNode, targets: S
 
 def feed_output(context: GraphContext, rule: Rule, output: TypedNode, givers: Iterable[TypedNode]) -> Iterator[Fix]:
     """Lead one of the nodes that nothing follows, else one of the last ones, to an output; or remove the output."""
+    steps = (giver for giver in givers if giver.kind == "operator")
     leads = (
         made
-        for giver in givers
-        if giver.kind == "operator"
+        for giver in islice(steps, _MOST_TRIED)
         for made in asked(context).drawn(rule, f"Lead {giver.id} to {output.id}", [Link(giver.id, output.id)])
     )
     yield from firsts(leads, _MOST_OFFERED)
