@@ -1,4 +1,4 @@
-"""What an editor is offered at each finding of a drawing in pieces, with arrows back: the menu opens, and each choice has its edit."""
+"""The menu of an editor at each finding of a drawing in pieces, with arrows back: it opens, and each choice has its edit."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
@@ -22,6 +22,8 @@ from merrow_analysis.wiring.cases import gates
 from merrow_analysis.wiring.sources import sources
 
 _MOST_OFFERED = 3
+_MOST_TRIED = 8
+"""Sources that are tried, the likeliest first: each is proved by a look at all of the workflow."""
 _SAMPLES = 3
 _JOIN_PROMPT = "Join these into one text that keeps what each of them says."
 
@@ -110,11 +112,15 @@ def _voices(
     if known is None:
         return
     given = {type_ for giver in givers for type_ in list(giver.outputs.values())[:1]}
-    for source in sources(context.graph, node, known):
-        if source.node.kind != "operator" or source.node in givers or source.output is not None:
-            continue
-        if given and source.type not in given:
-            continue
+    likely = (
+        source
+        for source in sources(context.graph, node, known)
+        if source.node.kind == "operator"
+        and source.node not in givers
+        and source.output is None
+        and (not given or source.type in given)
+    )
+    for source in islice(likely, _MOST_TRIED):
         title = f"Lead {source.node.id} to {node.id} as well"
         yield from asked(context).drawn(rule, title, [Link(source.node.id, node.id)])
 
