@@ -801,10 +801,12 @@ async def test_programs_get_all_results_of_all_files(folder: Path) -> None:
         case("spider", "flow.cases.yaml", 3, 0) + "/>",
         case("ant", "flow.cases.yaml", 10, 1)
         + '><failure type="failed" message="exact `&lt;7&gt;`: differs from the gold answer">'
+        "input PROBLEM: How many legs has an ant?",
         "expected: &lt;7&gt;",
         "actual: It has 6 legs.</failure></testcase>",
         case("known", "flow.cases.yaml", 11, 2) + f'><skipped message="{xfailed}"/></testcase>',
-        case("new", "flow.cases.yaml", 12, 3) + f'><error type="stale" message="{stale}"></error></testcase>',
+        case("new", "flow.cases.yaml", 12, 3)
+        + f'><error type="stale" message="{stale}">input PROBLEM: new</error></testcase>',
         "  </testsuite>",
         '  <testsuite name="other/b.cases.yaml" tests="1" failures="0" errors="0" skipped="1" time="0.000">',
         case("&lt;one&gt;", "other/b.cases.yaml", 1, 4) + f'><skipped message="{skipped}"/></testcase>',

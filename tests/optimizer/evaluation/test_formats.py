@@ -76,6 +76,12 @@ BROKEN = [
     ("data.jsonl", '{"a": NaN}', 1, "This isn't valid JSON: JSON has no NaN; write null or a number."),
     ("data.jsonl", '{"a": -Infinity}', 1, "This isn't valid JSON: JSON has no -Infinity; write null or a number."),
     ("data.jsonl", '{"a": 1e999}', 1, "This isn't valid JSON: 1e999 is too large for a number."),
+    (
+        "data.jsonl",
+        f'{{"a": {"9" * 5000}}}',
+        1,
+        f"This isn't valid JSON: {'9' * 30}… has 5,000 digits; write it as text.",
+    ),
     ("data.jsonl", f'{{"a": {"[" * 200_000}{"]" * 200_000}}}', 1, "nested too deeply"),
     ("data.jsonl", '{"a": "\\ud83d"}', 1, "half of a surrogate pair"),
     ("data.json", '[\n{"a": 1}\n{"a": 2}]', 3, "a comma or `]` is missing here"),

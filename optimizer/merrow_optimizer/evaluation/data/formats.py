@@ -183,7 +183,14 @@ def _finite(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:  # Python's own words name a setting of Python
+        raise ValueError(f"{text[:30]}… has {len(text):,} digits; write it as text") from None
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
 
 
 def _decoded(text: str, line: int, problems: Collector) -> Any:
