@@ -1,8 +1,7 @@
-"""A workflow planned from an editor: said what it costs, agreed to, answered with all plans, cancelled."""
+"""A workflow planned from an editor: said what it costs, agreed to, answered with all plans."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,9 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.optimizer.planning.plans import answer, merrow_form, plan_of
-from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
 from tests.server.lsp.editor import MODERN
-from tests.server.lsp.running import WAIT, editor_on
+from tests.server.lsp.running import editor_on
 from tests.server.lsp.test_suggestions import asked
 
 from merrow_analysis.check import analyse
@@ -115,26 +114,6 @@ async def test_the_users_own_settings_say_who_plans_who_judges_and_what_is_spent
             for task, more in ((TASK, False), (f"{TASK} And more.", True)):
                 asked = await editor.execute(PLAN, task=task, n=1, fresh=True, dryRun=True)
                 assert asked["mayCost"] == more, "what may cost just as much is spent unasked"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("by", ["button", "request", "command"])
-async def test_planning_can_be_cancelled(tmp_path: Path, by: str) -> None:
-    async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
-        params = types.ExecuteCommandParams(PLAN, [{"task": TASK, "agreed": True}])
-        method = types.WORKSPACE_EXECUTE_COMMAND
-        running = asyncio.ensure_future(editor.client.protocol.send_request_async(method, params, msg_id="it"))
-        await server.arrived(3)
-        if by == "command":
-            await editor.execute("merrow.cancel")
-        elif by == "button":
-            (token,) = editor.client.progress_reports
-            editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
-        else:
-            editor.client.cancel_request(types.CancelParams("it"))
-        with pytest.raises(JsonRpcException, match=r"cancell?ed"):
-            await asyncio.wait_for(running, WAIT)
-        await asyncio.wait_for(server.abandoned.wait(), WAIT)
 
 
 async def test_bounds_and_models_go_with_the_question(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Suggestions of a model in an editor: offered, agreed to, shown, applied as one step, cancelled."""
+"""Suggestions of a model in an editor: offered, agreed to, shown, applied as one step."""
 
 from __future__ import annotations
 
@@ -260,28 +260,6 @@ async def test_suggestions_are_about_what_is_selected(tmp_path: Path) -> None:
         # Inputs and outputs are nothing to improve, and a node that is named counts, not what is selected.
         assert re.findall(r"- [0-9a-f]{12}: (.*?) \(", await about("RETURN([", "RETURN([")) == moves[2]
         assert 'new prompts of the node "B"' in await about("A[", "A[", node="B")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("by", ["button", "request", "command"])
-async def test_suggestions_can_be_cancelled(tmp_path: Path, by: str) -> None:
-    async with OpenAIServer(lambda _: Hang()) as server, editor_on(tmp_path, server) as editor:
-        uri = editor.open(FLOW)
-        params = types.ExecuteCommandParams(SUGGEST, [{"uri": uri, "agreed": True, "preview": True}])
-        method = types.WORKSPACE_EXECUTE_COMMAND
-        running = asyncio.ensure_future(editor.client.protocol.send_request_async(method, params, msg_id="it"))
-        await server.arrived(1)
-        assert "Custom" in await editor.hover(uri, line_of(FLOW, "A["), 4)
-        if by == "command":
-            await editor.execute("merrow.cancel", uri=uri)
-        elif by == "button":
-            (token,) = editor.client.progress_reports
-            editor.client.window_work_done_progress_cancel(types.WorkDoneProgressCancelParams(token))
-        else:
-            editor.client.cancel_request(types.CancelParams("it"))
-        with pytest.raises(JsonRpcException, match=r"cancell?ed"):
-            await asyncio.wait_for(running, WAIT)
-        await asyncio.wait_for(server.abandoned.wait(), WAIT)
 
 
 @pytest.mark.slow
