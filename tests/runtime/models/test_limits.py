@@ -97,7 +97,10 @@ async def test_an_answer_without_end_is_read_to_its_limit_and_not_asked_for_agai
             return (await endpoint.complete(asking(), unseen if streamed else None)).text
 
         with pytest.raises(EndpointFailure, match=r"sent more than 0\.19\d* MB") as caught:
-            await RetryPolicy(first_wait=0.0, jitter=0.0).call(attempt)
+            await attempt()
+        with pytest.raises(EndpointFailure) as again:
+            await RetryPolicy(first_wait=0.0, jitter=0.0).again(caught.value, attempt)
+        assert again.value is caught.value
         await asyncio.wait_for(server.gone.wait(), PATIENCE)
     assert caught.value.paid
     assert str(caught.value).endswith(".")
