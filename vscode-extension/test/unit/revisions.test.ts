@@ -42,9 +42,11 @@ test('a node that comes back is gone no more', () => {
 test('a revision that waits is the one to decide on, until it is refused', () => {
   const progress = progressOf(applied(), event('revision_waiting', null, { revision: 2, trigger: 'every', reason: 'Better.' }));
   assert.deepEqual([progress.revision?.number, progress.revision?.waits, progress.revision?.by], [2, true, 'by the model']);
+  progress.take(event('revision_refused', null, { revision: 3, trigger: 'person', reason: 'No.' }));
+  assert.deepEqual([progress.revision?.number, progress.revision?.waits], [2, true], 'another one was refused');
   progress.take(event('revision_refused', null, { revision: 2, trigger: 'every', reason: 'No.' }));
   assert.deepEqual([progress.revision?.number, progress.revision?.waits], [1, false]);
-  assert.deepEqual(progress.whole.revisions.map(({ revision, state }) => [revision, state]), [[1, 'applied'], [2, 'refused']]);
+  assert.deepEqual(progress.whole.revisions.map(({ revision, state }) => [revision, state]), [[1, 'applied'], [2, 'refused'], [3, 'refused']]);
 });
 
 test('what a revision cancelled waits, unless it has begun again', () => {
