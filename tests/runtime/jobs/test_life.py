@@ -66,7 +66,7 @@ async def test_the_time_is_kept_while_it_works_and_counted_once(user: Store) -> 
     await until(lambda: seconds(user) > 0.05)  # what a process that is killed now leaves behind
     user.extractions.update("x1", "cancelled")  # as any process may write
     with pytest.raises(asyncio.CancelledError):
-        await work
+        await asyncio.wait_for(work, PATIENCE)
     assert state_of(user, user.extractions.get("x1")) == "cancelled"
     assert 0.05 < seconds(user) <= time.monotonic() - began
     clock = Clock(seconds(user) + 1000, seconds(user))
@@ -79,7 +79,7 @@ async def test_who_lost_it_ends_and_writes_nothing_down(user: Store) -> None:
     await until(lambda: is_open(user, "x1"))
     change_opening(user, "DELETE FROM openings")  # as another process does that saw no sign of life
     with pytest.raises(StoreFailure, match="taken over by another process"):
-        await work
+        await asyncio.wait_for(work, PATIENCE)
     assert user.extractions.status("x1") == "running"  # it is the other one's
     assert state_of(user, user.extractions.get("x1")) == "interrupted"
 
