@@ -91,7 +91,7 @@ export class WhoAnswers implements vscode.Disposable {
       const settings = vscode.workspace.getConfiguration('merrow');
       const own = (name: string) => settings.get<string>(name, '').trim();
       const choices = [
-        { label: '$(search) Use a Model That Is Served...', description: 'of your endpoint, or found on this machine', act: () => vscode.commands.executeCommand(Command.models) },
+        { label: '$(search) Use a Model That Is Served...', description: 'of your endpoint, or found on this machine', act: () => vscode.commands.executeCommand(Command.findModels) },
         { label: '$(hubot) Set Model...', description: own(Setting.model) || 'as the workflow says', act: () => setModel(own(Setting.model)) },
         { label: '$(globe) Set Endpoint...', description: own(Setting.endpoint) || 'as the environment says', act: () => setEndpoint(own(Setting.endpoint)) },
         { label: '$(beaker) Use the Embedded Model', description: 'free, without a key or the network', act: () => store(Setting.endpoint, offline.url) },
@@ -119,7 +119,7 @@ export class WhoAnswers implements vscode.Disposable {
     const chosen = await say.info(`A model server answers at ${found.url}: ${names}.`, use);
     if (chosen !== use) return;
     const given = only !== '' && others.length === 0 ? [found.url, only] : [];
-    await vscode.commands.executeCommand(given.length > 0 ? Command.useModel : Command.models, ...given);
+    await vscode.commands.executeCommand(given.length > 0 ? Command.useFoundModel : Command.findModels, ...given);
   }
 }
 

@@ -10,8 +10,8 @@ import { choices, usedSentence, type Place, type Used } from './served';
 /** Looking for model servers, and using a model of one: only ever what a user chose. */
 export function registerUsing(context: MerrowContext): vscode.Disposable {
   return vscode.Disposable.from(
-    vscode.commands.registerCommand(Command.models, () => guarded(() => choose(context))),
-    vscode.commands.registerCommand(Command.useModel, (url?: unknown, model?: unknown) =>
+    vscode.commands.registerCommand(Command.findModels, () => guarded(() => choose(context))),
+    vscode.commands.registerCommand(Command.useFoundModel, (url?: unknown, model?: unknown) =>
       guarded(() => (typeof url === 'string' ? use(context, url, typeof model === 'string' ? model : undefined) : choose(context))),
     ),
   );

@@ -282,7 +282,7 @@ interface Remedy {
 /** What helps against a failure, by the remedy that the server names. */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
   endpoint: { label: 'Choose Endpoint', command: Command.chooseModel },
-  model: { label: 'Use Another Model', command: Command.models },
+  model: { label: 'Use Another Model', command: Command.findModels },
   key: { label: 'Set API Key', command: Command.setApiKey },
   packages: { label: 'Set Up Model Access', command: Command.setUpModelAccess },
   problems: { label: 'Show Problems', command: 'workbench.actions.view.problems' },
