@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -272,3 +275,17 @@ def test_no_runs_of_one_workflow_are_not_no_runs(capsys: Capture) -> None:
     assert in_process(capsys, "runs", "--workflow", "one.mmd").err == (
         "No runs of one.mmd yet; make one with: merrow run one.mmd\n"
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closing a stream by a shell's words")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_that_are_closed_before_it_begins_are_no_fault(tmp_path: Path, closed: str) -> None:
+    done = subprocess.run(  # noqa: S602 (words of this test)
+        f"{sys.executable} -m merrow_server rules {closed}",
+        shell=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -240,6 +240,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from merrow_server.cli.set_up.completion import answer
 
         return answer(asked)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # It was closed before the program began. Its number must not go to a file that is opened later.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 (until the end of the process)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             # A name or a message may hold what the terminal's encoding can't carry.
