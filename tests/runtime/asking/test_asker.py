@@ -79,8 +79,10 @@ async def test_what_can_not_be_read_goes_back_with_the_reason() -> None:
     first, second, third = (one.messages for one in place.endpoint.seen)
     assert second == (*first, Message("assistant", "well"), Message("user", "Answer with a number."))
     assert third == (*first, Message("assistant", "hm"), Message("user", "Answer with a number."))
+    never = Place(reply("well"), reply("hm"), reply("3"))
     with pytest.raises(AnswerFailure, match="No number"):
-        await Place(reply("well"), reply("hm")).asker().ask(question(tries=2))
+        await never.asker().ask(question(tries=2))
+    assert len(never.endpoint.seen) == 2
 
 
 async def test_an_answer_that_was_cut_off_is_not_shown_and_the_next_may_be_longer() -> None:
