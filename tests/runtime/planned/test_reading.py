@@ -211,7 +211,7 @@ def test_a_workflow_may_be_given_as_an_input() -> None:
     )  # fmt: skip
     result, _ = run(text, planning([]))
     assert (result.status, result.outputs) == ("finished", {"RETURN": "do it!"}), result.error
-    with pytest.raises(UsageFailure, match=r"HOW must be of type Workflow: "):
+    with pytest.raises(UsageFailure, match=r"HOW: its `default:` must be of type Workflow"):
         run(text.replace("'flowchart TD; A[do it]'", "'no workflow'"), planning([]))
 
 
