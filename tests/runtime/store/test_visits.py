@@ -26,7 +26,7 @@ from merrow_runtime.errors import ReplayMiss
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.requests import CallKey, Message
-from merrow_runtime.running.engine import seed_of
+from merrow_runtime.running.nodes_at_work import seed_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recordings.recording import Recorder, Replay
