@@ -166,6 +166,6 @@ def test_a_run_killed_between_attempts_and_verdicts_makes_no_call_twice(tmp_path
         kept, result = _resumed(path, _logging(again))
         made = again.read_text().splitlines() if again.exists() else []
         assert (result.status, result.outputs) == ("finished", wanted.outputs)
-        assert not set(kept) & set(made)
+        # Each of two votes asks the same, so that one may be kept and the other one made.
         assert sorted([*kept, *made]) == sorted(asked)
         assert [one.validation for one in result.nodes.values()] == [one.validation for one in wanted.nodes.values()]
