@@ -41,7 +41,12 @@ def check_defaults(context: TextContext) -> Iterator[Diagnostic]:
     graph, on_error = workflow.graph, workflow.settings.on_error
     resolutions = graph.resolutions
     # Nodes that say the same share a resolution: few are looked at.
-    concerned = {one for one in set(resolutions) if on_error == "default" or _may_be_wrong(one)}
+    all_of_them = on_error == "default"
+    concerned = {
+        one
+        for one in set(resolutions)
+        if all_of_them or (known := one.answers.get(_ANSWER)) or (known is None and _may_be_wrong(one))
+    }
     for index in graph.ranked if concerned else ():
         if resolutions[index] not in concerned:
             continue
@@ -59,12 +64,11 @@ def check_defaults(context: TextContext) -> Iterator[Diagnostic]:
 
 
 def _may_be_wrong(resolution: Resolution) -> bool:
-    known = resolution.answers.get(_ANSWER)
-    if known is None:
-        said = resolution.parameters
-        known = "default" in said or "on_error" in said or not all(is_json(one.value) for one in said.values())
-        resolution.answers[_ANSWER] = known
-    return bool(known)
+    """What is kept in its answers."""
+    said = resolution.parameters
+    known = "default" in said or "on_error" in said or not all(is_json(one.value) for one in said.values())
+    resolution.answers[_ANSWER] = known
+    return known
 
 
 def _input(node: TypedNode, types: TypeTable) -> Iterator[Diagnostic]:
