@@ -41,11 +41,19 @@ class Reserve:
         self._answers.bound(self._plan.base.limits.usd, self._plan.base.limits.tokens)
 
     @property
+    def is_limited(self) -> bool:
+        """Whether the search itself may use only so much money or so many tokens."""
+        limits = self._plan.base.limits
+        return limits.usd is not None or limits.tokens is not None
+
+    @property
     def used_up(self) -> str:
         """That the money or the tokens are gone, as a sentence."""
         limits = self._plan.base.limits
         bounds = [] if limits.usd is None else [f"{limits.usd:g} US dollars"]
         bounds += [] if limits.tokens is None else [f"{limits.tokens:,} tokens"]
+        if not bounds:
+            return "The limits in your settings, such as `month_usd`, allow no further call; `merrow costs` shows what was spent."
         return f"The budget of {' and '.join(bounds)} is used up{self._but}."
 
     @property

@@ -326,8 +326,10 @@ class Searcher:
             repeat=score.repeat,
             status=score.status,
         )
-        if self._answers.is_cut and self._over is None:
+        if self._answers.is_cut and self._over is None and self._reserve.is_limited:
             self._end(self._reserve.used_up)
+        elif self._answers.is_cut and self._over is None:
+            self._answers.halt(score.reason)  # The user's limits: it can go on next month.
         elif self._answers.is_cut and wanted.draw == HELD_OUT:
             self._answers.halt(score.reason)
 
