@@ -141,15 +141,16 @@ class Ledger:
         return database
 
     def begin(self, workflow: str, origin: str, model: str, usage: Usage) -> int:
-        """Write at once that a call leaves, which uses ``usage`` in any case; the number to `count` it by in the end."""
+        """Write at once that a call leaves, which uses ``usage`` in any case, and what was counted so far.
+
+        So only calls on their way are open in the file. Returns the number to `count` it by in the end.
+        """
         usd = usage.cost_usd or 0.0
         named = day_of(self._clock()), storable(workflow), storable(origin), storable(model)
         with self._lock:
-            try:
-                added = self._database.execute(_BEGIN, (*named, usage.prompt_tokens, usd, usage.cost_usd is None))
-            except sqlite3.Error as problem:
-                raise self._failure(problem) from problem
-            number: int = added.lastrowid
+            with self._written() as database:
+                added = database.execute(_BEGIN, (*named, usage.prompt_tokens, usd, usage.cost_usd is None))
+            number = added.lastrowid or 0
             self._begun[number] = usd
             return number
 
@@ -175,17 +176,24 @@ class Ledger:
         """Write what was counted."""
         with self._lock:
             self._flushed = time.monotonic()
-            ended = self._ended[:]
-            if not self._pending and not ended:
-                return
-            with self._transaction() as database:
-                database.executemany(_ADD, [(*key, *sums) for key, sums in self._pending.items()])
-                database.executemany("DELETE FROM begun WHERE number = ?", [(number,) for number in ended])
-            self._pending.clear()
-            del self._ended[: len(ended)]
-            for number in ended:
-                self._begun.pop(number, None)
+            if self._pending or self._ended:
+                with self._written():
+                    pass
+
+    @contextmanager
+    def _written(self) -> Iterator[sqlite3.Connection]:
+        """One transaction with what was counted, and whatever else is written in it. The lock is held."""
+        ended = self._ended[:]
+        with self._transaction() as database:
+            database.executemany(_ADD, [(*key, *sums) for key, sums in self._pending.items()])
+            database.executemany("DELETE FROM begun WHERE number = ?", [(number,) for number in ended])
+            yield database
+        if self._pending or ended:
             self._month = ("", 0.0)
+        self._pending.clear()
+        del self._ended[: len(ended)]
+        for number in ended:
+            self._begun.pop(number, None)
 
     def enter(self) -> None:
         """A run begins to count."""
