@@ -133,17 +133,27 @@ def as_json(value: dict[str, Any]) -> str:
 
 
 def common_forms() -> str:
-    """The forms of the lines of the examples, and of nodes and arrows as most people draw them, each with its plan."""
+    """The forms of the lines of the examples, and of nodes, arrows and classes as most people write them, each with its plan."""
     lines = {line for path in ROOT.glob("examples/**/*.mmd") for line in path.read_text("utf-8").splitlines()}
     brackets = ("[]", "()", "{}", "([])", "[()]", "(())", "[[]]", "{{}}", "[//]")
     sides = [(pair[: len(pair) // 2], pair[len(pair) // 2 :]) for pair in brackets]
     nodes = [f"A{left}{label}{right}" for left, right in sides for label in ("one", '"one"')]
-    for arrow in ("-->", "---", "-.->", "==>"):
+    for arrow in ("-->", "---", "-.->", "==>", "<-->", "-.-", "~~~"):
         links = [arrow, f"{arrow}|one|", f'{arrow}|"one"|']
         lines |= {
             f"{source} {link} {target}" for link in links for source in ("A", "A & B") for target in ("B", "B & C")
         }
-        lines |= {f"{source} {link} {target}" for link in links for source in ("A", nodes[1]) for target in nodes[:6]}
+        # Of plain drawings most lines have their boxes at both ends.
+        drawn = (nodes[0], nodes[1], nodes[4], nodes[6]) if arrow == "-->" else (nodes[0], nodes[1])
+        lines |= {f"{source} {link} {target}" for link in links for source in ("A", *drawn) for target in nodes[:8]}
+    colours = ("#aaa", "#111", "#1aa")
+    for looks in ("", ",stroke-width:1px", ",stroke-width:1px,stroke-dasharray:1 1", ",color:#111"):
+        lines |= {
+            f"classDef A fill:{fill},stroke:{stroke}{looks}{end}"
+            for fill in colours
+            for stroke in colours
+            for end in ("", ";")
+        }
     lines |= {
         *nodes,
         *(f"{node}:::b" for node in nodes),

@@ -45,7 +45,7 @@ from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.syntax.tree import Span
 from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.takers import open_ports
-from merrow_analysis.wiring.wires import Source, wire_to
+from merrow_analysis.wiring.wires import Source, is_small, wire_to
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 MISSING_INPUT_OR_OUTPUT = _FAMILY.rule(
@@ -501,7 +501,7 @@ def _unreached(
     graph = context.graph
     beside = _beside(node) if alone and not idle and not broken else []
     before = broken[:1] if broken else [edge.source for edge in beside]
-    if alone and not before and node.kind == "decision":
+    if alone and not before and node.kind == "decision" and is_small(graph):
         before = [one.node for one in sources(graph, node, InputPort("when", ANY))[:1]]
     givers = idle or [*before, *graph.inputs]
     arrow = _arrow(graph, givers[0].id if givers else PROBLEM_ID, node, broken[0] if broken else None)
@@ -529,10 +529,10 @@ def _beside(node: TypedNode) -> list[TypedEdge]:
     return [one for one in found if one.source.kind == "operator" and one.source not in behind and not one.implied]
 
 
-def _givers(context: GraphContext, stuck: Sequence[TypedNode]) -> list[TypedNode]:
+def _givers(graph: TypedGraph, stuck: Sequence[TypedNode]) -> Iterator[TypedNode]:
     """What may lead to an output, the likeliest first: what leads nowhere, else the last steps in the text."""
-    last = [other for other in reversed(context.graph.nodes) if other.kind == "operator"]
-    return sorted(stuck or last, key=_gives_aside)
+    last = (other for other in reversed(graph.nodes) if other.kind == "operator")
+    yield from sorted(stuck or last, key=_gives_aside)
 
 
 def _gives_aside(node: TypedNode) -> bool:
@@ -555,7 +555,7 @@ def _broken_ends(
             result.flow.range,
             message,
             related=related,
-            fixes=feed_output(context, OFF_PATH, result, _givers(context, stuck)),
+            fixes=feed_output(context, OFF_PATH, result, _givers(graph, stuck)),
         )
         return
     for node in stuck:
@@ -579,10 +579,12 @@ def _broken_ends(
     for node in unfed:
         if stuck and node is result:
             continue
-        likely = _givers(context, stuck)
-        arrow = f"{likely[0].id if likely else 'X'} --> {node.id}"
+        likely = next(_givers(graph, stuck), None) if stuck or is_small(graph) else None
+        arrow = f"{'X' if likely is None else likely.id} --> {node.id}"
         message = f"{node.id} is an output that nothing leads to; draw an edge into it, such as `{arrow}`."
-        yield report(OFF_PATH, node.flow.range, message, fixes=feed_output(context, OFF_PATH, node, likely))
+        yield report(
+            OFF_PATH, node.flow.range, message, fixes=feed_output(context, OFF_PATH, node, _givers(graph, stuck))
+        )
 
 
 def _arrow(graph: TypedGraph, source: str, target: TypedNode, giver: TypedNode | None = None) -> str:

@@ -50,7 +50,7 @@ from merrow_analysis.rules.reporting import (
 )
 from merrow_analysis.suggest import closest
 from merrow_analysis.wiring.sources import sources
-from merrow_analysis.wiring.wires import wire_to
+from merrow_analysis.wiring.wires import is_small, wire_to
 
 _FAMILY = Family[GraphContext](Scope.EDGE, Flags.PORTS | Flags.QUICK_LOOK)
 UNKNOWN_PORT = _FAMILY.rule(
@@ -325,14 +325,14 @@ def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, bec
     return report(MISSING_REQUIRED_INPUT, node.flow.range, message, because=because, fixes=fixes)
 
 
-_FEW = 5
-"""Nodes with findings up to which messages say where an edge should start: to find that out takes time linear in the graph."""
+_FEW = 3
+"""Nodes with findings up to which messages of a small graph say where an edge should start."""
 
 
 def _arrow(graph: TypedGraph, node: TypedNode, name: str) -> str:
     """The edge to suggest into a port: that of the first fix."""
     port = next((port for port in node.input_ports if port.name == name), None)
-    if port is None or len(graph.marks.found) > _FEW:
+    if port is None or len(graph.marks.found) > _FEW or not is_small(graph):
         return f"X -->|{name}| {node.id}"
     likely = sources(graph, node, port)
     if likely:

@@ -16,6 +16,8 @@ OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}
 """Ports that take one kind of input alone."""
 MOST_LOOKED_AT = 300
 """Nodes among which the likeliest ends of an edge are found."""
+_SMALL = 150
+"""Nodes of a graph up to which the messages of a few findings look at all of them: in some milliseconds."""
 
 
 class Source(NamedTuple):
@@ -128,6 +130,11 @@ def are_together(graph: TypedGraph, one: TypedNode, other: TypedNode) -> bool:
     """Whether two nodes lie in the same Loop or Map, if any is there."""
     inside = graph.composites.inside
     return bool(inside) and inside.get(one.id) == inside.get(other.id)
+
+
+def is_small(graph: TypedGraph) -> bool:
+    """Whether all of a graph may be looked at while somebody types, for what a message proposes."""
+    return len(graph.core.records) <= _SMALL
 
 
 def near(graph: TypedGraph, node: TypedNode, usual: Collection[TypedNode]) -> Iterable[TypedNode]:

@@ -38,6 +38,7 @@ from merrow_analysis.rules.registry import Family, Flags, Scope
 from merrow_analysis.rules.reporting import fix, listed, part_range, report
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.wiring.takers import lists_into
+from merrow_analysis.wiring.wires import is_small
 
 _FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 LEAVES_AND_COMES_BACK = _FAMILY.rule(
@@ -299,7 +300,7 @@ def _without_each(
         label = with_word(edge, EACH)
         message += f"write `{label}` on the edge from {edge.source.id}, which brings a list."
     else:
-        wire = next(lists_into(graph, box), None)
+        wire = next(lists_into(graph, box), None) if is_small(graph) else None
         arrow = f"LIST -->|each| {next(iter(box.nodes), 'X')}" if wire is None else wire.arrow
         message += f"write `each` on the edge that brings the list, such as `{arrow}`."
     because = [Cause(one.code, one.range) for one in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
