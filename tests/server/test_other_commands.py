@@ -418,6 +418,19 @@ def test_help_of_a_command_loads_no_analysis(command: str) -> None:
     assert done.stdout.endswith("[]\n")
 
 
+def test_a_drawing_as_most_people_write_it_is_read_without_loading_the_grammar() -> None:
+    write(
+        "drawn.mmd",
+        "flowchart LR\n    a([Letter]) --> b[Answer it]\n    b --> c{Is it kind?}\n    c -->|no| b\n    c -->|yes| d([Answer])\n",
+    )
+    script = (
+        "import sys; from merrow_server.cli import main; main(['check', '--as-workflow', 'drawn.mmd']);"
+        "print([name for name in sys.modules if name == 'lark'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
 def test_formatting_loads_no_rules() -> None:
     write("good.mmd", GOOD)
     script = (
