@@ -29,7 +29,7 @@ def words_of(
         for edge in looked:
             if edge.carries_nothing or edge.arrow.label is None:
                 found[edge] = None
-            elif not final or found.get(edge) is None or edge.target in again:
+            elif edge not in found or (final and edge.target in again):
                 found[edge] = worded(
                     edge.arrow.label.text,
                     composites.border(edge.source, edge.target),

@@ -52,6 +52,8 @@ def worded(
     """The word on an edge that crosses ``border``, if any. ``again_into`` says that an ``again`` edge leads to its target."""
     if text is None or (border.scope is None and not border.left and not border.entered):
         return None
+    if not any(word in text for word in WORDS):
+        return None
     parts = text.split(":")
     start = 1 if from_decision else 0
     for number, part in enumerate(parts[start:] if from_decision else parts[:1], start):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 
 from merrow_analysis.definitions.types import BOOL, NUMBER, Type
@@ -39,6 +40,7 @@ def check_expressions(context: TextContext) -> Iterator[Diagnostic]:
     graph = context.graph
     if graph is None:
         return
+    away = _Away(graph, context.settings.on_error)
     for box in graph.composites:
         if box.kind != "loop":
             continue
@@ -46,7 +48,7 @@ def check_expressions(context: TextContext) -> Iterator[Diagnostic]:
             said = box.parameters.get(key)
             if said is None or not isinstance(said.value, str) or not said.value.strip():
                 continue
-            problem = _problem(graph, box, key, said.value, context.settings.on_error)
+            problem = _problem(graph, box, key, said.value, away)
             if problem is not None:
                 message, near = problem
                 place = value_range(graph.flow.groups[box.id], key, said)
@@ -58,11 +60,26 @@ _MOST_OFFERED = 3
 _Problem = tuple[str, tuple[str, str] | None]
 
 
+class _Away:
+    """What failures may skip in the boxes of a graph; ``usual`` is the workflow's ``on_error``."""
+
+    def __init__(self, graph: TypedGraph, usual: str | None) -> None:
+        self._graph, self._usual = graph, usual
+
+    def within(self, box: str) -> dict[str, str]:
+        """`failing_away` of a box."""
+        return failing_away(self._graph, box, self._usual) if self._any else {}
+
+    @cached_property
+    def _any(self) -> bool:
+        return any_skips(self._graph, self._usual)
+
+
 def _repairs(
     context: TextContext, box: Composite, key: str, near: tuple[str, str] | None, place: Range
 ) -> Iterator[Fix]:
     """Write the word that was probably meant, or another expression that may be read after every turn."""
-    graph, usual, workflow = context.graph, context.settings.on_error, context.workflow
+    graph, workflow = context.graph, context.workflow
     text = box.parameters[key].value
     if graph is None or workflow is None or not isinstance(text, str):
         return
@@ -70,6 +87,7 @@ def _repairs(
     yield from found
     if found:
         return
+    away = _Away(graph, context.settings.on_error)
     wanted: Type = BOOL if key == "until" else NUMBER
     members = [graph.by_id[name] for name in graph.composites.members(box.id) if name in graph.core.handles]
     known = (
@@ -78,7 +96,7 @@ def _repairs(
         for output, type_ in node.outputs.items()
         if node.kind == "operator" and type_ is not None and graph.types.fits(type_, wanted)
     )
-    sound = (other for other in known if _problem(graph, box, key, other, usual) is None)
+    sound = (other for other in known if _problem(graph, box, key, other, away) is None)
     others = (
         made._replace(title=f"Write {key}: {other}")
         for other in sound
@@ -86,7 +104,7 @@ def _repairs(
     )
     # A node that the expression alone reads would be a dead end.
     yield from islice(asked(workflow).sound(LOOP_EXPRESSION, others), _MOST_OFFERED)
-    for name in _skipped(graph, box, text, usual):
+    for name in _skipped(graph, box, text, away):
         said = skipping_key(graph, name)
         edits = rewrite(graph.by_id[name], Moved(frozenset({said}), {said: "fail"}))
         if edits is not None:
@@ -96,15 +114,16 @@ def _repairs(
         yield from asked(workflow).sound(LOOP_EXPRESSION, gone)
 
 
-def _skipped(graph: TypedGraph, box: Composite, text: str, usual: str | None) -> list[str]:
+def _skipped(graph: TypedGraph, box: Composite, text: str, away: _Away) -> list[str]:
     """The nodes, boxes left out, for whose failure one that an expression reads is skipped."""
-    away = failing_away(graph, box.id, usual) if any_skips(graph, usual) else {}
-    causes = [away[path[0]] for path in read_box_expression(text, "until").paths if path[0] in away]
+    causes_by_id = away.within(box.id)
+    paths = read_box_expression(text, "until").paths
+    causes = [causes_by_id[path[0]] for path in paths if path[0] in causes_by_id]
     nodes = [graph.by_id[name] for name in dict.fromkeys(causes) if name in graph.core.handles]
     return [node.id for node in nodes if skipping_key(graph, node.id) in node.resolution.parameters]
 
 
-def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str | None) -> _Problem | None:
+def _problem(graph: TypedGraph, box: Composite, key: str, text: str, away: _Away) -> _Problem | None:
     """What is wrong with an expression, and a word in it with the one that was probably meant."""
     read = read_box_expression(text, key)
     if read.problem is not None:
@@ -124,9 +143,8 @@ def _problem(graph: TypedGraph, box: Composite, key: str, text: str, usual: str 
         return message, (name, example) if example.split(".")[0] in members else None
     if not read.paths:
         return f"`{key}` reads nothing of {box.id}, so it is the same after every turn; read an output in it.", None
-    away = failing_away(graph, box.id, usual) if any_skips(graph, usual) else {}
     for path in read.paths:
-        found = _unreadable(graph, box, key, path, members) or _absent(graph, box, key, path, away)
+        found = _unreadable(graph, box, key, path, members) or _absent(graph, box, key, path, away.within(box.id))
         if found is not None:
             return found
     if key == "best" and not read.single:
