@@ -203,6 +203,13 @@ def test_an_input_without_errors_is_never_refused(type_: str, default: str) -> N
     assert errors <= {"MW207", "MW319"}, errors
 
 
+PLANNED = 'op: Custom, prompt: p, on_error: default, default: "flowchart TD\\n {}", returns: Workflow'
+
+
+def chain(length: int) -> str:
+    return " --> ".join(f"N{number}[Write it]" for number in range(length))
+
+
 def only(text: str, parameters: str) -> list[str]:
     return [one.code for one in analyse(text.replace("PARAMETERS", parameters).replace("FRONT", "")).errors]
 
@@ -222,6 +229,8 @@ def only(text: str, parameters: str) -> list[str]:
         (FLOW, 'op: Custom, prompt: p, on_error: default, default: "x = 1", returns: Code', []),
         (FLOW, 'op: Custom, prompt: p, on_error: default, default: "flowchart TD", returns: Workflow', ["MW319"]),
         (FLOW, 'op: Custom, prompt: p, on_error: default, default: "flowchart TD\\n A[a] --> B[b]", returns: Workflow', []),
+        (FLOW, PLANNED.format(chain(48)), []),
+        (FLOW, PLANNED.format(chain(51)), ["MW319"]),
         (ASKING, 'ask: "Short?", on_error: default', ["MW320"]),
         (ASKING, 'ask: "Short?", on_error: default, default: maybe', ["MW319"]),
         (ASKING, 'ask: "Short?", on_error: default, default: "No"', []),

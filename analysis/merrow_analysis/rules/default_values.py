@@ -31,8 +31,6 @@ VALUE = "value"
 """What a value of a union has beside its kind."""
 
 _DEEPEST = 20
-_LONGEST_WORKFLOW = 50_000
-"""Characters of a workflow that a run takes as a value."""
 _MOST_NAMED = 8
 
 
@@ -95,11 +93,12 @@ def _no_code(text: str) -> str | None:
 def _no_workflow(text: str) -> str | None:
     """What is wrong with a workflow as text, which can name no file."""
     from merrow_analysis.check import analyse  # which checks by these rules
+    from merrow_analysis.workflow_values import oversized
 
     if not text:
         return "it is empty"
-    if len(text) > _LONGEST_WORKFLOW:
-        return f"it has more than {_LONGEST_WORKFLOW:,} characters"
+    for why in oversized(text):
+        return why[0].lower() + why[1:].rstrip(".")
     analysis = analyse(text, provider=_NoFiles(), config=Config(), as_workflow=True)
     first = next(iter(analysis.errors), None)
     if first is not None:

@@ -12,12 +12,13 @@ from merrow_analysis.graph.instructions import agent_of, prompt_of
 from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.text import apply_edits
+from merrow_analysis.workflow_values import oversized
 from merrow_optimizer.planning.reading import Bounds, Reading, as_text
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.fences import fences
-from merrow_runtime.operators.formats.planned import input_of, load_planned, oversized
+from merrow_runtime.operators.formats.planned import input_of, load_planned
 
 _MOST_ERRORS = 30
 """Errors of a text that is repaired."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from merrow_analysis.graph.bare.reach import components, shortest_cycle, topological_order
+from merrow_analysis.workflow_values import MOST_DECISIONS, MOST_NODES
 from merrow_optimizer.planning.forms import RawPlan, RawTask, id_of, raw_plan, raw_plans
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
-from merrow_runtime.operators.formats.planned import MOST_DECISIONS, MOST_NODES
 
 LONGEST = 1_000_000
 """Characters of an answer."""

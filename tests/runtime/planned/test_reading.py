@@ -8,8 +8,9 @@ import pytest
 from tests.runtime.engine.fakes import flowchart
 from tests.runtime.planned.planning import DIAMOND, ONCE, planning, prompts, run
 
+from merrow_analysis.workflow_values import LONGEST, MOST_NODES
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.operators.formats.planned import LONGEST, MOST_CALLS, MOST_NODES, problem_of, read_workflow
+from merrow_runtime.operators.formats.planned import MOST_CALLS, problem_of, read_workflow
 from merrow_runtime.operators.prompts.asking_again import LONGEST_SENT_BACK
 
 HEAD = "flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Result]):::Interface\n"

@@ -12,33 +12,17 @@ from math import prod
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.configuration import Config
-from merrow_analysis.definitions.labels.metadata import parse_metadata
-from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.definitions.types import ANY, TEXT
-from merrow_analysis.document import Document
-from merrow_analysis.graph.drawings.drawing import is_diamond
-from merrow_analysis.graph.drawings.fold import fold
 from merrow_analysis.graph.measures.call_bounds import call_bounds, count_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
-from merrow_analysis.graph.records import NodeRecord
+from merrow_analysis.workflow_values import MOST_NODES, oversized
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.models.trust import workspace_values
 from merrow_runtime.operators.formats.fences import fences
 from merrow_runtime.workflow import Workflow, check_workflow
 
-LONGEST = 50_000
-"""Characters of a planned workflow."""
-
-MOST_NODES = 50
-"""Boxes of one, where the caller does not say how many."""
-
-MOST_DECISIONS = 12
-"""What is passed on through Decisions in a row grows with each of them, and so does the time to check it."""
-
-_MOST_JOINED = 200
-"""Boxes in lists like ``A & B``: each of one list leads to each of the next."""
 MOST_CALLS = 1_000
 """Calls that one run of a planned workflow may make at most, by the bounds of its Loops, Maps and samples."""
 
@@ -137,31 +121,6 @@ def _inputs(graph: TypedGraph) -> list[TypedNode]:
     """The inputs that must be given; where all have defaults, those."""
     inputs = list(graph.inputs)
     return [node for node in inputs if "default" not in node.resolution.parameters] or inputs
-
-
-def oversized(text: str, boxes: int = MOST_NODES) -> Iterator[str]:
-    """What is too large to be looked at more closely: while a text is checked, the run waits."""
-    if len(text) > LONGEST:
-        yield f"It has {len(text):,} characters; at most {LONGEST:,} are read."
-        return
-    if text.count("&") > _MOST_JOINED:
-        yield f"It has more than {_MOST_JOINED} `&`; draw fewer arrows."
-        return
-    diagram = Document(text).diagram
-    nodes = fold(diagram.blocks, diagram.moved).chart.nodes if diagram.is_flowchart else {}
-    decisions = sum(map(_may_decide, nodes.values()))
-    if len(nodes) > boxes:
-        yield f"It has {len(nodes)} nodes; at most {boxes} are run."
-    if decisions > MOST_DECISIONS:
-        yield f"It has {decisions} Decisions; at most {MOST_DECISIONS} are run."
-
-
-def _may_decide(record: NodeRecord) -> bool:
-    """Whether a node is drawn as a Decision, or may be written as one."""
-    label = "" if record.label is None else f"{record.label.text} {step_text(record.label.text)}"
-    ops = (parse_metadata(metadata.body).values.get("op") for metadata, _ in record.metadata)
-    said = " ".join([label, *(use.name.text for use in record.classes), *map(str, ops)])
-    return is_diamond(record) or "decision" in said.casefold()
 
 
 def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
