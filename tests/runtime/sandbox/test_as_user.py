@@ -66,9 +66,9 @@ def _copy(source: Path, target: Path, *left_out: str) -> None:
 
 @pytest.fixture
 def copy() -> Iterator[Path]:
-    """Interpreter, packages, sources and tests where everybody may read them."""
-    with tempfile.TemporaryDirectory(prefix="user-") as name:
-        folder = Path(name)
+    """Interpreter, packages, sources and tests where everybody may read them; not in /dev/shm, which bubblewrap hides."""
+    with tempfile.TemporaryDirectory(prefix="user-", dir="/var/tmp") as place:
+        folder = Path(place)
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         prefix = Path(sys.base_prefix)
         (folder / "python" / "bin").mkdir(parents=True)
@@ -77,17 +77,19 @@ def copy() -> Iterator[Path]:
         for library in (prefix / "lib").glob("libpython*.so*"):
             _take(str(library.resolve()), str(folder / "python" / "lib" / library.name))
         _copy(Path(sysconfig.get_path("purelib")), folder / "packages", *_PACKAGES_LEFT_OUT)
-        _copy(ROOT / "runtime" / "merrow_runtime", folder / "packages" / "merrow_runtime", "__pycache__")
+        for package in ("analysis", "runtime"):
+            name = f"merrow_{package}"
+            _copy(ROOT / package / name, folder / "packages" / name, "__pycache__")
         _copy(ROOT / "tests" / "runtime" / "sandbox", folder / "work" / "tests" / "runtime" / "sandbox", "__pycache__")
         _take(str(ROOT / "tests" / "patience.py"), str(folder / "work" / "tests" / "patience.py"))
         for shared in ("conftest.py", "not_run.py", "shared.py", "sizes.py"):
             _take(str(ROOT / "tests" / shared), str(folder / "work" / "tests" / shared))
         _take(str(ROOT / "pyproject.toml"), str(folder / "work" / "pyproject.toml"))
         (folder / "home" / "documents").mkdir(parents=True)
-        for place, _, _ in os.walk(folder):
-            Path(place).chmod(0o755)
-        for place in (folder / "home", folder / "home" / "documents"):
-            os.chown(place, NOBODY, NOBODY)
+        for parent, _, _ in os.walk(folder):
+            Path(parent).chmod(0o755)
+        for owned in (folder / "home", folder / "home" / "documents"):
+            os.chown(owned, NOBODY, NOBODY)
         yield folder
 
 
