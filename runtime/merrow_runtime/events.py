@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from merrow_runtime.provenance import plain
 from merrow_runtime.records import record
-from merrow_runtime.store.contract import FrameRecord, NodeRecord, NodeStatus, RunStatus, Told
+from merrow_runtime.store.contract import FrameRecord, LoopRecord, NodeRecord, NodeStatus, RunStatus, Told
 
 SCHEMA = 2
 """The number of the events' format; it grows when a reader of the old one would go wrong."""
@@ -31,6 +31,7 @@ EventName = Literal[
     "item_started",
     "item_finished",
     "item_failed",
+    "loop_ended",
     "revision_opened",
     "revision_unchanged",
     "revision_refused",
@@ -95,7 +96,19 @@ class Event:
 
 def event_of(run: str, told: Told) -> Event:
     """The event that tells something which is kept: while the run goes on, and again from the journal."""
+    if isinstance(told, LoopRecord):
+        return loop_event(run, told)
     return node_event(run, told) if isinstance(told, NodeRecord) else frame_event(run, told)
+
+
+def loop_event(run: str, loop: LoopRecord) -> Event:
+    """The event that tells how a Loop ended; its ``path`` is that of the Loop, as in ``exhausted`` of the last event."""
+    data = loop.to_json()
+    path = data.pop("path")
+    data["of"] = loop.most
+    if loop.exhausted:
+        data["exhausted"] = True
+    return Event("loop_ended", run, loop.number, loop.composite, path, 0, data, loop.at)
 
 
 def frame_event(run: str, frame: FrameRecord) -> Event:

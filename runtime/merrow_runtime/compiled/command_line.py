@@ -15,6 +15,7 @@ from merrow_runtime.compiled.asked import Asked, asking
 from merrow_runtime.compiled.lines import missing
 from merrow_runtime.compiled.result import Result
 from merrow_runtime.errors import RunFailure, UsageFailure
+from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.options import RunOptions
 from merrow_runtime.values import as_text
 
@@ -29,10 +30,12 @@ def run_program(function: Callable[..., Coroutine[Any, Any, Result]], about: str
         asked = Asked(_options(given), _values(given.input), _tell)
     except RunFailure as failure:
         return _complain(failure)
-    return asyncio.run(_watched(function, asked))
+    return asyncio.run(_watched(function, asked, fail_on_exhausted=given.fail_on_exhausted))
 
 
-async def _watched(function: Callable[..., Coroutine[Any, Any, Result]], asked: Asked) -> int:
+async def _watched(
+    function: Callable[..., Coroutine[Any, Any, Result]], asked: Asked, *, fail_on_exhausted: bool
+) -> int:
     with asking(asked):
         task = asyncio.ensure_future(function(*missing(function)))
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -48,7 +51,9 @@ async def _watched(function: Callable[..., Coroutine[Any, Any, Result]], asked: 
         if len(result.outputs) > 1:
             _say(name)
         _print(as_text(value))
-    return 0
+    for sentence in exhausted_sentences(result.loops, result.exhausted):
+        _tell(sentence)
+    return 1 if fail_on_exhausted and result.exhausted else 0
 
 
 def _parser(about: str | None) -> argparse.ArgumentParser:
@@ -70,6 +75,11 @@ def _parser(about: str | None) -> argparse.ArgumentParser:
         "--allow-unsafe-code",
         action="store_true",
         help="Run generated code although nothing on this machine can hold it.",
+    )
+    add(
+        "--fail-on-exhausted",
+        action="store_true",
+        help="Exit with 1 if a Loop stopped because its turns or its budget ran out.",
     )
     return parser
 

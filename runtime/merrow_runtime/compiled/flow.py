@@ -44,7 +44,7 @@ class Flow(Lines):
             raise done.failure
         if done.status != "finished":
             raise RunFailure(done.error or f"The run was {done.status}.")
-        return Result(done.outputs, self.diagram)
+        return Result(done.outputs, self.diagram, done.loops)
 
 
 async def _notices(begun: Run, tell: Callable[[str], None]) -> None:

@@ -12,7 +12,7 @@ from merrow_runtime.frontier.frame import NOTHING_BACK, Frame
 from merrow_runtime.frontier.inflow import Back
 from merrow_runtime.frontier.items import Items
 from merrow_runtime.frontier.layout import Box
-from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, Opens
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, LoopEnds, Opens, Why
 from merrow_runtime.frontier.shared import Running
 from merrow_runtime.frontier.turns import Turns
 from merrow_runtime.values import Outputs, Value, canonical, list_apart, part_of
@@ -30,6 +30,7 @@ class _Composed(ABC):
     def __init__(self, around: Frame, box: Box) -> None:
         self.around, self.box = around, box
         self.frames: list[Frame] = []
+        self.ended_as: LoopEnds | None = None
 
     @property
     @abstractmethod
@@ -175,9 +176,29 @@ class LoopRun(_Composed):
         if number is None:
             return self._next(self._carried(frame), consequences)
         final = self._final = self.frames[number - 1]
+        if not self.around.shared.once:
+            self._tell_ended(told, number, consequences, more=more is not False)
         # An earlier turn's go out only where the turns ran out, and then more were wanted of all of them.
         self.around.settle_loop(self.box, final, None if self.around.shared.once else more is not False, consequences)
         return None
+
+    def _tell_ended(self, told: Judged, final: int, consequences: list[Consequence], *, more: bool) -> None:
+        """Say how the Loop ended, with the values of its turn ``final``. ``more`` says that another would have followed."""
+        why: Why = ("budget" if told.spent else "turns") if more else ("until" if told.holds else "case")
+        exhausted = more and not self._is_fixed()
+        best = final if more and self._settings.best is not None else None
+        box, turns = self.box.composite, self._turns
+        self.ended_as = LoopEnds(box, self.around.path, turns.number, turns.most, why, exhausted, best)
+        consequences.append(self.ended_as)
+
+    def _is_fixed(self) -> bool:
+        """Whether nothing ends the Loop before its turns run out: then that is how it is meant to end."""
+        shared, name = self.around.shared, self.box.id
+        known = shared.fixed.get(name)
+        if known is None:
+            members = [shared.graph.node(handle) for handle in self.box.members]
+            known = shared.fixed[name] = shared.graph.combinations.always_goes_on(name, members)
+        return known
 
     def _more(self, frame: Frame, told: Judged) -> bool | None:
         """Whether another turn is wanted; None if no Decision says so."""

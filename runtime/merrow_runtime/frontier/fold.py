@@ -76,7 +76,7 @@ class Frontier:
         shared = self._shared
         shared.graph, shared.layout = graph, layout_of(graph)
         shared.frames.clear()
-        for known in (shared.judging, shared.elsewhere, shared.early_judged, shared.holders):
+        for known in (shared.judging, shared.elsewhere, shared.early_judged, shared.holders, shared.fixed):
             known.clear()
         shared.__dict__.pop("decides", None)
         self._whole = Frame(shared, shared.layout.whole, live_state(graph), self._path, ordinal=self._ordinal)
@@ -234,6 +234,7 @@ class Frontier:
         starting = self._take_from_elsewhere(shared.postponed, consequences)
         shared.postponed = None
         consequences = known.news(without_stopped(self._whole, known, consequences))
+        consequences += known.reopened(standings(self._whole))
         return consequences + [
             frame.start(self.graph.node(handle), frame.inputs[handle], work)
             for frame, handle, work in starting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from merrow_analysis.graph.boxes.composites import Composite, LoopSettings
 from merrow_analysis.graph.nodes import TypedNode
@@ -121,6 +121,46 @@ class Closes:
     failure: RunFailure | None = None
 
 
+Why = Literal["case", "until", "turns", "budget"]
+"""Why a Loop made no further turn: a Decision led out of it (or nothing led back), its `until` held, its turns ran out, or what
+it may use was used up."""
+
+
+class Replaced(NamedTuple):
+    """An answer in the last turn that would have led back, and the one that was taken in its place; ``at`` is who asked."""
+
+    at: str
+    answer: str
+    taken: str
+
+
+@record(frozen=True, slots=True)
+class LoopEnds:
+    """A Loop has ended after so many ``turns`` of at most ``most``, and ``why``; ``path`` is that of the frame around it.
+
+    ``exhausted`` says that a Decision or `until` wanted another turn when its turns ran out, or its budget was used up.
+    ``best`` is the turn whose values go out then, where `best` chose it. ``replaced`` are the answers of the last turn for which
+    another was taken.
+    """
+
+    composite: Composite
+    path: str
+    turns: int
+    most: int
+    why: Why
+    exhausted: bool = False
+    best: int | None = None
+    replaced: tuple[Replaced, ...] = ()
+
+
+@record(frozen=True, slots=True)
+class LoopReopens:
+    """A Loop that had ended goes on after a revision, or is gone: what was said of its end does not hold any more."""
+
+    path: str
+    composite: str
+
+
 @record(frozen=True, slots=True)
 class Judge:
     """A turn of a Loop has ended of which something is to be said that is no matter of the frontier: `Judged`.
@@ -149,7 +189,7 @@ class Takes:
     outcome: Gave | Chose | Failed
 
 
-Consequence = Start | Skip | Opens | Closes | Judge | Takes
+Consequence = Start | Skip | Opens | Closes | LoopEnds | LoopReopens | Judge | Takes
 
 Keys = Callable[[TypedNode, Inputs, Callable[[], list[Remembered]]], Hashable]
 """What the outcome of a node is a function of: its definition, its inputs, and what it remembers (asked for if needed)."""

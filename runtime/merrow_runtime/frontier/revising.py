@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.frontier.frame import Frame
-from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, Judge, Opens, Skip
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, Judge, LoopEnds, LoopReopens, Opens, Skip
 from merrow_runtime.frontier.past import Past, Place
 from merrow_runtime.visit import Visit
 
@@ -19,10 +19,12 @@ Number = tuple[str, str, int, int]
 class Standings:
     """How a run stands, as its readers know it. ``skipped`` are nodes with the paths of their frames; ``numbers`` has the turns
     and items that have begun: None while they are under way, then why they came to nothing, in words, empty where they did not.
+    ``loops`` are those that have ended, by the path of the frame around each and its id, and how.
     """
 
     skipped: frozenset[tuple[str, str]]
     numbers: dict[Number, str | None]
+    loops: dict[tuple[str, str], Hashable]
 
     def news(self, consequences: list[Consequence]) -> list[Consequence]:
         """The consequences of working all out again without what readers know already."""
@@ -36,28 +38,37 @@ class Standings:
                 before = self.numbers.get(number, "never")
                 same = before == ended.get(number)
                 known = number in self.numbers and (same or (isinstance(one, Opens) and before is None))
+            elif isinstance(one, LoopEnds):
+                known = self.loops.get((one.path, one.composite.id)) == _how(one)
             else:
                 known = False
             if not known:
                 kept.append(one)
         return kept
 
+    def reopened(self, now: Standings) -> list[LoopReopens]:
+        """The Loops that had ended, and have not as the run stands ``now``."""
+        return [LoopReopens(*loop) for loop in self.loops if loop not in now.loops]
+
 
 def standings(whole: Frame) -> Standings:
     """How the run of this frame stands."""
     skipped: set[tuple[str, str]] = set()
     numbers: dict[Number, str | None] = {}
+    loops: dict[tuple[str, str], Hashable] = {}
     for frame in _frames(whole):
         graph, standing, unit = frame.shared.graph, frame.standing, frame.part.unit
         for handle, how in standing.items():
             if how == "skipped" and isinstance(handle, int) and standing.get(unit[handle]) == "skipped":
                 skipped.add((graph.node(handle).id, frame.path))
         for box, run in frame.runs.items():
+            if run.ended_as is not None:
+                loops[frame.path, box] = _how(run.ended_as)
             for inner in run.frames:
                 if inner.announced or inner.concluded:
                     ended = ("" if inner.failure is None else str(inner.failure)) if inner.concluded else None
                     numbers[frame.path, box, inner.number, run.most] = ended
-    return Standings(frozenset(skipped), numbers)
+    return Standings(frozenset(skipped), numbers, loops)
 
 
 def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Hashable]) -> None:
@@ -92,6 +103,7 @@ def without_stopped(whole: Frame, known: Standings, consequences: list[Consequen
             # It was under way still when what is around it failed.
             if around.stopped and known.numbers.get(number, "never") is None:
                 frame.concluded = False
+                frame.run.ended_as = None
                 untold.add(number)
         elif around.stopped or around.given_up:
             frame.announced = number in known.numbers
@@ -99,7 +111,7 @@ def without_stopped(whole: Frame, known: Standings, consequences: list[Consequen
                 untold.add(number)
     kept: list[Consequence] = []
     for one in consequences:
-        if isinstance(one, Opens | Closes) and _number(one) in untold:
+        if isinstance(one, Opens | Closes | LoopEnds) and _number(one) in untold:
             continue
         if isinstance(one, Judge):
             around = shared.judging[one.path, one.redo].around
@@ -135,8 +147,12 @@ def _visits(frame: Frame) -> Iterator[tuple[int, Visit]]:
     return ((handle, visit) for handle, visit in frame.visits.items() if visit and isinstance(unit[handle], int))
 
 
-def _number(one: Opens | Closes) -> Number:
-    return one.path, one.composite.id, one.number, one.most
+def _number(one: Opens | Closes | LoopEnds) -> Number:
+    return one.path, one.composite.id, one.turns if isinstance(one, LoopEnds) else one.number, one.most
+
+
+def _how(one: LoopEnds) -> Hashable:
+    return one.turns, one.why, one.exhausted, one.best, one.replaced
 
 
 def _words(one: Closes) -> str:

@@ -12,7 +12,7 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier.inflow import Told
 from merrow_runtime.frontier.layout import Box, Layout
-from merrow_runtime.frontier.outcomes import Consequence, Ended, Inputs, Judged, Withdrawn, never_again
+from merrow_runtime.frontier.outcomes import Consequence, Ended, Inputs, Judged, LoopEnds, Withdrawn, never_again
 from merrow_runtime.frontier.past import Past, Work
 from merrow_runtime.values import Outputs
 from merrow_runtime.visit import Visit
@@ -47,6 +47,14 @@ class Running(Protocol[F]):
         ...
 
     @property
+    def ended_as(self) -> LoopEnds | None:
+        """Of a Loop, how it ended; None where it has not ended, or nobody was told."""
+        ...
+
+    @ended_as.setter
+    def ended_as(self, said: LoopEnds | None) -> None: ...
+
+    @property
     def goes_on(self) -> bool:
         """Whether it may make more frames."""
         ...
@@ -76,6 +84,8 @@ class Shared(Generic[F]):
     something is still to be said, by path and redo, ``elsewhere`` what was told of frames that have not begun, or are over,
     and ``early_judged`` of turns that are not to be judged yet.
 
+    ``fixed`` are Loops of which it is known whether nothing ends them before their turns run out.
+
     ``redo`` says how often a node in the frame with a path is asked for. ``past`` is there from the first revision on,
     with ``key``, which gives what the outcome of a node is a function of, and
     ``holders``, the frames that have taken a visit or begun it. ``postponed`` are nodes that are ready, while a revision is
@@ -96,6 +106,7 @@ class Shared(Generic[F]):
     judging: dict[tuple[str, int], Judging[F]] = field(default_factory=dict)
     elsewhere: dict[str, list[Told | Withdrawn]] = field(default_factory=dict)
     early_judged: dict[str, Judged] = field(default_factory=dict)
+    fixed: dict[str, bool] = field(default_factory=dict)
     key: Callable[[F, TypedNode, Inputs], Hashable] = _no_key
     holders: dict[Visit, F] = field(default_factory=dict)
     postponed: deque[tuple[F, int, Work]] | None = None

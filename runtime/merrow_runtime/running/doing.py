@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.frontier import Closes, Inputs, Judge, Judged, Opens, Start, Takes
+from merrow_runtime.frontier import Closes, Inputs, Judge, Judged, LoopEnds, LoopReopens, Opens, Start, Takes
 from merrow_runtime.operators.base import Remembered
 from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
@@ -105,5 +105,9 @@ class Watcher(Protocol):
     def opened(self, one: Opens) -> None: ...
 
     def closed(self, one: Closes) -> None: ...
+
+    def loop_ended(self, one: LoopEnds) -> None: ...
+
+    def loop_reopened(self, one: LoopReopens) -> None: ...
 
     def took(self, one: Takes) -> None: ...

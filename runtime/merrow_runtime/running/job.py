@@ -245,7 +245,7 @@ class Job:
         telling = Telling(record.id, journal.pages)
         run = Run(record.id, self.workflow.name, telling)
         effects = self._effects(record, journal, budget, telling, meter)
-        records = NodeRecords(telling, journal, run.nodes)
+        records = NodeRecords(telling, journal, run.nodes, run.loops)
         recorder = NodeRecorder(telling, records, effects.account, self.steps, self.revised.last)
         recorder.moved.update(self.revised.moved)
         engine = Engine(

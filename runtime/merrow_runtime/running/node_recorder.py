@@ -11,11 +11,11 @@ from typing import Any
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.account import Account
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.frontier import Chose, Closes, Gave, Inputs, Opens, Takes
+from merrow_runtime.frontier import Chose, Closes, Gave, Inputs, LoopEnds, LoopReopens, Opens, Takes
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.running.doing import Finished
-from merrow_runtime.store.contract import Failed, FrameEvent, FrameRecord, NodeRecord, RunJournal, Told
+from merrow_runtime.store.contract import Failed, FrameEvent, FrameRecord, LoopRecord, NodeRecord, RunJournal, Told
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.validation.verdicts import validation_record
@@ -30,15 +30,18 @@ _BATCH_DELAY = 0.25
 
 class NodeRecords:
     """How the visits of one run ended, and their turns and items, on their way to the journal. ``nodes`` has the visits so far,
-    by name.
+    by name, and ``loops`` the Loops that have ended, by path.
 
     What waits for `settle` is written without holding anything up.
     """
 
-    def __init__(self, telling: Telling, journal: RunJournal, nodes: dict[str, NodeRecord]) -> None:
+    def __init__(
+        self, telling: Telling, journal: RunJournal, nodes: dict[str, NodeRecord], loops: dict[str, LoopRecord]
+    ) -> None:
         self._telling = telling
         self._journal = journal
         self._nodes = nodes
+        self._loops = loops
         self._waiting: list[Told] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writing: set[asyncio.Future[None]] = set()
@@ -53,12 +56,18 @@ class NodeRecords:
         """Report something and schedule it to be written."""
         if isinstance(record, NodeRecord):
             self._nodes[record.visit.name] = record
+        elif isinstance(record, LoopRecord):
+            self._loops[record.place] = record
         self._waiting.append(record)
         self._telling.kept(record)
         if len(self._waiting) >= BATCH:
             self.write()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_BATCH_DELAY, self.write)
+
+    def forget_loop(self, place: str) -> None:
+        """What was kept of a Loop's end does not hold any more."""
+        self._loops.pop(place, None)
 
     def write(self) -> None:
         """Write what is waiting, with the next commit."""
@@ -292,6 +301,28 @@ class NodeRecorder:
         self._records.keep(
             FrameRecord(event, one.composite.id, one.path, one.number, one.most, at, number, error, code)
         )
+
+    def loop_ended(self, one: LoopEnds) -> None:
+        """See `merrow_runtime.running.doing.Watcher`."""
+        at, number = _micro(time.time()), self._telling.next
+        self._records.keep(
+            LoopRecord(
+                one.composite.id,
+                one.path,
+                one.turns,
+                one.most,
+                one.why,
+                one.exhausted,
+                at,
+                number,
+                one.best,
+                one.replaced,
+            )
+        )
+
+    def loop_reopened(self, one: LoopReopens) -> None:
+        """See `merrow_runtime.running.doing.Watcher`."""
+        self._records.forget_loop(Visit(one.composite, one.path).name)
 
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
         step = self._steps.get(node.index)

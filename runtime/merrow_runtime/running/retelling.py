@@ -11,7 +11,7 @@ from typing import Any
 from merrow_runtime.events import LAST_OF
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.running.run import Run, RunResult, with_members
-from merrow_runtime.store.contract import NodeRecord, RunRecord, Told
+from merrow_runtime.store.contract import LoopRecord, NodeRecord, RunRecord, Told
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.recordings.recording import Recorder, header_of
 from merrow_runtime.store.rows import SENT
@@ -38,12 +38,14 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     told = _numbered(store.told(record.id, damaged.append))
     ended = [one for one in told if isinstance(one, NodeRecord)]
     nodes = {node.visit.name: node for node in ended}
+    loops = [one for one in told if isinstance(one, LoopRecord)]
     interrupted = sum(why == SENT for _, _, why in store.lost(record.id))
     if options.record is not None:
         _record(record, store, options)
     telling = Telling(record.id, lambda: _Told(told))
     run = Run(record.id, record.workflow, telling)
     run.nodes.update(nodes)
+    run.loops.update({one.place: one for one in loops})
 
     async def work() -> RunResult:
         try:
@@ -68,6 +70,7 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
                 sources=record.sources,
                 finished_before=True,
                 interrupted=interrupted,
+                loops=loops,
             )
             run.end()
             telling.end(LAST_OF["finished"], result.to_json())

@@ -18,7 +18,7 @@ from merrow_runtime.running.overseer import Overseeing
 from merrow_runtime.running.resources import Resources
 from merrow_runtime.running.run_failures import InternalFailure
 from merrow_runtime.running.scheduler import Scheduler
-from merrow_runtime.store.contract import NodeRecord, RevisionRecord, RunFailed, RunStatus
+from merrow_runtime.store.contract import LoopRecord, NodeRecord, RevisionRecord, RunFailed, RunStatus, exhausted_of
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
@@ -39,7 +39,7 @@ class RunResult:
     ``sources`` are who answered it. ``finished_before`` says that it was finished when it was resumed: everything is as the
     journal has it, and nothing was called. ``unanswered`` says what an endpoint has not answered in this part of the run, which
     may have gone on without it (``on_error``). ``interrupted`` calls were on their way when a process of the run was killed: they
-    are counted, and may have been paid for.
+    are counted, and may have been paid for. ``loops`` says how each Loop ended.
     """
 
     run: str
@@ -54,6 +54,14 @@ class RunResult:
     finished_before: bool = False
     unanswered: str | None = None
     interrupted: int = 0
+    loops: Sequence[LoopRecord] = ()
+
+    @property
+    def exhausted(self) -> list[str]:
+        """The Loops that wanted another turn when their turns ran out, or what they may use was used up, by path, as in
+        ``TRIALS[2]/REFINE``.
+        """
+        return exhausted_of(self.loops)
 
     @property
     def not_valid(self) -> list[str]:
@@ -69,6 +77,7 @@ class RunResult:
             "usage": self.usage.to_json(),
             "seconds": self.seconds,
             "sources": plain(self.sources),
+            "exhausted": self.exhausted,
         }
         if self.error is not None:
             shown["error"] = self.error
@@ -111,6 +120,8 @@ class Run:
         self.workflow = workflow
         self.nodes: dict[str, NodeRecord] = {}
         """How nodes ended so far, by the name of the visit: of a node of the whole workflow its id."""
+        self.loops: dict[str, LoopRecord] = {}
+        """How Loops ended so far, by their paths, as in ``TRIALS[2]/REFINE``."""
         self._telling = telling
         self._task: asyncio.Task[RunResult] | None = None
         self._cancelled = False
@@ -317,6 +328,7 @@ class Execution:
             sources,
             unanswered=effects.account.unanswered,
             interrupted=effects.account.interrupted,
+            loops=list(self.run.loops.values()),
         )
 
 

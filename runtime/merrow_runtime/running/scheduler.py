@@ -23,6 +23,8 @@ from merrow_runtime.frontier import (
     Gave,
     Judge,
     Judged,
+    LoopEnds,
+    LoopReopens,
     OneNode,
     Opens,
     Outcome,
@@ -209,6 +211,10 @@ class Scheduler:
                 self._by.watcher.opened(one)
             elif isinstance(one, Closes):
                 self._by.watcher.closed(one)
+            elif isinstance(one, LoopEnds):
+                self._by.watcher.loop_ended(one)
+            elif isinstance(one, LoopReopens):
+                self._by.watcher.loop_reopened(one)
             elif isinstance(one, Takes):
                 self._by.watcher.took(one)
             elif isinstance(one, Judge):

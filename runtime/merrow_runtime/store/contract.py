@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -185,8 +185,52 @@ class FrameRecord:
     code: str | None = None
 
 
-Told = NodeRecord | FrameRecord
-"""What is told of a run and kept: how nodes ended, and the turns and items that they ran in."""
+@record(frozen=True, slots=True)
+class LoopRecord:
+    """How a Loop ended: after so many ``turns`` of at most ``most``, and ``why`` (`merrow_runtime.frontier.outcomes.Why`).
+
+    ``path`` is that of the frame around it. ``exhausted`` says that it wanted another turn, and ``best`` is the turn whose values
+    go out where `best` chose it. ``replaced`` are answers of the last turn for which another was taken: the node that
+    asked, its answer, the one that was taken.
+    """
+
+    composite: str
+    path: str
+    turns: int
+    most: int
+    why: str
+    exhausted: bool
+    at: float
+    number: int
+    """Of the event that reports it."""
+    best: int | None = None
+    replaced: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The Loop with the turns, items and Calls around it, as in ``TRIALS[2]/REFINE``."""
+        return Visit(self.composite, self.path).name
+
+    def to_json(self) -> dict[str, Any]:
+        """As events and reports have it."""
+        shown: dict[str, Any] = {"path": self.place, "turns": self.turns, "why": self.why}
+        if self.best is not None:
+            shown["best"] = self.best
+        if self.replaced:
+            first, *more = [dict(zip(("at", "answer", "taken"), one, strict=True)) for one in self.replaced]
+            shown |= first
+            if more:
+                shown["replaced"] = [first, *more]
+        return shown
+
+
+def exhausted_of(loops: Iterable[LoopRecord]) -> list[str]:
+    """The places of the Loops that wanted another turn when they ended, in the order of their ends."""
+    return [one.place for one in sorted(loops, key=lambda one: one.number) if one.exhausted]
+
+
+Told = NodeRecord | FrameRecord | LoopRecord
+"""What is told of a run and kept: how nodes and Loops ended, and the turns and items that nodes ran in."""
 
 
 @record(frozen=True, slots=True)

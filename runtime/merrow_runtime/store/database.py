@@ -20,6 +20,7 @@ from merrow_runtime.store.cache import Cache
 from merrow_runtime.store.connection import Connection, explained
 from merrow_runtime.store.contract import (
     CallRecord,
+    LoopRecord,
     NodeRecord,
     RevisionRecord,
     RevisionState,
@@ -73,6 +74,8 @@ def _what(told: Told) -> tuple[object, ...]:
     """Identifies a report so that it counts once: a resumed run reports everything again."""
     if isinstance(told, NodeRecord):
         return (told.visit,)
+    if isinstance(told, LoopRecord):
+        return told.path, told.composite
     return told.event.endswith("_started"), told.path, told.composite, told.which
 
 
@@ -306,9 +309,15 @@ class Store:
 
     def nodes(self, run: str, report: Report = ignored) -> list[NodeRecord]:
         """How the nodes of a run ended, in that order; damaged records as in `runs`. Raises `StoreFailure`."""
+        return self.ended(run, report)[0]
+
+    def ended(self, run: str, report: Report = ignored) -> tuple[list[NodeRecord], list[LoopRecord]]:
+        """How the nodes and the Loops of a run ended, each in that order, as `nodes` has them."""
         # A node that was resumed, or failed and continued, occurs more than once: the last record counts.
-        ended = {node.visit: node for node in self._told(run, report) if isinstance(node, NodeRecord)}
-        return sorted(ended.values(), key=lambda node: node.ended)
+        told = self._told(run, report)
+        ended = {node.visit: node for node in told if isinstance(node, NodeRecord)}
+        loops = {loop.place: loop for loop in told if isinstance(loop, LoopRecord)}
+        return sorted(ended.values(), key=lambda node: node.ended), sorted(loops.values(), key=lambda loop: loop.number)
 
     def told(self, run: str, report: Report = ignored) -> list[Told]:
         """The same as it was reported, in that order, with turns and items: a node that failed and continued with its default is

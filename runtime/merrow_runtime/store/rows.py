@@ -12,7 +12,16 @@ from typing import Any
 from merrow_analysis.definitions.operators import CALL
 from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
 from merrow_runtime.requests import CallKey
-from merrow_runtime.store.contract import CallRecord, Failed, FrameRecord, NodeRecord, RunFailed, RunRecord, Told
+from merrow_runtime.store.contract import (
+    CallRecord,
+    Failed,
+    FrameRecord,
+    LoopRecord,
+    NodeRecord,
+    RunFailed,
+    RunRecord,
+    Told,
+)
 from merrow_runtime.store.schema import WORKFLOW
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import number_text
@@ -154,6 +163,8 @@ def told_text(several: Iterable[Told]) -> str:
         [
             _frame_values(node)
             if isinstance(node, FrameRecord)
+            else _loop_values(node)
+            if isinstance(node, LoopRecord)
             else (
                 node.node,
                 node.status,
@@ -194,7 +205,10 @@ def told_of(several: str, by_revision: Mapping[int, Mapping[str, Any]]) -> list[
     written before version 3 the source is one that is not known. Raises `Damaged`.
     """
     with reading():
-        return [_frame(values) if values[0] is None else _node(values, by_revision) for values in json.loads(several)]
+        return [
+            _frame_or_loop(values) if values[0] is None else _node(values, by_revision)
+            for values in json.loads(several)
+        ]
 
 
 def _frame_values(frame: FrameRecord) -> tuple[Any, ...]:
@@ -214,8 +228,35 @@ def _frame_values(frame: FrameRecord) -> tuple[Any, ...]:
     )
 
 
-def _frame(values: Sequence[Any]) -> FrameRecord:
-    _, event, composite, path, which, most, at, number, error, code = values
+_LOOP_ENDED = "loop_ended"
+
+
+def _loop_values(loop: LoopRecord) -> tuple[Any, ...]:
+    """Of a Loop that ended, beside those of turns: with the name of its event in the same place."""
+    at = round(loop.at * _MICROSECONDS)
+    told = loop.composite, loop.path, loop.turns, loop.most, at, loop.number, loop.why, loop.exhausted
+    rare = (loop.best, loop.replaced) if loop.best is not None or loop.replaced else ()
+    return None, _LOOP_ENDED, *told, *rare
+
+
+def _frame_or_loop(values: Sequence[Any]) -> FrameRecord | LoopRecord:
+    _, event, composite, path, which, most, at, number, *rest = values
+    if event == _LOOP_ENDED:
+        why, exhausted, best, several = (*rest, None, ())[:4]
+        replaced = tuple((str(node), str(answer), str(taken)) for node, answer, taken in several)
+        return LoopRecord(
+            str(composite),
+            str(path),
+            int(which),
+            int(most),
+            str(why),
+            bool(exhausted),
+            at / _MICROSECONDS,
+            int(number),
+            None if best is None else int(best),
+            replaced,
+        )
+    error, code = rest
     return FrameRecord(
         event, str(composite), str(path), int(which), int(most), at / _MICROSECONDS, int(number), error, code
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunRecord
+from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunRecord, exhausted_of
 from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.store.rows import SENT
 from merrow_runtime.values import output_at
@@ -57,7 +57,8 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     record = store.run(run)
     calls: dict[str, list[CallRecord]] = {}
     damaged: list[str] = []
-    ended = {one.visit.name: one for one in store.nodes(record.id, damaged.append)}
+    nodes, loops = store.ended(record.id, damaged.append)
+    ended = {one.visit.name: one for one in nodes}
     known = [] if node is None else _visits(node, ended)
     if known and node not in known:
         node = known[-1]
@@ -89,6 +90,8 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
             if node in (None, name)
         ],
         **({"visits": known} if len(known) > 1 else {}),
+        "loops": [loop.to_json() for loop in loops],
+        "exhausted": exhausted_of(loops),
         "revisions": [revision_object(one) for one in store.revisions(record.id)],
         "lost": [{"node": name, "step": step, "why": why} for name, step, why in lost],
         "damaged": list(dict.fromkeys(damaged)),

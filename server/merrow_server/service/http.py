@@ -200,7 +200,7 @@ class _Tool:
         return types.CallToolResult(
             content=[types.TextContent(text=text)],
             structured_content=dict(result.outputs),
-            _meta={"run": result.run, "usage": result.usage.to_json()},
+            _meta={"run": result.run, "usage": result.usage.to_json(), "exhausted": result.exhausted},
         )
 
     async def _followed(self, context: ServerRequestContext[Any], run: Run) -> RunResult:

@@ -67,6 +67,11 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
             "outputs": {"anyOf": [{"$ref": "#/components/schemas/Outputs"}, {"type": "object", "maxProperties": 0}]},
             "usage": {"type": "object"},
             "seconds": {"type": "number"},
+            "exhausted": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "The Loops that still wanted another turn when their turns or their budget ran out.",
+            },
             "error": {"type": "string"},
         },
     }

@@ -17,7 +17,7 @@ from merrow_runtime.program.inputs import MissingInputs, read_inputs
 from merrow_runtime.running.api import resume, start
 from merrow_runtime.running.resources import Chosen
 from merrow_runtime.running.run import Run, RunResult
-from merrow_runtime.store.contract import RunRecord
+from merrow_runtime.store.contract import RunRecord, exhausted_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.values import Value, canonical
 from merrow_runtime.workflow import Workflow
@@ -158,11 +158,12 @@ class ServedRuns:
         """A run of this workflow as the journal has it now. Raises `RefusedError`."""
         try:
             found = self._store.run(id_) if self._store.status(id_) is not None else None
+            loops = self._store.ended(id_)[1]
         except (StoreFailure, UsageFailure) as problem:
             raise RefusedError(500, str(problem)) from None
         if found is None or found.workflow != self.workflow.name:
             raise RefusedError(404, f"There is no run {id_} of this workflow.")
-        return recorded(found)
+        return recorded(found, exhausted_of(loops))
 
     async def stop(self, id_: str) -> dict[str, Any]:
         """Stop a run; how it ended. Raises `RefusedError`."""
@@ -194,14 +195,15 @@ def of_result(result: RunResult) -> dict[str, Any]:
     return {"run": result.run, "status": result.status, **result.to_json()}
 
 
-def recorded(run: RunRecord) -> dict[str, Any]:
-    """A run of the journal, as a client is told."""
+def recorded(run: RunRecord, exhausted: list[str]) -> dict[str, Any]:
+    """A run of the journal, as a client is told; ``exhausted`` as in `RunResult`."""
     shown: dict[str, Any] = {
         "run": run.id,
         "status": run.status,
         "outputs": dict(run.outputs or {}),
         "usage": run.usage.to_json(),
         "seconds": run.seconds,
+        "exhausted": exhausted,
     }
     if run.error is not None:
         shown["error"] = run.error

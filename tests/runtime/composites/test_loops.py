@@ -406,3 +406,91 @@ async def test_a_port_that_takes_one_value_has_what_the_innermost_loop_brought_l
     assert [arrived(done, name, "solution") for name in visits] == [
         ["A"], ["OUT[1]/IN[1]/F"], ["OUT[1]/G"], ["OUT[2]/IN[1]/F"], ["OUT[2]/G"], ["OUT[3]/IN[1]/F"],
     ]  # fmt: skip
+
+
+FIXED = ["PROBLEM -->|input| WRITE", "WRITE -.->|again:input| WRITE", "WRITE --> RETURN"]
+RATED = ["PROBLEM -->|input| WRITE", "WRITE -->|input| RATE", "RATE -.->|again:input| WRITE", "WRITE --> RETURN"]
+RATE = custom("RATE", "returns: Number")
+
+
+@pytest.mark.parametrize(
+    ("workflow", "ended"),
+    [
+        pytest.param(refining("Loop (max: 2)"), (2, "turns", True, None), id="its Decision wants more"),
+        pytest.param(
+            flow(box("L", "Loop (max: 3, until: RATE.response >= 8)", custom("WRITE"), RATE), *RATED),
+            (3, "turns", True, None),
+            id="its condition does not hold",
+        ),
+        pytest.param(
+            flow(box("L", "Loop (max: 5, until: RATE.response >= 7)", custom("WRITE"), RATE), *RATED),
+            (1, "until", False, None),
+            id="its condition holds",
+        ),
+        pytest.param(
+            flow(box("L", "Loop (max: 3)", custom("WRITE")), *FIXED), (3, "turns", False, None), id="nothing ends it"
+        ),
+        pytest.param(
+            flow(box("L", "Loop (max: 3, best: RATE.response)", custom("WRITE"), RATE), *RATED),
+            (3, "turns", False, 1),
+            id="nothing ends it, and the best turn is taken",
+        ),
+        pytest.param(
+            flow(
+                box("L", "Loop (max: 3, until: RATE.response >= 8, best: RATE.response)", custom("WRITE"), RATE), *RATED
+            ),
+            (3, "turns", True, 1),
+            id="its condition does not hold, and the best turn is taken",
+        ),
+        pytest.param(
+            flow(
+                box("L", "Loop (max: 5, until: RATE.response >= 8)", custom("WRITE"), RATE),
+                "L@{",
+                "  budget:",
+                "    tokens: 1",
+                "}",
+                *RATED,
+            ),
+            (1, "budget", True, None),
+            id="its budget is used up",
+        ),
+    ],
+)
+async def test_a_loop_says_why_it_made_no_further_turn(
+    workflow: Workflow, ended: tuple[int, str, bool, int | None]
+) -> None:
+    done = await ran(workflow, says(JUDGE="bad", RATE=7, WRITE="draft"))
+    assert done.result.status == "finished"
+    (loop,) = done.result.loops
+    assert (loop.turns, loop.why, loop.exhausted, loop.best) == ended
+    assert done.result.exhausted == (["L"] if ended[2] else [])
+    told = [event for event in done.events if event.event in ("turn_finished", "loop_ended")]
+    assert [event.event for event in told] == [*["turn_finished"] * ended[0], "loop_ended"]
+
+
+async def test_inner_loops_say_it_for_each_outer_turn() -> None:
+    inner = box("IN", "Loop (max: 2)", custom("WRITE"), *DECIDED)
+    outer = box("OUT", "Loop (max: 2)", *inner, custom("END"))
+    workflow = flow(
+        outer,
+        "PROBLEM -->|input| WRITE",
+        "WRITE -->|input| JUDGE",
+        "JUDGE -->|when| D",
+        "WRITE -->|value| D",
+        "D -->|bad:again:input| WRITE",
+        "D -->|good:input| END",
+        "WRITE -->|over:input| END",
+        "END -.->|again:input| WRITE",
+        "END --> RETURN",
+    )
+    done = await ran(workflow, says(JUDGE=["bad", "bad", "good"]))
+    assert [(one.place, one.turns, one.why, one.exhausted) for one in done.result.loops] == [
+        ("OUT[1]/IN", 2, "turns", True), ("OUT[2]/IN", 1, "case", False), ("OUT", 2, "turns", False),
+    ]  # fmt: skip
+    assert done.result.exhausted == ["OUT[1]/IN"]
+
+
+async def test_a_loop_that_fails_does_not_say_how_it_ended() -> None:
+    done = await ran(refining(), says(WRITE=NodeFailure("broken", node="WRITE"), JUDGE="bad"))
+    assert done.result.status == "failed"
+    assert (list(done.result.loops), [one for one in done.told if one[0] == "loop_ended"]) == ([], [])

@@ -25,6 +25,8 @@ from merrow_runtime.frontier import (
     Inputs,
     Judge,
     Judged,
+    LoopEnds,
+    LoopReopens,
     Opens,
     Outcome,
     Skip,
@@ -38,6 +40,10 @@ from merrow_runtime.visit import Visit
 PARTS = 4
 Work = tuple[str, str]
 """A node's id and its key."""
+
+
+def how(one: LoopEnds | None) -> object:
+    return None if one is None else (one.turns, one.why, one.exhausted, one.best)
 
 
 def key_of(node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> str:
@@ -57,6 +63,7 @@ class NestedTrial(NestedRun):
         self.working: dict[Visit, Work] = {}
         self.opened_now: set[tuple[str, str, int, int]] = set()
         self.numbers: dict[tuple[str, str, int, int], str | None] = {}
+        self.ended: dict[tuple[str, str], LoopEnds] = {}
         self.skipped: set[tuple[str, str]] = set()
         self.skipped_now: set[tuple[str, str]] = set()
         self.seen_by: dict[tuple[str, int], list[str]] = {}
@@ -88,6 +95,12 @@ class NestedTrial(NestedRun):
                 self.skipped_now.add((one.node.id, one.visit.path))
             elif isinstance(one, Takes):
                 self.skipped_now.discard((one.node.id, one.visit.path))
+            elif isinstance(one, LoopReopens):
+                del self.ended[one.path, one.composite]
+            elif isinstance(one, LoopEnds):
+                loop = one.path, one.composite.id
+                assert how(self.ended.get(loop)) != how(one), f"{loop} is said to end twice"
+                self.ended[loop] = one
             else:
                 number = one.path, one.composite.id, one.number, one.most
                 if isinstance(one, Opens):
@@ -169,6 +182,10 @@ def assert_same(trial: NestedTrial, alone: NestedTrial) -> None:
         assert not trial.skipped_now & came_back, "readers still take them for skipped"
     for number, ended in () if alone.torn else alone.numbers.items():
         assert trial.numbers[number] == ended, number
+    if not alone.torn:
+        assert {loop: how(one) for loop, one in trial.ended.items()} == {
+            loop: how(one) for loop, one in alone.ended.items()
+        }
 
 
 def revised_run(seed: int) -> Counter[str]:

@@ -61,7 +61,7 @@ def door(kind: str) -> Door:
 
 
 _GOES_WITH: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
-    (("verbose", "record", "replay", "sandbox", "allow_unsafe_code"), ("run",), "a run"),
+    (("verbose", "record", "replay", "sandbox", "allow_unsafe_code", "fail_on_exhausted"), ("run",), "a run"),
     (("as_json",), ("run", "search", "extraction"), "a run"),
     (("jobs",), ("search",), "a search"),
     (("node", "revision"), ("run",), "a run"),

@@ -65,4 +65,6 @@ def resume(user: Store, identity: str, given: Json) -> int:  # noqa: ARG001 (a r
     def begin(reuse: Reuse | None) -> Run:
         return resume(identity, options=replace(options, reuse=reuse or options.reuse), reviser=LateReviser())
 
-    return watch(begin, as_json=given["as_json"], verbose=given["verbose"])
+    return watch(
+        begin, as_json=given["as_json"], verbose=given["verbose"], fail_on_exhausted=given["fail_on_exhausted"]
+    )

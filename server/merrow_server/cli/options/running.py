@@ -51,6 +51,11 @@ RUN_OPTIONS = (
         help="What to do with results from another endpoint than the current one: run them again (same), or keep them (any).",
     ),
     *SANDBOX_OPTIONS,
+    click.option(
+        "--fail-on-exhausted",
+        is_flag=True,
+        help="Exit with 1 if a Loop stopped because its turns or its budget ran out. The results are still written.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print events, one JSON object on each line."),
 )
 """What ``merrow run`` and ``merrow resume`` share."""

@@ -128,7 +128,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     answers, which costs nothing and is not a real model; model servers on this machine are looked for then,
     and you are told how to use them. On a terminal you are asked for inputs that have no value.
 
-    The exit code is 1 when the run fails.
+    The exit code is 1 when the run fails, and with --fail-on-exhausted also when a Loop was stopped.
     """
     from merrow_runtime import RunOptions, Store
 
@@ -182,6 +182,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
             verbose=given["verbose"],
             kept=not given["no_store"],
             folder=folder,
+            fail_on_exhausted=given["fail_on_exhausted"],
         )
 
     try:

@@ -9,11 +9,13 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.provenance import PERSON_ORIGIN, REPLAY_ORIGIN, answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
@@ -38,22 +40,33 @@ Begin = Callable[["Reuse | None"], "Run"]
 """Begins a run; what it is called with says what is to be done about results of other endpoints, where that was asked."""
 
 
-def watch(begin: Begin, *, as_json: bool, verbose: bool, kept: bool = True, folder: Path | None = None) -> int:
+def watch(
+    begin: Begin,
+    *,
+    as_json: bool,
+    verbose: bool,
+    kept: bool = True,
+    folder: Path | None = None,
+    fail_on_exhausted: bool = False,
+) -> int:
     """Begin a run, show it to its end, print its outputs, or write them into ``folder``; the exit code. ``kept`` says that the
-    journal outlives it.
+    journal outlives it, ``fail_on_exhausted`` that a Loop whose turns or budget ran out makes the exit code that of a failure.
 
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept. Once it is over they end the
     process, also where nobody reads what it writes. On a terminal the user is asked about results of other endpoints.
     """
     from merrow_runtime.provenance import ForeignResults
 
+    shown = partial(
+        _watch, begin, as_json=as_json, verbose=verbose, kept=kept, folder=folder, fail_on_exhausted=fail_on_exhausted
+    )
     try:
-        return asyncio.run(_watch(begin, None, as_json=as_json, verbose=verbose, kept=kept, folder=folder))
+        return asyncio.run(shown(None))
     except ForeignResults as found:
         if as_json or not can_ask():
             raise
         reuse = _ask(found)
-    return asyncio.run(_watch(begin, reuse, as_json=as_json, verbose=verbose, kept=kept, folder=folder))
+    return asyncio.run(shown(reuse))
 
 
 def _tell_refused(failure: RunFailure) -> None:
@@ -72,7 +85,14 @@ def _ask(found: ForeignResults) -> Reuse:
 
 
 async def _watch(
-    begin: Begin, reuse: Reuse | None, *, as_json: bool, verbose: bool, kept: bool, folder: Path | None
+    begin: Begin,
+    reuse: Reuse | None,
+    *,
+    as_json: bool,
+    verbose: bool,
+    kept: bool,
+    folder: Path | None,
+    fail_on_exhausted: bool,
 ) -> int:
     from merrow_runtime.errors import RunFailure
 
@@ -119,6 +139,11 @@ async def _watch(
     if folder is not None and result.status == "finished":
         _write_outputs(result, folder, as_json=as_json)
     over.cancel()
+    if fail_on_exhausted and result.status == "finished" and result.exhausted:
+        complain(
+            "The exit code is 1, as --fail-on-exhausted says: a Loop stopped because its turns or its budget ran out."
+        )
+        return NOT_WELL
     return _code(result, stopped)
 
 
@@ -170,6 +195,9 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
     summary = f"{calls}, {tokens}, {cost_text(usage.to_json())}, {duration(result.seconds)}{answered}"
     if result.interrupted:
         echo(f"{style('Note:', fg='yellow')} {interrupted_text(result.interrupted)}", err=True)
+    loops = [loop.to_json() for loop in result.loops]
+    for sentence in exhausted_sentences(loops, result.exhausted):
+        echo(f"{style('Note:', fg='yellow')} {visible(sentence)}", err=True)
     if result.finished_before:
         echo(
             f"{style('Finished before', fg='green')}; nothing was called. When it ran: {summary}."

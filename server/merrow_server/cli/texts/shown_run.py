@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.suggest import closest
+from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli.output import STATUS_COLOURS, complain
@@ -77,6 +78,8 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
         yield f"took results from {report['parent']}"
     if report["error"]:
         yield style(report["error"], fg="red")
+    for sentence in exhausted_sentences(report["loops"], report["exhausted"]):
+        yield style(visible(sentence), fg="yellow")
     for name, value in report["inputs"].items():
         yield f"input {name}: {_short(value)}"
     yield ""
