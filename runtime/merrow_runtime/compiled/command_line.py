@@ -74,7 +74,7 @@ def _parser(about: str | None) -> argparse.ArgumentParser:
     add(
         "--allow-unsafe-code",
         action="store_true",
-        help="Run generated code although nothing on this machine can hold it.",
+        help="Run generated code even if nothing on this machine can isolate it.",
     )
     add(
         "--fail-on-exhausted",

@@ -327,7 +327,8 @@ OPTIONS = """--input NAME=VALUE An input's value; NAME=@file reads a file.
 --replay F Answer all calls from this recording, and from nowhere else.
 --seed SEED Random seed for shuffles.
 --sandbox MEANS Sandbox for generated code. Default: the strongest one available.
---allow-unsafe-code Run generated code although nothing on this machine can hold it.
+--allow-unsafe-code Run generated code even if nothing on this machine can isolate it.
+--fail-on-exhausted Exit with 1 if a Loop stopped because its turns or its budget ran out.
 """
 
 
