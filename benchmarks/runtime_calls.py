@@ -24,7 +24,7 @@ import openai
 
 import merrow_runtime
 from benchmarks.runtime_schedulers import Time, timed
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow, check_workflow
@@ -79,7 +79,7 @@ def server() -> Iterator[str]:
 
 async def through_merrow(base_url: str, concurrency: int, workflow: Workflow, warm: Workflow, store: Store) -> Time:
     """One run of a node with as many samples as calls, each journalled; connections are open beforehand."""
-    endpoint = OpenAIEndpoint(Connection(base_url, "key", concurrency))
+    endpoint = OpenAIEndpoint(EndpointConnection(base_url, "key", concurrency))
     options = merrow_runtime.RunOptions(concurrency=concurrency, fresh=True)
     inputs = {"problem": "What is the answer?"}
     try:

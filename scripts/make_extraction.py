@@ -22,10 +22,10 @@ from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
-from merrow_server.evaluations.preparing import Asked
+from merrow_server.evaluations.preparing import EvaluationRequest
 from merrow_server.extractions.preparing import ExtractionAsked, prepare_extraction
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples" / "extraction"
@@ -382,8 +382,8 @@ def _shown(text: str) -> dict[str, Any]:
 
 
 async def _make(user: Store, cases: Path, recording: Path) -> None:
-    asked = ExtractionAsked(Asked(str(cases)), record=str(recording))
-    prepared = await prepare_extraction(asked, user, lambda *_: Chosen(Written(), concurrency=1))
+    asked = ExtractionAsked(EvaluationRequest(str(cases)), record=str(recording))
+    prepared = await prepare_extraction(asked, user, lambda *_: ChosenEndpoint(Written(), concurrency=1))
     data = prepared.data
     record = begin(user, prepared.plan, str(cases), data.hash, data.part, prepared.again)
     extractor = await work(user, record, prepared.plan, lambda *_: None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.registry import Family, Flags, Rule, Scope, unregister
+from merrow_analysis.rules.registry import Flags, Rule, RuleFamily, Scope, unregister
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.text import Range, TextEdit
 
@@ -33,7 +33,7 @@ def added(
     check: Callable[[Rule, Any], Iterable[Diagnostic]], scope: Scope, flags: Flags = Flags.NONE
 ) -> Iterator[list[object]]:
     """Register a warning with a check. The list grows with each context that it is given."""
-    family = Family[Any](scope, flags)
+    family = RuleFamily[Any](scope, flags)
     rule = family.rule(CODE, NAME, SUMMARY, Severity.WARNING, fix="sometimes")
     given: list[object] = []
 

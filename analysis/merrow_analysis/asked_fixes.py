@@ -13,7 +13,7 @@ from typing import Any
 
 from merrow_analysis.diagnostics import LATER, NO_FIXES, Diagnostic, Fix, Fixes, with_fixes
 from merrow_analysis.rules.context import TextContext, found_by
-from merrow_analysis.rules.registry import Family, Scope, all_rules, find_rule
+from merrow_analysis.rules.registry import RuleFamily, Scope, all_rules, find_rule
 from merrow_analysis.text import Range
 
 _Key = tuple[str, Range, str]
@@ -64,7 +64,7 @@ class _Again:
         families = dict.fromkeys(rule.family for rule in all_rules())
         return next((known for family in families if (known := self._by(family).get(key))), ())
 
-    def _by(self, family: Family[Any]) -> dict[_Key, list[Fixes]]:
+    def _by(self, family: RuleFamily[Any]) -> dict[_Key, list[Fixes]]:
         """The fixes of what the check of a family finds."""
         made = self._found.get(family)
         if made is None:

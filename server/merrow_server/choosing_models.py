@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.models.connections import default_concurrency
-from merrow_runtime.models.discovery import Found, discover, is_name, may_look, places_of
+from merrow_runtime.models.discovery import DiscoveredServer, discover, is_name, may_look, places_of
 from merrow_runtime.models.origins import OPENAI_ORIGIN, is_loopback, origin_of
 from merrow_runtime.models.reach import reach, unlisted
 from merrow_runtime.models.reach import served as served_models
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EndpointModels:
     """An endpoint and what it serves. ``ok`` is None where it answers but can't tell its models; ``source`` says what named it
     (``found``: nothing), and ``command`` what to type to use it.
     """
@@ -46,7 +46,7 @@ class Place:
         return asdict(self)
 
 
-def served(*, discovers: bool, choice: EndpointChoice | None = None, again: bool = False) -> list[Place]:
+def served(*, discovers: bool, choice: EndpointChoice | None = None, again: bool = False) -> list[EndpointModels]:
     """The endpoint that is used (``choice``, by default the environment's or that of the user's settings), if any, then the
     servers that are found on this machine; ``again`` looks anew. For threads without an event loop. Raises `UsageFailure`.
     """
@@ -55,17 +55,19 @@ def served(*, discovers: bool, choice: EndpointChoice | None = None, again: bool
     if choice.connection is not None:
         url = choice.connection.base_url
         reached = asyncio.run(reach(choice.connection))
-        places.append(Place(url, choice.source, True, reached.ok, reached.sentence, reached.models, command_for(url)))
+        places.append(
+            EndpointModels(url, choice.source, True, reached.ok, reached.sentence, reached.models, command_for(url))
+        )
     origins = {origin_of(place.base_url).replace("//localhost", "//127.0.0.1") for place in places}
     for found in discover(again=again) if discovers else ():
         if origin_of(found.base_url) not in origins:
             says = "It answers and has no model." if not found.models else "It answers."
-            places.append(Place(found.base_url, "found", False, True, says, found.models, offer(found)))
+            places.append(EndpointModels(found.base_url, "found", False, True, says, found.models, offer(found)))
     return places
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ServerOffer:
     """A model server that is found on this machine, and a sentence with the command that makes it the one to use."""
 
     base_url: str
@@ -73,7 +75,7 @@ class Offer:
     sentence: str
 
 
-def offers() -> list[Offer]:
+def offers() -> list[ServerOffer]:
     """The model servers that are found on this machine; none where nobody may look."""
     if not may_look():
         return []
@@ -81,11 +83,11 @@ def offers() -> list[Offer]:
     for found in discover():
         names = f" with {', '.join(found.models[:3])}{', ...' if len(found.models) > 3 else ''}" if found.models else ""
         sentence = f"A model server answers at {found.base_url}{names}. To use it: {offer(found)}"
-        said.append(Offer(found.base_url, found.models, sentence))
+        said.append(ServerOffer(found.base_url, found.models, sentence))
     return said
 
 
-def offer(found: Found) -> str:
+def offer(found: DiscoveredServer) -> str:
     """The command that makes a found server the one to use."""
     return command_for(found.base_url, found.models[0] if found.models else None)
 

@@ -17,7 +17,7 @@ from merrow_server.errors import InputError
 from merrow_server.files import decode, write_bytes
 
 if TYPE_CHECKING:
-    from merrow_server.jobs.orders import WorkflowText
+    from merrow_server.jobs.orders import EditorWorkflow
 
 _SOURCE = re.compile(
     rf"^{re.escape(SOURCE)}(?P<file>.*), SHA-256 (?P<hash>[0-9a-f]{{64}})(?:, Merrow (?P<version>\S+))?$", re.MULTILINE
@@ -29,7 +29,7 @@ def compiled(file: str, output: str | None) -> str:
     return compile_workflow(load(file), _shown(file, output))
 
 
-def compiled_text(text: WorkflowText) -> tuple[str, dict[str, list[int]]]:
+def compiled_text(text: EditorWorkflow) -> tuple[str, dict[str, list[int]]]:
     """The program of a workflow as it is in an editor, and by node of it the numbers of its lines. Raises `UsageFailure`."""
     from merrow_server.jobs.checked import check
 

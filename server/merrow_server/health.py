@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from merrow_server.choosing_models import Offer, asked_by, offers
+from merrow_server.choosing_models import ServerOffer, asked_by, offers
 from merrow_server.errors import RunFailure
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
@@ -113,7 +113,7 @@ def _endpoint(
     except RunFailure as problem:
         return _part([(False, str(problem))])
     lines: list[tuple[bool | None, str]] = []
-    found: list[Offer] = []
+    found: list[ServerOffer] = []
     if choice.connection is None:
         lines.append((True, f"the embedded offline model ({OFFLINE_ORIGIN}): free, and no real model"))
         lines.append((None, "set OPENAI_API_KEY, OPENAI_BASE_URL or --base-url to use a real one"))

@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from merrow_optimizer.planning.reading import Bounds, Reading, read_plans
+from merrow_optimizer.planning.reading import PlanBounds, PlanReading, read_plans
 from merrow_server.errors import InputError
 from merrow_server.files import Target, read
 from merrow_server.rendering.counts import counted
 
 _ENDING = ".json"
 _NUMBERED = re.compile(r"(.*\.json)#(\d+)", re.IGNORECASE | re.DOTALL)
-BOUNDS = Bounds(max_nodes=10_000, needs_agents=False)
+BOUNDS = PlanBounds(max_nodes=10_000, needs_agents=False)
 """What is read of a file that people have; Flow's own planner is asked for far less."""
 
 
@@ -23,7 +23,7 @@ class PlanFile:
     """The plans of a file, of ``FILE.json#N`` the N-th alone. ``task`` is what they are for; empty where it isn't said."""
 
     name: str
-    plans: tuple[Reading, ...]
+    plans: tuple[PlanReading, ...]
     task: str
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from merrow_analysis.check import Analyser, analyse
-from merrow_analysis.graph.bare.shape import Shape
+from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.text import Position, Range, TextEdit
 
 NODES = 24
@@ -22,7 +22,7 @@ edges = st.tuples(st.integers(0, NODES + 2), st.integers(-3, 8)).map(
 )
 
 
-def check_order(shape: Shape) -> None:
+def check_order(shape: GraphShape) -> None:
     """Assert that the order is the one that its definition says, slowly."""
     left = sorted(shape.order, key=shape.ranks.__getitem__)
     inputs, outputs = shape.inputs, shape.outputs

@@ -11,7 +11,7 @@ import pytest
 
 import merrow_analysis.rules
 from merrow_analysis.rules.pages import page_codes, page_text
-from merrow_analysis.rules.registry import Family, Rule, Scope, all_rules, find_rule
+from merrow_analysis.rules.registry import Rule, RuleFamily, Scope, all_rules, find_rule
 
 ROOT = Path(__file__).parents[2]
 RULES = all_rules()
@@ -73,7 +73,7 @@ def test_a_malformed_or_taken_rule_is_refused() -> None:
         ("MW199", taken.name),
     ]:
         with pytest.raises(ValueError, match="rule"):
-            Family[None](Scope.TEXT).rule(code, name, "Summary.", taken.severity)
+            RuleFamily[None](Scope.TEXT).rule(code, name, "Summary.", taken.severity)
 
 
 SHOWN = {

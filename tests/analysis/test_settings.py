@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.analysis.definition_checks import check, fixed, said
 
 from merrow_analysis.definitions.schema import FRONT_MATTER, NODE_KEYS, OPERATOR_KEYS, WORKFLOW_KEYS, schema
-from merrow_analysis.definitions.settings import Budget, Memory, Refine, read_settings
+from merrow_analysis.definitions.settings import BudgetSettings, Memory, Refine, read_settings
 from merrow_analysis.definitions.validation import violations
 
 
@@ -29,7 +29,7 @@ def test_everything_is_read() -> None:
     assert settings.declared
     assert (settings.model, settings.temperature, settings.max_tokens) == ("gpt-4o-mini", 0.5, 9)
     assert settings.memory == Memory("last", 3)
-    assert settings.budget == Budget(0.1, 20000, None)
+    assert settings.budget == BudgetSettings(0.1, 20000, None)
     assert (settings.inputs, settings.outputs) == (["A", "B"], ["OUT"])
     assert settings.prompts == {"solver": "Solve."}
     assert settings.libraries == ("lib.yaml",)

@@ -19,7 +19,7 @@ from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import apply_edits, split_lines
 from merrow_optimizer.mutations.moves import DEFAULT, changes
 from merrow_optimizer.mutations.original import Original, why_unchangeable
-from merrow_optimizer.repair.search import Search
+from merrow_optimizer.repair.search import RepairSearch
 from merrow_runtime.compiling.compiler import compile_workflow
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.models.offline import OfflineEndpoint
@@ -214,7 +214,7 @@ def _mutate(it: Opened) -> None:
 def _repair(it: Opened) -> None:
     """The first steps of a search, which goes on for as long as it may."""
     for text in it.diagrams[:1]:
-        search = Search(text, clock=lambda: 0.0)
+        search = RepairSearch(text, clock=lambda: 0.0)
         for _ in range(5):
             search.advance()
 

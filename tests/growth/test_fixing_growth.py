@@ -12,7 +12,7 @@ from tests.growth.steps import forget, lines, steps
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Applicability
 from merrow_analysis.edits.together import fixes_together
-from merrow_optimizer.repair.search import Search
+from merrow_optimizer.repair.search import RepairSearch
 from merrow_server.cli import main
 
 SIZES = (100, 200, 400)
@@ -91,7 +91,7 @@ def test_few_nodes_are_tried_for_an_output_that_nothing_leads_to() -> None:
     counted: list[int] = []
     for size in (48, 96, 192):
         text = SHAPES["agents and validators that are misspelt"].make(size)
-        search = Search(text, clock=lambda: 0.0)
+        search = RepairSearch(text, clock=lambda: 0.0)
         forget()
         counted.append(steps(lambda search=search: [search.advance() for _ in range(5)]))  # type: ignore[misc]
     small, middle, large = counted

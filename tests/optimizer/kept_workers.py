@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from merrow_optimizer.evaluation.metrics.worker import Worker
+from merrow_optimizer.evaluation.metrics.worker import MetricWorker
 
 _kept: dict[str, subprocess.Popen[bytes]] = {}
 """By what they do. They end with their standard input, and so with this process."""
@@ -16,14 +16,14 @@ _kept: dict[str, subprocess.Popen[bytes]] = {}
 @contextmanager
 def kept_workers() -> Iterator[None]:
     """Let workers go on with a process that another one left whole; one whose question was not answered is ended, as ever."""
-    started, closed = Worker._started, Worker.close
+    started, closed = MetricWorker._started, MetricWorker.close
 
-    async def go_on(worker: Worker) -> None:
+    async def go_on(worker: MetricWorker) -> None:
         if worker._process is None:
             worker._process = _kept.pop(worker._work, None)
         await started(worker)
 
-    async def leave(worker: Worker) -> None:
+    async def leave(worker: MetricWorker) -> None:
         if worker._work in _kept:
             await closed(worker)
             return
@@ -32,5 +32,5 @@ def kept_workers() -> Iterator[None]:
             if process is not None:
                 _kept[worker._work] = process
 
-    with patch.object(Worker, "_started", go_on), patch.object(Worker, "close", leave):
+    with patch.object(MetricWorker, "_started", go_on), patch.object(MetricWorker, "close", leave):
         yield

@@ -9,7 +9,7 @@ from merrow_runtime.asking.purse import Purse
 from merrow_runtime.asking.question import Key
 from merrow_runtime.calls.calling import Listener
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.running.resources import Chosen, NoEndpoint
+from merrow_runtime.running.resources import ChosenEndpoint, NoEndpoint
 from merrow_runtime.store.cache import Cache
 from merrow_runtime.store.memory import MemoryStore
 
@@ -20,7 +20,7 @@ class ScriptedPurse(Purse):
     """Pays with nothing."""
 
     def __init__(self, answer: Callable[[ModelRequest], ModelReply | str], origin: str = "http://fake.test") -> None:
-        super().__init__(Chosen(NoEndpoint()), "")
+        super().__init__(ChosenEndpoint(NoEndpoint()), "")
         self.origin = origin
         self.asked: list[ModelRequest] = []
         self._answer = answer

@@ -19,7 +19,7 @@ from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.remedies import MOST_OFFERED, remedies
-from merrow_optimizer.repair.search import Repair, Search, repair
+from merrow_optimizer.repair.search import Repair, RepairSearch, repair
 from merrow_optimizer.repair.weights import (
     BACK_EDGE_GOES,
     BOX_CHANGES,
@@ -226,7 +226,7 @@ def test_what_somebody_wrote_is_meant_again(text: str, old: str, new: str) -> No
     assert meaning_of(analyse(done.text)) == meaning_of(analyse(text)), done.text
 
 
-class _Plain(Search):
+class _Plain(RepairSearch):
     """The same steps without any order, bound or memory but the weight: the smallest repair by trying all of them."""
 
     def smallest(self, most: int) -> int:

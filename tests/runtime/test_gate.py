@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from merrow_runtime.calls.gate import Gate, InFlightCall, Stops, gate_of
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
@@ -40,7 +40,7 @@ def test_an_endpoint_has_a_gate_in_each_event_loop() -> None:
 
 async def test_endpoints_share_a_gate_where_they_share_connections() -> None:
     def made(url: str = "http://127.0.0.1:9/v1", key: str = "key-of-mine", concurrency: int = 64) -> OpenAIEndpoint:
-        return OpenAIEndpoint(Connection(url, key, concurrency))
+        return OpenAIEndpoint(EndpointConnection(url, key, concurrency))
 
     first, second = made(), made()
     gate = gate_of(first)

@@ -13,7 +13,7 @@ from merrow_optimizer.optimization.record import (
     SearchRecord,
 )
 from merrow_optimizer.search.held_out import HeldOutResult
-from merrow_optimizer.suggestions.session import Tally
+from merrow_optimizer.suggestions.session import CandidateTally
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.usage import NOTHING, Usage
@@ -212,10 +212,12 @@ def test_a_search_that_is_under_way_says_what_it_knows_so_far() -> None:
 def test_what_a_model_proposed_is_counted_by_its_form() -> None:
     asked = "A model was asked for candidates"
     for questions, failed, moves, graph, said in (
-        (1, 0, Tally(), Tally(), f"{asked} 1 time."),
-        (3, 1, Tally(), Tally(1), f"{asked} 3 times, 1 time without a usable one. 1 as whole workflows: 0% valid at the first"
+        (1, 0, CandidateTally(), CandidateTally(), f"{asked} 1 time."),
+        (3, 1, CandidateTally(), CandidateTally(1),
+         f"{asked} 3 times, 1 time without a usable one. 1 as whole workflows: 0% valid at the first"
          " try, 0% after repair."),
-        (2, 2, Tally(1200, 300, 300), Tally(4, 1, 0, [1, 0, 0]), f"{asked} 2 times, 2 times without a usable one. 1,200 as moves:"
+        (2, 2, CandidateTally(1200, 300, 300), CandidateTally(4, 1, 0, [1, 0, 0]),
+         f"{asked} 2 times, 2 times without a usable one. 1,200 as moves:"
          " 25% valid at the first try, 50% after repair. 4 as whole workflows: 25% valid at the first try, 50% after repair."),
     ):  # fmt: skip
         proposals = RecordedProposals(questions, failed, {"moves": moves, "graph": graph}, Usage(0, 0, 2, 1.0))
@@ -228,7 +230,7 @@ def test_what_a_model_proposed_is_counted_by_its_form() -> None:
         made(number, *range(min(number, 1)), judged=judge, told=number / 10)
         for number, judge in enumerate((1.0, 3.0, 2.0))
     ]
-    proposals = RecordedProposals(0, 0, {"moves": Tally(), "graph": Tally()}, NOTHING)
+    proposals = RecordedProposals(0, 0, {"moves": CandidateTally(), "graph": CandidateTally()}, NOTHING)
     assert text_of(found(candidates=judged, proposals=proposals, draws=[])).splitlines()[2:4] == [
         f"{asked} 0 times.",
         "The rank correlation of the judge's scores with the estimated ones is +0.50.",

@@ -50,7 +50,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class BudgetSettings:
     """What a run may use at most; None is without a limit."""
 
     usd: float | None = None
@@ -121,7 +121,7 @@ class WorkflowSettings:
     on_error: str | None = None
     memory: Memory = Memory()
     says_memory: bool = False
-    budget: Budget = Budget()
+    budget: BudgetSettings = BudgetSettings()
     inputs: list[str] | None = None
     outputs: list[str] | None = None
     types: dict[str, Any] = field(default_factory=dict)
@@ -212,7 +212,7 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     amounts = {
         name: budget.get(name) for name in ("usd", "tokens", "seconds") if ("workflow", "budget", name) not in wrong
     }
-    settings.budget = Budget(amounts.get("usd"), _whole(amounts.get("tokens")), amounts.get("seconds"))
+    settings.budget = BudgetSettings(amounts.get("usd"), _whole(amounts.get("tokens")), amounts.get("seconds"))
     settings.aims = good.get("aims")
     settings.agents = _agents(good.get("agents", {}), wrong)
     settings.validators_said = good.get("validators", {})

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.graph.bare.ranks import rank
-from merrow_analysis.graph.bare.shape import EMPTY_SHAPE, NO_RANK, Shape
+from merrow_analysis.graph.bare.shape import EMPTY_SHAPE, NO_RANK, GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.boxes.worded_edges import words_of
 from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel
@@ -324,7 +324,7 @@ class _Inference:
 
     # Order
 
-    def _shape(self, after: Graph, ends: tuple[set[int], set[int]]) -> Shape:
+    def _shape(self, after: Graph, ends: tuple[set[int], set[int]]) -> GraphShape:
         old, handles, records = self.old.shape, self.handles, self.records
         into, out = ends
         before: dict[int, list[int]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from merrow_analysis.graph.liveness.live_nodes import Chosen, Feed, Liveness, LiveNode, spread
+from merrow_analysis.graph.liveness.live_nodes import Feed, Liveness, LiveNode, RunTruth, spread
 from merrow_analysis.graph.liveness.waiting import waiting_alone
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
@@ -19,7 +19,7 @@ class LiveState:
 
     graph: TypedGraph
     _live: Liveness[bool | None]
-    _algebra: Chosen
+    _algebra: RunTruth
     _chosen: dict[int, int]
     _skipped: set[int]
     _alone: dict[int, LiveNode] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class LiveState:
         own, within = known
         chosen = {node: case for node, case in self._chosen.items() if node not in own}
         skipped = self._skipped - own
-        algebra = Chosen(chosen, skipped)
+        algebra = RunTruth(chosen, skipped)
         algebra.untils = {loop: holds for loop, holds in self._algebra.untils.items() if loop not in within}
         algebra.mores = {loop: more for loop, more in self._algebra.mores.items() if loop not in within}
         live = self._live
@@ -116,7 +116,7 @@ def live_state(graph: TypedGraph, chosen: Mapping[str, int] | None = None, skipp
     known, by_id = graph.combinations, graph.by_id
     cases = {by_id[node].index: case for node, case in (chosen or {}).items()}
     gone = {by_id[node].index for node in skipped}
-    algebra = Chosen(cases, gone)
+    algebra = RunTruth(cases, gone)
     if not (cases or gone):
         first = known.unchosen
         if first is None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from merrow_analysis.graph.bare.shape import Shape
+from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel
 from merrow_analysis.graph.language import Language, NumberedFacts, Settings
@@ -63,7 +63,7 @@ class Graph:
     resolutions: list[Resolution]
     facts: list[NumberedFacts]
     placements: list[Placement]
-    shape: Shape
+    shape: GraphShape
     marks: Marks
     hides: bool = False
     touched: frozenset[int] | None = None

@@ -19,7 +19,7 @@ from merrow_analysis.definitions.operators import (
     ports_for,
 )
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
-from merrow_analysis.graph.bare.shape import Shape
+from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import Border, Composites
 from merrow_analysis.graph.boxes.words import AGAIN, EACH, OVER, Word, entered_map
 from merrow_analysis.graph.decisions import Cases, read_cases
@@ -390,7 +390,7 @@ class TypedGraph:
         self.types: TypeTable = core.language.types
         self.operators: OperatorTable = core.language.operators
         self.problems: tuple[DefinitionProblem, ...] = core.language.problems
-        self.shape: Shape = core.shape
+        self.shape: GraphShape = core.shape
         self.marks: Marks = core.marks
         self.composites: Composites = core.composites
         self.resolutions: Sequence[Resolution] = core.resolutions
@@ -421,7 +421,7 @@ class TypedGraph:
 
     @property
     def order(self) -> list[int]:
-        """Every node's handle in topological order, ties by declaration; see `Shape.order`."""
+        """Every node's handle in topological order, ties by declaration; see `GraphShape.order`."""
         return self.shape.order
 
     @property
@@ -552,7 +552,7 @@ class TypedGraph:
         return self._combinations
 
     @cached_property
-    def live_order(self) -> LiveOrder | Shape:
+    def live_order(self) -> LiveOrder | GraphShape:
         """The order in which a run decides liveness, and the nodes whose liveness depends on each node's."""
         by_unit = self.combinations.by_unit
         if by_unit is not None or not self.lists:

@@ -17,7 +17,7 @@ from merrow_analysis.rules.fixes.key_fixes import Said
 from merrow_analysis.rules.key_rules import (
     MALFORMED,
     WRONG_VALUE,
-    Finding,
+    KeyFinding,
     conflicts,
     label_findings,
     metadata_findings,
@@ -40,12 +40,12 @@ def box_parameters(group: Subgraph) -> Iterator[Diagnostic]:
 
 
 @lru_cache(maxsize=4096)
-def _findings(kind: CompositeKind | None, title: str, bodies: tuple[str, ...]) -> tuple[Finding, ...]:
+def _findings(kind: CompositeKind | None, title: str, bodies: tuple[str, ...]) -> tuple[KeyFinding, ...]:
     """What is wrong in what is written at a subgraph of this kind, the same for all that say the same."""
     what = "a subgraph" if kind is None else _NAMES[kind]
     allowed = SUBGRAPH_KEYS if kind is None else _KEYS[kind]
     docs = [parse_metadata(body) for body in bodies]
-    found: list[Finding] = []
+    found: list[KeyFinding] = []
     for number, doc in enumerate(docs):
         found += metadata_findings(doc, number, allowed, what, ())
     parts = parse_label(title) if kind is not None and "(" in title else None
@@ -96,7 +96,7 @@ def title_range(group: Subgraph, span: tuple[int, int]) -> Range:
     return group.block.range(label.span if start < 0 else (start + span[0], start + span[1]))
 
 
-def _diagnostic(group: Subgraph, finding: Finding) -> Diagnostic:
+def _diagnostic(group: Subgraph, finding: KeyFinding) -> Diagnostic:
     related: tuple[Related, ...] = ()
     if finding.block is None:
         place = title_range(group, finding.span)
@@ -111,7 +111,7 @@ def _diagnostic(group: Subgraph, finding: Finding) -> Diagnostic:
     return report(finding.rule, place, f"{group.id}: {finding.message}", related=related, fixes=fixes)
 
 
-def _fixes(group: Subgraph, finding: Finding, place: Range) -> Iterator[Fix]:
+def _fixes(group: Subgraph, finding: KeyFinding, place: Range) -> Iterator[Fix]:
     yield from finding.fixes(said_by_box(group), place)
 
 

@@ -9,15 +9,15 @@ from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import listed, named, parameter_range, report
 
-_ENDLESS = Family[GraphContext](Scope.GRAPH)
+_ENDLESS = RuleFamily[GraphContext](Scope.GRAPH)
 ENDLESS_CALL = _ENDLESS.rule(
     "MW226", "endless-call", "A file always calls itself, directly or through others.", Severity.ERROR
 )
 
-_CALLED = Family[GraphContext](Scope.PARAMETER)
+_CALLED = RuleFamily[GraphContext](Scope.PARAMETER)
 BAD_CALLEE = _CALLED.rule(
     "MW227", "called-file", "The workflow that a Call runs is missing, can't be read or has errors.", Severity.ERROR
 )

@@ -19,7 +19,7 @@ from merrow_analysis.rules.fixes.decision_fixes import (
     write_case,
 )
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import (
     MOST_SHARING,
     edges_of_arrow,
@@ -36,7 +36,7 @@ from merrow_analysis.suggest import Guesses
 
 _MOST_OFFERED = 3
 
-_FAMILY = Family[GraphContext](Scope.EDGE, Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.EDGE, Flags.QUICK_LOOK)
 EDGE_WITHOUT_CASE = _FAMILY.rule(
     "MW210",
     "edge-without-case",

@@ -11,10 +11,10 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.default_values import why_not
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import listed, named, parameter_range, report
 
-_FAMILY = Family[TextContext](Scope.TEXT)
+_FAMILY = RuleFamily[TextContext](Scope.TEXT)
 UNUSABLE_DEFAULT = _FAMILY.rule(
     "MW319", "unusable-default", "A default is not of the type of what it stands for.", Severity.ERROR
 )

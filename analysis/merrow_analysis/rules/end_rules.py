@@ -11,12 +11,12 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.box_fixes import as_group
 from merrow_analysis.rules.fixes.box_moves import moved_below
 from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import report
 from merrow_analysis.syntax.tree import Block
 from merrow_analysis.text import Range
 
-_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 END_INSIDE = _FAMILY.rule(
     "MW120",
     "end-inside",

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
 from merrow_analysis.graph.bare.reach import reach
-from merrow_analysis.graph.bare.shape import Shape
+from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.liveness.conditions import TooManyCombinationsError
 from merrow_analysis.graph.liveness.live_nodes import LiveNode
 from merrow_analysis.graph.liveness.waiting import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import named, report
 
-_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.NEEDS_WHOLE | Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.GRAPH, Flags.NEEDS_WHOLE | Flags.QUICK_LOOK)
 IMPLIED_ORDER = _FAMILY.rule(
     "MW401",
     "implied-order",
@@ -96,7 +96,7 @@ _LOOKED_BACK = 8
 """Nodes before another one that may show that something passes it by, so that not all are counted at each edit."""
 
 
-def _may_be_cut(shape: Shape, index: int) -> bool:
+def _may_be_cut(shape: GraphShape, index: int) -> bool:
     """Whether nothing that comes right before a node passes it by."""
     boundary, places = shape.boundary, shape.places
     place = places[index]

@@ -32,13 +32,13 @@ from merrow_analysis.places.node_places import metadata_key_range
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.fixes.key_fixes import Said, remove_key, remove_repeated, write_parameter, write_value
-from merrow_analysis.rules.registry import Family, Rule, Scope
+from merrow_analysis.rules.registry import Rule, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, Metadata, Span
 from merrow_analysis.text import Range, TextEdit
 
-FAMILY = Family[GraphContext](Scope.PARAMETER)
+FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
 UNKNOWN_KEY = FAMILY.rule(
     "MW304",
     "unknown-parameter",
@@ -89,7 +89,7 @@ Repair = Callable[[Said, Range], Iterator[Fix]]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class KeyFinding:
     """Something wrong, without its place. ``block`` counts the node's metadata blocks; None is the label.
 
     ``path`` leads to the place in the metadata, ``span`` is it in the label; ``on_key`` marks the key, not the value.
@@ -120,7 +120,7 @@ class Finding:
 
 def metadata_findings(
     doc: MetaDoc, index: int, allowed: Mapping[str, Fragment], what: str, drawn: Collection[str]
-) -> Iterator[Finding]:
+) -> Iterator[KeyFinding]:
     """What is wrong with a metadata block; ``drawn`` are keys that Mermaid alone reads."""
     for key, value in doc.values.items():
         if key in allowed:
@@ -129,23 +129,23 @@ def metadata_findings(
                     yield _unknown_inside(wrong, value, index)
                     continue
                 repair = _better(key, allowed[key], value, wrong.path, index)
-                yield Finding(
+                yield KeyFinding(
                     WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), index, wrong.path, repair=repair
                 )
         elif key in drawn:
             continue
         elif key.casefold() in MACHINE_KEYS:
             repair = removed(key, index, safe=True)
-            yield Finding(MACHINE_SETTING, machine_setting_message(key), index, (key,), on_key=True, repair=repair)
+            yield KeyFinding(MACHINE_SETTING, machine_setting_message(key), index, (key,), on_key=True, repair=repair)
         else:
             near = _usable(closest(key, [*allowed, *drawn]), value, allowed, doc.values)
             # Neither Mermaid nor Merrow reads it at a subgraph that is only drawn.
             repair = removed(key, index, safe=near is None and allowed is SUBGRAPH_KEYS)
             message = _unknown(key, what, allowed)
-            yield Finding(UNKNOWN_KEY, message, index, (key,), on_key=True, near=near, repair=repair)
+            yield KeyFinding(UNKNOWN_KEY, message, index, (key,), on_key=True, near=near, repair=repair)
 
 
-def _unknown_inside(wrong: Violation, value: object, index: int | None) -> Finding:
+def _unknown_inside(wrong: Violation, value: object, index: int | None) -> KeyFinding:
     """A key that a mapping which is a parameter's value doesn't know."""
     first, *above, key = (str(step) for step in wrong.path)
     inner: object = value
@@ -158,7 +158,7 @@ def _unknown_inside(wrong: Violation, value: object, index: int | None) -> Findi
     message = f"There is no key `{key}` in {named(wrong.path[:-1])}; {hint}"
     alone = isinstance(inner, dict) and len(inner) == 1 and not above
     repair = removed(first, index) if alone else None
-    return Finding(UNKNOWN_KEY, message, index, wrong.path, on_key=True, near=near, repair=repair)
+    return KeyFinding(UNKNOWN_KEY, message, index, wrong.path, on_key=True, near=near, repair=repair)
 
 
 def _usable(near: str | None, value: object, allowed: Mapping[str, Fragment], taken: Collection[str]) -> str | None:
@@ -174,13 +174,13 @@ def _usable(near: str | None, value: object, allowed: Mapping[str, Fragment], ta
 
 def label_findings(
     parts: LabelParts, allowed: Mapping[str, Fragment], what: str, overruled: set[str]
-) -> Iterator[Finding]:
+) -> Iterator[KeyFinding]:
     for problem in parts.problems:
         repair = _readable(problem.span, allowed, {*overruled, *parts.parameters})
-        yield Finding(MALFORMED, problem.message, None, span=problem.span, repair=repair)
+        yield KeyFinding(MALFORMED, problem.message, None, span=problem.span, repair=repair)
     for first, again in zip(parts.overridden, parts.repeated, strict=True):
         message = f"`{again.key}` is in this label twice; keep one of them."
-        yield Finding(
+        yield KeyFinding(
             REPEATED, message, None, span=again.key_span, repair=_one_of(first, again, allowed.get(again.key))
         )
     for key, parameter in parts.parameters.items():
@@ -194,17 +194,21 @@ def label_findings(
                     continue
                 span = parameter.value_span if parameter.text else parameter.key_span
                 repair = _better(key, allowed[key], value, wrong.path, None)
-                yield Finding(WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), None, span=span, repair=repair)
+                yield KeyFinding(
+                    WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), None, span=span, repair=repair
+                )
         elif key.casefold() in MACHINE_KEYS:
             repair = removed(key, None, safe=True)
-            yield Finding(MACHINE_SETTING, machine_setting_message(key), None, span=parameter.key_span, repair=repair)
+            yield KeyFinding(
+                MACHINE_SETTING, machine_setting_message(key), None, span=parameter.key_span, repair=repair
+            )
         else:
             near = closest(key, allowed)
             if near is not None:
                 taken = {*overruled, *parts.parameters}
                 near = _usable(near, _label_value(parameter, allowed[near]), allowed, taken)
             message, repair = _unknown(key, what, allowed), removed(key, None)
-            yield Finding(UNKNOWN_KEY, message, None, span=parameter.key_span, near=near, repair=repair)
+            yield KeyFinding(UNKNOWN_KEY, message, None, span=parameter.key_span, near=near, repair=repair)
 
 
 def _better(key: str, fragment: Fragment, value: object, path: Path, block: int | None) -> Repair:
@@ -230,7 +234,7 @@ def _one_of(first: LabelParameter, second: LabelParameter, fragment: Fragment | 
     return lambda said, _place: remove_repeated(said, first, second, fits)
 
 
-def conflicts(parts: LabelParts, docs: list[MetaDoc], allowed: Mapping[str, Fragment]) -> Iterator[Finding]:
+def conflicts(parts: LabelParts, docs: list[MetaDoc], allowed: Mapping[str, Fragment]) -> Iterator[KeyFinding]:
     for key, parameter in parts.parameters.items():
         index = next((n for n in reversed(range(len(docs))) if key in docs[n].values), None)
         if index is None or key not in allowed:
@@ -243,7 +247,7 @@ def conflicts(parts: LabelParts, docs: list[MetaDoc], allowed: Mapping[str, Frag
         span = parameter.value_span if parameter.text else parameter.key_span
         near = near if parameter.text else None
         repair = removed(key, None, safe=True)
-        yield Finding(CONFLICT, message, None, (key,), span, other=index, near=near, safe=True, repair=repair)
+        yield KeyFinding(CONFLICT, message, None, (key,), span, other=index, near=near, safe=True, repair=repair)
 
 
 def _as_plain_word(value: object) -> str | None:

@@ -12,7 +12,7 @@ from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.boxes.words import OVER
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
-from merrow_analysis.graph.liveness.live_nodes import Chosen, spread
+from merrow_analysis.graph.liveness.live_nodes import RunTruth, spread
 from merrow_analysis.graph.liveness.plan import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER
@@ -27,13 +27,13 @@ from merrow_analysis.rules.fixes.near_names import says_nearly
 from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.path_rules import told_dead_ends
 from merrow_analysis.rules.port_rules import without_value
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.text import TextEdit
 from merrow_analysis.wiring.cases import gates
 
-_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 ENSEMBLE_NEEDS_TWO_SOURCES = _FAMILY.rule(
     "MW105",
     "ensemble-needs-two-sources",
@@ -325,8 +325,8 @@ def _run_out(
     return None
 
 
-def _algebra(choices: Mapping[int | str, int]) -> Chosen:
-    algebra = Chosen({index: case for index, case in choices.items() if isinstance(index, int)})
+def _algebra(choices: Mapping[int | str, int]) -> RunTruth:
+    algebra = RunTruth({index: case for index, case in choices.items() if isinstance(index, int)})
     algebra.untils = {loop: case == 0 for loop, case in choices.items() if isinstance(loop, str)}
     return algebra
 

@@ -31,7 +31,7 @@ from merrow_analysis.rules.fixes.operator_fixes import (
     one_side,
     tell_apart,
 )
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import (
     claim_range,
     fix,
@@ -43,7 +43,7 @@ from merrow_analysis.rules.reporting import (
 from merrow_analysis.suggest import Guesses
 from merrow_analysis.text import TextEdit
 
-_FAMILY = Family[GraphContext](Scope.NODE, Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.NODE, Flags.QUICK_LOOK)
 WRONG_INTERFACE_CLASS = _FAMILY.rule(
     "MW103",
     "wrong-interface-class",

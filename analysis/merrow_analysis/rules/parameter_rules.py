@@ -29,7 +29,7 @@ from merrow_analysis.rules.key_rules import (
     IDLE,
     NOT_VALIDATED,
     WRONG_VALUE,
-    Finding,
+    KeyFinding,
     conflicts,
     label_findings,
     metadata_findings,
@@ -64,7 +64,7 @@ def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     resolutions = graph.resolutions
     # Nodes that say the same share a resolution.
-    wrong: dict[Resolution, tuple[Finding, ...]] = {}
+    wrong: dict[Resolution, tuple[KeyFinding, ...]] = {}
     for index, resolution in enumerate(resolutions):
         found = resolution.answers.get(_ANSWER)
         if found is None:
@@ -84,14 +84,14 @@ def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
         yield from box_parameters(subgraph)
 
 
-def _found(resolution: Resolution, node: NodeRecord | None) -> tuple[Finding, ...]:
+def _found(resolution: Resolution, node: NodeRecord | None) -> tuple[KeyFinding, ...]:
     """What is wrong with the parameters of a node, and of all others that share its resolution."""
     if node is None or resolution.kind == "unknown" or not (resolution.parameters or resolution.label_parts):
         return ()
     return tuple(_find(resolution, [parse_metadata(metadata.body) for metadata, _ in node.metadata]))
 
 
-def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[Finding]:
+def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[KeyFinding]:
     if resolution.kind in ("input", "output"):
         allowed: Mapping[str, Fragment] = INTERFACE_KEYS if resolution.kind == "input" else OUTPUT_KEYS
         what = f"an {resolution.kind} node"
@@ -112,7 +112,7 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[Finding]:
         yield from conflicts(parts, docs, allowed)
 
 
-def _idle(resolution: Resolution) -> Iterator[Finding]:
+def _idle(resolution: Resolution) -> Iterator[KeyFinding]:
     """Parameters that change nothing."""
     for key, parameter in resolution.parameters.items():
         message = _why_idle(resolution, key, parameter.value)
@@ -121,10 +121,10 @@ def _idle(resolution: Resolution) -> Iterator[Finding]:
         written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
         if parameter.block is not None:
             repair = removed(key, parameter.block, safe=True)
-            yield Finding(IDLE, message, parameter.block, (key,), on_key=True, repair=repair, superfluous=True)
+            yield KeyFinding(IDLE, message, parameter.block, (key,), on_key=True, repair=repair, superfluous=True)
         elif written is not None:
             repair = removed(key, None, safe=True)
-            yield Finding(IDLE, message, None, span=written.key_span, repair=repair, superfluous=True)
+            yield KeyFinding(IDLE, message, None, span=written.key_span, repair=repair, superfluous=True)
 
 
 def _why_idle(resolution: Resolution, key: str, value: object) -> str | None:
@@ -141,7 +141,7 @@ def _why_idle(resolution: Resolution, key: str, value: object) -> str | None:
     return None
 
 
-def _not_validated(resolution: Resolution) -> Iterator[Finding]:
+def _not_validated(resolution: Resolution) -> Iterator[KeyFinding]:
     """What is said of attempts where nothing is validated, or nobody tries again."""
     if resolution.kind == "decision":
         return
@@ -156,12 +156,14 @@ def _not_validated(resolution: Resolution) -> Iterator[Finding]:
         written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
         repair = removed(key, parameter.block)
         if parameter.block is not None:
-            yield Finding(NOT_VALIDATED, message, parameter.block, (key,), on_key=True, repair=repair, superfluous=True)
+            yield KeyFinding(
+                NOT_VALIDATED, message, parameter.block, (key,), on_key=True, repair=repair, superfluous=True
+            )
         elif written is not None:
-            yield Finding(NOT_VALIDATED, message, None, span=written.key_span, repair=repair, superfluous=True)
+            yield KeyFinding(NOT_VALIDATED, message, None, span=written.key_span, repair=repair, superfluous=True)
 
 
-def _no_schema(resolution: Resolution) -> Iterator[Finding]:
+def _no_schema(resolution: Resolution) -> Iterator[KeyFinding]:
     """A `format` that is an object, but no JSON Schema: the node would fail before it asks."""
     parameter = resolution.parameters.get("format")
     if parameter is None or parameter.block is None or not isinstance(parameter.value, dict):
@@ -169,10 +171,10 @@ def _no_schema(resolution: Resolution) -> Iterator[Finding]:
     problem = problem_of_schema(parameter.value)
     if problem is not None:
         message = f"`format` is not a JSON Schema{problem.place and f' at {problem.place}'}: {problem.message}."
-        yield Finding(WRONG_VALUE, message, parameter.block, ("format",))
+        yield KeyFinding(WRONG_VALUE, message, parameter.block, ("format",))
 
 
-def _diagnostic(node: TypedNode, finding: Finding, label: int | None) -> Diagnostic:
+def _diagnostic(node: TypedNode, finding: KeyFinding, label: int | None) -> Diagnostic:
     """``label`` is where the text of the node's label begins in its block, as `label_start` says it."""
     message = f"{named(node)}: {finding.message}"
     related: tuple[Related, ...] = ()
@@ -189,5 +191,5 @@ def _diagnostic(node: TypedNode, finding: Finding, label: int | None) -> Diagnos
     return report(finding.rule, place, message, related=related, fixes=_fixes(node, finding, place), tags=tags)
 
 
-def _fixes(node: TypedNode, finding: Finding, place: Range) -> Iterator[Fix]:
+def _fixes(node: TypedNode, finding: KeyFinding, place: Range) -> Iterator[Fix]:
     yield from finding.fixes(said_by(node), place)

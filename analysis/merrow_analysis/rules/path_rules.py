@@ -39,15 +39,15 @@ from merrow_analysis.rules.fixes.path_fixes import (
     remove_input,
 )
 from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
-from merrow_analysis.rules.registry import Family, Flags, Rule, Scope
+from merrow_analysis.rules.registry import Flags, Rule, RuleFamily, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.syntax.tree import Span
 from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.takers import open_ports
-from merrow_analysis.wiring.wires import Source, is_small, wire_to
+from merrow_analysis.wiring.wires import NodeOutput, is_small, wire_to
 
-_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 MISSING_INPUT_OR_OUTPUT = _FAMILY.rule(
     "MW101",
     "missing-input-or-output",
@@ -593,7 +593,7 @@ def _arrow(graph: TypedGraph, source: str, target: TypedNode, giver: TypedNode |
     if giver is not None and given is not None and target.spec is not None:
         ports = open_ports(target, given)[:1]
         return next(
-            (wire_to(graph, Source(giver, None, given), target, port).arrow for port in ports),
+            (wire_to(graph, NodeOutput(giver, None, given), target, port).arrow for port in ports),
             f"{source} --> {target.id}",
         )
     needed = [port.name for port in target.input_ports if port.required]

@@ -34,7 +34,7 @@ from merrow_analysis.rules.fixes.port_fixes import (
 from merrow_analysis.rules.key_rules import CONFLICT
 from merrow_analysis.rules.misplaced import word_of
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import (
     MOST_SHARING,
     continued,
@@ -52,7 +52,7 @@ from merrow_analysis.suggest import closest
 from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.wires import is_small, wire_to
 
-_FAMILY = Family[GraphContext](Scope.EDGE, Flags.PORTS | Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.EDGE, Flags.PORTS | Flags.QUICK_LOOK)
 UNKNOWN_PORT = _FAMILY.rule(
     "MW201", "unknown-port", "An edge names a port that its target doesn't have.", Severity.ERROR, fix="sometimes"
 )

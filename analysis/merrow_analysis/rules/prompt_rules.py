@@ -24,13 +24,13 @@ from merrow_analysis.rules.fixes.prompt_fixes import (
     something_to_tell,
     variable_at_end,
 )
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
 from merrow_analysis.suggest import Guesses, closest
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Range, TextEdit
 
-_FAMILY = Family[GraphContext](Scope.PARAMETER)
+_FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
 ROLE_WITHOUT_PROMPT = _FAMILY.rule(
     "MW301", "role-without-prompt", "A node's role names a prompt that does not exist.", Severity.ERROR, fix="sometimes"
 )
@@ -61,7 +61,7 @@ UNKNOWN_VARIABLE = _FAMILY.rule(
     Severity.ERROR,
     fix="sometimes",
 )
-_FED = Family[TextContext](Scope.TEXT)
+_FED = RuleFamily[TextContext](Scope.TEXT)
 UNUSED_PORT = _FED.rule(
     "MW316",
     "port-not-in-template",

@@ -4,8 +4,9 @@ A rule is one object, and its page in ``rules/pages`` is its documentation and i
 ``*_rules.py`` of this room and of those in it, which are all imported when the registry is first asked for anything, in the
 order of their names.
 
-Rules that one walk finds are a `Family`: it has the check, and the rules that it may report are made with `Family.rule`. A rule
-that nothing else shares a walk with is a family of one. A check may report a rule of another family as well.
+Rules that one walk finds are a `RuleFamily`: it has the check, and the rules that it may report are made with
+`RuleFamily.rule`. A rule that nothing else shares a walk with is a family of one. A check may report a rule of another family
+as well.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class Rule:
     name: str
     summary: str
     severity: Severity
-    family: Family[Any] = field(repr=False)
+    family: RuleFamily[Any] = field(repr=False)
     since: str = "0.1.0"
     fix: FixAvailability = "none"
     flags: Flags = Flags.NONE
@@ -112,7 +113,7 @@ class Rule:
         return self.family.check
 
 
-class Family(Generic[AnyContext]):
+class RuleFamily(Generic[AnyContext]):
     """Rules with one check, which walks once and reports any of them. ``flags`` are those that all of them have.
 
     ``check`` is None until `checked_by` gives it. It stays None where the findings come from elsewhere: from a run, from

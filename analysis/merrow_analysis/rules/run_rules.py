@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 
-_FAMILY = Family[None](Scope.RUN)
+_FAMILY = RuleFamily[None](Scope.RUN)
 NODE_FAILED = _FAMILY.rule("MW530", "node-failed", "A node failed when the workflow was last run.", Severity.ERROR)
 RUN_FAILED = _FAMILY.rule("MW531", "run-failed", "The last run of the workflow did not finish.", Severity.ERROR)

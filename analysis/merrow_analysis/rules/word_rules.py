@@ -17,11 +17,11 @@ from merrow_analysis.rules.fixes.edge_fixes import remove_edge
 from merrow_analysis.rules.fixes.loop_fixes import looped
 from merrow_analysis.rules.misplaced import Misplaced, is_late
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import edges_of_arrow, fix, listed, named, part_range, report
 from merrow_analysis.text import TextEdit
 
-_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 MISPLACED_WORD = _FAMILY.rule(
     "MW118",
     "misplaced-word",

@@ -10,12 +10,12 @@ from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.measures.siblings import edges_into_siblings, siblings_before
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.arrived import is_odd_result
-from merrow_analysis.wiring.wires import OWN_KIND, Source, are_together, is_loose, near
+from merrow_analysis.wiring.wires import OWN_KIND, NodeOutput, are_together, is_loose, near
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[Source]:
+def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[NodeOutput]:
     """What may feed a port without waiting for its node, the likeliest first.
 
     In this order it counts: an input of the port's own kind; that the source feeds no other port of the node; that it is
@@ -31,7 +31,7 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[Source]
     elsewhere = {edge.source for edge in node.incoming if edge.port != port.name and edge.feeds}
     again = {edge.target for edge in node.again_out}
     decides = node.kind == "decision" and port.name == "when"
-    found: list[tuple[tuple[int | bool, ...], Source]] = []
+    found: list[tuple[tuple[int | bool, ...], NodeOutput]] = []
     for giver in near(graph, node, usual):
         if after[giver.index] or giver.kind not in ("input", "operator") or giver.implied or giver is node:
             continue
@@ -58,7 +58,7 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[Source]
                 not before[giver.index],
                 -shape.places[giver.index],
             )
-            found.append((key, Source(giver, None if number == 0 else name, type_)))
+            found.append((key, NodeOutput(giver, None if number == 0 else name, type_)))
     if own is not None and any(source.type == own for _, source in found):
         found = [one for one in found if one[1].type == own]
     return [source for _, source in sorted(found, key=lambda one: one[0])]

@@ -17,7 +17,7 @@ from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.wires import (
     MOST_LOOKED_AT,
     OWN_KIND,
-    Source,
+    NodeOutput,
     Wire,
     are_together,
     fits,
@@ -58,7 +58,7 @@ def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()
     """
     if node.kind == "decision":
         return
-    given = Source(node, None, next(iter(node.outputs.values()), None))
+    given = NodeOutput(node, None, next(iter(node.outputs.values()), None))
     shape = graph.shape
     before, leading = reach(shape.before, [node.index]), reach(shape.before, shape.outputs)
     usual = {edge.target: edge for edge in edges_out_of_siblings(node) if not before[edge.target.index]}
@@ -104,7 +104,7 @@ def _lacks_voice(node: TypedNode) -> bool:
     return node.spec is not None and node.spec.is_ensemble and len(node.sources(node.spec.inputs[0].name)) < 2
 
 
-def _into(graph: TypedGraph, given: Source, other: TypedNode, usual: TypedEdge | None) -> Iterator[Wire]:
+def _into(graph: TypedGraph, given: NodeOutput, other: TypedNode, usual: TypedEdge | None) -> Iterator[Wire]:
     """The edge into a node: as that of a step beside it is, else to the port that wants the value most."""
     if usual is not None and not usual.implied:
         yield Wire(given.node, other, label_of(usual.flow))
@@ -114,7 +114,7 @@ def _into(graph: TypedGraph, given: Source, other: TypedNode, usual: TypedEdge |
         yield from (wire_to(graph, given, other, port) for port in open_ports(other, given.type)[:1])
 
 
-def _passes_by(node: TypedNode, edge: TypedEdge, before: bytearray, given: Source) -> bool:
+def _passes_by(node: TypedNode, edge: TypedEdge, before: bytearray, given: NodeOutput) -> bool:
     """Whether an edge brings the only value of a port past a node, and may have been meant to start there."""
     source, target, output = edge.source, edge.target, edge.placed.label.output
     if edge.word is not None or edge.implied or source.kind not in ("input", "operator"):

@@ -20,7 +20,7 @@ _SMALL = 150
 """Nodes of a graph up to which the messages of a few findings look at all of them: in some milliseconds."""
 
 
-class Source(NamedTuple):
+class NodeOutput(NamedTuple):
     """An output of a node: ``output`` is None for the default one, which no edge needs to name, or a Decision's value; ``type``
     is None where it isn't known.
     """
@@ -82,7 +82,7 @@ def said_port(node: TypedNode, port: str, given: Type | None = None) -> str | No
     return port if is_aside else None
 
 
-def wire_to(graph: TypedGraph, source: Source, target: TypedNode, port: InputPort) -> Wire:
+def wire_to(graph: TypedGraph, source: NodeOutput, target: TypedNode, port: InputPort) -> Wire:
     """The edge from an output to a port: into a Map that takes no list apart yet, a list is taken apart."""
     label = source.label(said_port(target, port.name, source.type))
     if _is_taken_apart(graph, source, target, port):
@@ -90,7 +90,7 @@ def wire_to(graph: TypedGraph, source: Source, target: TypedNode, port: InputPor
     return Wire(source.node, target, label)
 
 
-def _is_taken_apart(graph: TypedGraph, source: Source, target: TypedNode, port: InputPort) -> bool:
+def _is_taken_apart(graph: TypedGraph, source: NodeOutput, target: TypedNode, port: InputPort) -> bool:
     composites = graph.composites
     if not composites or source.type is None or item_of(source.type) is None:
         return False

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from merrow_runtime.asking.asker import ACCOUNT, Asker
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.asking.question import Answer, Asked, Key, Question
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.cache import Cache
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class LateAsker:
         self.model = model
         self._asker: Asker | None = None
 
-    def begin(self, chosen: Chosen, workflow: str, known: Cache) -> None:
+    def begin(self, chosen: ChosenEndpoint, workflow: str, known: Cache) -> None:
         """From here on this endpoint is asked, beside what the runs ask of it, and paid for ``workflow`` (a whole path). Answers
         are kept in ``known``, so that none is asked for again where the process dies before the score is.
         """

@@ -24,7 +24,7 @@ from merrow_runtime.program.definitions import Steps, make_steps
 from merrow_runtime.revising.reviser import Reviser, refining
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Bounds
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.workflow import Workflow
 
@@ -75,7 +75,7 @@ class Plan:
     workflow: Workflow
     items: Sequence[Item]
     metric: Metric
-    chosen: Chosen
+    chosen: ChosenEndpoint
     options: RunOptions
     repeats: int
     limits: Limits
@@ -139,7 +139,7 @@ def make_plan(
     workflow: Workflow,
     data: DataSet,
     metric: Metric,
-    chosen: Chosen,
+    chosen: ChosenEndpoint,
     options: RunOptions,
     *,
     repeats: int = 1,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.nodes import TypedEdge
-from merrow_analysis.wiring.wires import Source
+from merrow_analysis.wiring.wires import NodeOutput
 from merrow_optimizer.mutations import rewiring_heads
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import REWIRING
@@ -38,7 +38,7 @@ def _tails(original: Original) -> Sequence[Proposal]:
     return Grid(rewire, original, list(own), sources, list(own.values()))
 
 
-def rewire(original: Original, edge: TypedEdge, source: Source) -> Mutation:
+def rewire(original: Original, edge: TypedEdge, source: NodeOutput) -> Mutation:
     """Let an edge start at another output."""
     what = source.node.id if source.output is None else f"{source.output} of {source.node.id}"
     link = Link(source.node.id, edge.target.id, relabelled(edge, source.output, original), kept=True)
@@ -53,7 +53,7 @@ def rewire(original: Original, edge: TypedEdge, source: Source) -> Mutation:
     )
 
 
-def _doubts(original: Original, edge: TypedEdge, source: Source) -> Iterator[tuple[str, str]]:
+def _doubts(original: Original, edge: TypedEdge, source: NodeOutput) -> Iterator[tuple[str, str]]:
     target = edge.target
     if original.reaches(target, source.node):
         yield "bridge", f"{source.node.id} comes after {target.id}: they would wait for each other."

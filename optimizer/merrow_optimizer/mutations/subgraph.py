@@ -18,7 +18,13 @@ from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern, built_in_patterns
 from merrow_optimizer.mutations.subgraph_around import Core, around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
-from merrow_optimizer.mutations.subgraph_instead import LARGEST_PART, Part, can_stand_for, instead, parts_ending_in
+from merrow_optimizer.mutations.subgraph_instead import (
+    LARGEST_PART,
+    SingleOutputPart,
+    can_stand_for,
+    instead,
+    parts_ending_in,
+)
 from merrow_optimizer.mutations.subgraph_loops import loop_proposals
 from merrow_optimizer.mutations.subgraph_maps import mapping
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
@@ -97,7 +103,7 @@ def _cores(original: Original) -> _Shared[Core]:
     return _Shared(core for node in original.typed.nodes for core in possible_cores(original, [node]))
 
 
-def _parts(original: Original) -> _Shared[Part]:
+def _parts(original: Original) -> _Shared[SingleOutputPart]:
     return _Shared(part for node in original.typed.nodes for part in parts_ending_in(original, node))
 
 

@@ -27,7 +27,7 @@ LARGEST_PART = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class SingleOutputPart:
     """Some nodes, in order, of which only the ``last`` one's default output is read outside.
 
     ``entry`` is an edge that brings the one value from another node; None where the part reads inputs alone.
@@ -38,7 +38,7 @@ class Part:
     entry: TypedEdge | None
 
 
-def parts_ending_in(original: Original, last: TypedNode) -> Iterator[Part]:
+def parts_ending_in(original: Original, last: TypedNode) -> Iterator[SingleOutputPart]:
     """The parts that end in a node: the node alone, then with those that work for it alone, and so on."""
     if not _can_go(original, last) or has_odd_readers(last) or len(readers(last)) < len(last.outgoing):
         return
@@ -66,7 +66,7 @@ def _works_for(original: Original, node: TypedNode, inside: set[int]) -> bool:
     return _can_go(original, node) and all(edge.target.index in inside for edge in node.outgoing)
 
 
-def _part(original: Original, last: TypedNode, inside: set[int]) -> Part | None:
+def _part(original: Original, last: TypedNode, inside: set[int]) -> SingleOutputPart | None:
     nodes = tuple(original.typed.node(index) for index in sorted(inside))
     entering = [
         edge
@@ -80,10 +80,10 @@ def _part(original: Original, last: TypedNode, inside: set[int]) -> Part | None:
         return None  # a cycle
     if len({(edge.source.index, edge.output) for edge in entering}) > 1:
         return None
-    return Part(nodes, last, entering[0] if entering else None)
+    return SingleOutputPart(nodes, last, entering[0] if entering else None)
 
 
-def can_stand_for(pattern: Pattern, part: Part) -> bool:
+def can_stand_for(pattern: Pattern, part: SingleOutputPart) -> bool:
     """Whether a pattern that suits the workflow can take the place of a part, as far as that shows before types are
     inferred.
     """
@@ -94,7 +94,7 @@ def can_stand_for(pattern: Pattern, part: Part) -> bool:
     return not own or not own <= roles
 
 
-def instead(original: Original, pattern: Pattern, part: Part) -> Mutation:
+def instead(original: Original, pattern: Pattern, part: SingleOutputPart) -> Mutation:
     """Put a pattern in place of a part."""
     givers = dict(sides(original, pattern) or {})
     if pattern.entry is not None and part.entry is not None:

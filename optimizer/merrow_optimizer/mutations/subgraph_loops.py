@@ -13,7 +13,7 @@ from merrow_analysis.graph.boxes.words import AGAIN, FIRST, OVER
 from merrow_analysis.graph.measures.call_bounds import count_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.places.box_places import range_of
-from merrow_analysis.wiring.wires import Source
+from merrow_analysis.wiring.wires import NodeOutput
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
@@ -61,7 +61,7 @@ def reviewing(original: Original, node: TypedNode) -> Iterator[Proposal]:
             yield partial(wrap, original, node, task)
 
 
-def wrap(original: Original, node: TypedNode, task: Source) -> Mutation:
+def wrap(original: Original, node: TypedNode, task: NodeOutput) -> Mutation:
     """Let a node work until a review accepts what it gives, advised by what the review said of it before."""
     spec = node.spec
     port = None if spec is None else spec.through

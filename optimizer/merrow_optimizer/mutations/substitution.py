@@ -11,7 +11,7 @@ from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import read_label
-from merrow_analysis.wiring.wires import Source, has_variable, joined
+from merrow_analysis.wiring.wires import NodeOutput, has_variable, joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
@@ -147,7 +147,7 @@ def _doubts(original: Original, node: TypedNode, spec: OperatorSpec, unfed: set[
             yield "types", f"`{port.name}` of {edge.target.id} takes {port.item}; {spec.name} gives {output.type}."
 
 
-def _side(original: Original, node: TypedNode, port: InputPort) -> list[Source]:
+def _side(original: Original, node: TypedNode, port: InputPort) -> list[NodeOutput]:
     """One source for a port that the new operator needs: not the node itself."""
     for source in feeders(original, node, port):
         if source.node is not node:

@@ -10,7 +10,7 @@ from merrow_analysis.edits.change import Link
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER, read_label
-from merrow_analysis.wiring.wires import OWN_KIND, Source, joined
+from merrow_analysis.wiring.wires import OWN_KIND, NodeOutput, joined
 from merrow_optimizer.mutations.original import Original
 
 _GIVES_NOTHING = ("decision", "output", "unknown")
@@ -20,11 +20,11 @@ Outputs = Sequence[tuple[str, Type | None]]
 """What a node gives, by name, the default first; None is a type that isn't known."""
 
 
-def source_of(edge: TypedEdge) -> Source:
+def source_of(edge: TypedEdge) -> NodeOutput:
     """Where an edge starts."""
     output = edge.output
     default = next(iter(edge.source.outputs), None) if edge.source.kind != "decision" else None
-    return Source(edge.source, None if output == default else output, edge.type)
+    return NodeOutput(edge.source, None if output == default else output, edge.type)
 
 
 def port_label(
@@ -75,7 +75,7 @@ def case_label(edge: TypedEdge, spec: OperatorSpec | None, port: str | None) -> 
     return f"{case}:{port}"
 
 
-def new_link(source: Source, target: str, spec: OperatorSpec, port: str, original: Original) -> Link:
+def new_link(source: NodeOutput, target: str, spec: OperatorSpec, port: str, original: Original) -> Link:
     """A new edge into a port of a node with an operator."""
     label = port_label(spec, port, source.type, named=names_bulk(original), original=original)
     return Link(source.node.id, target, joined(source.output, label))
@@ -107,7 +107,7 @@ def _upstream(original: Original, node: TypedNode) -> Iterator[tuple[int, Output
             yield handle, placements[handle].signature.outputs
 
 
-def feeders(original: Original, node: TypedNode, port: InputPort) -> Iterator[Source]:
+def feeders(original: Original, node: TypedNode, port: InputPort) -> Iterator[NodeOutput]:
     """What may feed a side port of a new node that follows ``node``, the best first: sources of the port's name and
     type, then of its very type; the nearest first.
     """
@@ -116,7 +116,7 @@ def feeders(original: Original, node: TypedNode, port: InputPort) -> Iterator[So
         for handle, given in _upstream(original, node):
             for number, (name, type_) in enumerate(given):
                 if type_ == wanted:
-                    yield Source(typed.node(handle), name if number else None, type_)
+                    yield NodeOutput(typed.node(handle), name if number else None, type_)
         return
     before = list(_upstream(original, node))
     for named in (True, False):
@@ -126,11 +126,13 @@ def feeders(original: Original, node: TypedNode, port: InputPort) -> Iterator[So
                     continue
                 same = name == port.name and fits(original, type_, port) if named else type_ == port.item
                 if same:
-                    yield Source(typed.node(handle), name if number else None, type_)
+                    yield NodeOutput(typed.node(handle), name if number else None, type_)
 
 
-def outputs(node: TypedNode) -> list[Source]:
+def outputs(node: TypedNode) -> list[NodeOutput]:
     """What a node gives, the default output first."""
     if node.kind in _GIVES_NOTHING:
         return []
-    return [Source(node, name if number else None, type_) for number, (name, type_) in enumerate(node.outputs.items())]
+    return [
+        NodeOutput(node, name if number else None, type_) for number, (name, type_) in enumerate(node.outputs.items())
+    ]

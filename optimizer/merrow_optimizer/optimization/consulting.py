@@ -17,9 +17,9 @@ from merrow_optimizer.search.engine import Search
 from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.prompt import Failure, Try
+from merrow_optimizer.suggestions.prompt import FailedItem, Try
 from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal, Proposals
-from merrow_optimizer.suggestions.session import Tally
+from merrow_optimizer.suggestions.session import CandidateTally
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
@@ -169,7 +169,7 @@ class Consulting:
         ]
         return found[-_TRIES:]
 
-    async def _failures(self, candidate: int) -> Sequence[Failure]:
+    async def _failures(self, candidate: int) -> Sequence[FailedItem]:
         """Items of those that score nobody that a candidate gets wrong; it answers them first where it has not."""
         items = {item.id: item for item in self._plan.split.shown[:_LOOKED_AT]}
         await self._answers.all([Wanted(candidate, SHOWN, item, 0) for item in items.values()])
@@ -183,11 +183,11 @@ def _said(
     before: Mapping[str, Any] | None, found: Proposals | None, used: Usage, failure: str | None
 ) -> dict[str, Any]:
     """What came of a question, with what an earlier one at the same draw used, as plain data."""
-    tallies: dict[str, Tally] = {} if found is None else dict(found.tallies.items())
+    tallies: dict[str, CandidateTally] = {} if found is None else dict(found.tallies.items())
     if before is not None:
         used += Usage.from_json(before["usage"])
         for form, shown in before["tallies"].items():
-            tallies[form] = Tally.from_json(shown) + tallies.get(form, Tally())
+            tallies[form] = CandidateTally.from_json(shown) + tallies.get(form, CandidateTally())
     return {
         "proposals": [] if found is None else [one.to_json() for one in found.proposals],
         "usage": used.to_json(),

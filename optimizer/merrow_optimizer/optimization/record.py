@@ -12,7 +12,7 @@ from typing import Any
 from merrow_optimizer.search.candidates import CERTAIN, START
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.held_out import HeldOutResult
-from merrow_optimizer.suggestions.session import Tally
+from merrow_optimizer.suggestions.session import CandidateTally
 from merrow_runtime.jobs.life import State, state_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
@@ -96,7 +96,7 @@ class RecordedProposals:
 
     questions: int
     failed: int
-    tallies: Mapping[str, Tally]
+    tallies: Mapping[str, CandidateTally]
     usage: Usage
 
 
@@ -226,10 +226,10 @@ def _proposals(record: OptimizationRecord, said: Collection[Mapping[str, Any]]) 
         return None
     paid = sum((Usage.from_json(one["usage"]) for one in said), NOTHING)
     questions = [one for one in said if not one.get("cut", False)]
-    tallies: dict[str, Tally] = {"moves": Tally(), "graph": Tally()}
+    tallies: dict[str, CandidateTally] = {"moves": CandidateTally(), "graph": CandidateTally()}
     for one in questions:
         for form, shown in one["tallies"].items():
-            tallies[form] += Tally.from_json(shown)
+            tallies[form] += CandidateTally.from_json(shown)
     failed = sum(1 for one in questions if one["failure"] is not None)
     return RecordedProposals(len(questions), failed, tallies, paid)
 

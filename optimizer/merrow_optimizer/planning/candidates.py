@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from merrow_analysis.check import analyse
 from merrow_optimizer.planning.drawings import read_drawing
 from merrow_optimizer.planning.questions import PLAN, asked_again, plan_messages
-from merrow_optimizer.planning.reading import Bounds, Reading, read_plan
+from merrow_optimizer.planning.reading import PlanBounds, PlanReading, read_plan
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_optimizer.repair.search import repair
@@ -27,7 +27,7 @@ Told = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PlanCandidate:
     """One plan. ``number`` counts those that were asked for, from 1; ``text`` is the workflow file. Without a ``graph`` there are
     ``problems``: why there is none. ``repairs`` is how often it was asked for again, ``lost`` how many of its dependencies could
     not be read.
@@ -43,12 +43,12 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PlanningTask:
     """What is planned: the task, by which model, within which bounds, and in which form the model answers."""
 
     task: str
     model: str
-    bounds: Bounds
+    bounds: PlanBounds
     as_mermaid: bool = False
 
     def request(self) -> ModelRequest:
@@ -58,8 +58,8 @@ class Wanted:
 
 
 async def ask_for_plans(
-    wanted: Wanted, count: int, asker: Asker, told: Told = lambda _, __, ___: None
-) -> list[Candidate]:
+    wanted: PlanningTask, count: int, asker: Asker, told: Told = lambda _, __, ___: None
+) -> list[PlanCandidate]:
     """``count`` plans, asked for at once. One whose call fails has that as its problem.
 
     Raises `EndpointFailure`, `BudgetFailure` where no more calls can be made and none of the plans can be used; `StoreFailure`,
@@ -68,7 +68,7 @@ async def ask_for_plans(
     ended = 0
     last: list[RunFailure] = []  # after which no more calls can be made
 
-    async def one(number: int) -> Candidate:
+    async def one(number: int) -> PlanCandidate:
         nonlocal ended
 
         def again(attempt: int) -> None:
@@ -92,11 +92,11 @@ async def ask_for_plans(
 
 
 async def _ask(
-    wanted: Wanted, number: int, asker: Asker, again: Callable[[int], None], last: list[RunFailure]
-) -> Candidate:
-    readings: list[Reading] = []
+    wanted: PlanningTask, number: int, asker: Asker, again: Callable[[int], None], last: list[RunFailure]
+) -> PlanCandidate:
+    readings: list[PlanReading] = []
 
-    def read(reply: ModelReply) -> tuple[Reading, str]:
+    def read(reply: ModelReply) -> tuple[PlanReading, str]:
         found, text = _read(wanted, reply)
         readings.append(found)
         if found.graph is None:
@@ -112,25 +112,25 @@ async def _ask(
     except (EndpointFailure, BudgetFailure) as failure:
         if not isinstance(failure, EndpointFailure) or failure.fatal:
             last.append(failure)
-        return Candidate(number, problems=(str(failure),), repairs=len(readings))
+        return PlanCandidate(number, problems=(str(failure),), repairs=len(readings))
     except AnswerFailure:
-        return Candidate(number, None, "", readings[-1].notes, readings[-1].problems, len(readings) - 1)
+        return PlanCandidate(number, None, "", readings[-1].notes, readings[-1].problems, len(readings) - 1)
     found, text = answer.value
-    return Candidate(number, found.graph, text, found.notes, repairs=answer.attempts - 1, lost=found.lost)
+    return PlanCandidate(number, found.graph, text, found.notes, repairs=answer.attempts - 1, lost=found.lost)
 
 
-def _read(wanted: Wanted, reply: ModelReply) -> tuple[Reading, str]:
+def _read(wanted: PlanningTask, reply: ModelReply) -> tuple[PlanReading, str]:
     """What an answer is, and the workflow file of it."""
     if reply.finish == "length":
-        return Reading(None, problems=("The answer is cut off; plan with fewer or shorter words.",)), ""
+        return PlanReading(None, problems=("The answer is cut off; plan with fewer or shorter words.",)), ""
     if reply.finish == "refusal":
-        return Reading(None, problems=("The model refused to answer.",)), ""
+        return PlanReading(None, problems=("The model refused to answer.",)), ""
     if wanted.as_mermaid:
         return read_drawing(reply.text, wanted.task, wanted.bounds)
     return _in_file(read_plan(reply.text, wanted.bounds), wanted.task)
 
 
-def _in_file(found: Reading, task: str) -> tuple[Reading, str]:
+def _in_file(found: PlanReading, task: str) -> tuple[PlanReading, str]:
     """A plan with its workflow file; what the checker says of the file where that has errors."""
     if found.graph is None:
         return found, ""
@@ -142,10 +142,10 @@ def _in_file(found: Reading, task: str) -> tuple[Reading, str]:
     if done.is_valid:
         notes = (*found.notes, *(f"Repaired: {step.title}." for step in done.steps))
         return replace(found, notes=notes), done.text
-    return Reading(None, found.notes, tuple(error.message for error in errors[:_MOST_TOLD])), ""
+    return PlanReading(None, found.notes, tuple(error.message for error in errors[:_MOST_TOLD])), ""
 
 
-def written(number: int, found: Reading, task: str) -> Candidate:
+def written(number: int, found: PlanReading, task: str) -> PlanCandidate:
     """A plan of a file as a candidate."""
     read, text = _in_file(found, task)
-    return Candidate(number, read.graph, text, read.notes, read.problems, lost=read.lost)
+    return PlanCandidate(number, read.graph, text, read.notes, read.problems, lost=read.lost)

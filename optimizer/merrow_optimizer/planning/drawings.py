@@ -13,7 +13,7 @@ from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.text import apply_edits
 from merrow_analysis.workflow_values import oversized
-from merrow_optimizer.planning.reading import Bounds, Reading, as_text
+from merrow_optimizer.planning.reading import PlanBounds, PlanReading, as_text
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.errors import AnswerFailure
@@ -24,38 +24,38 @@ _MOST_ERRORS = 30
 """Errors of a text that is repaired."""
 
 
-def read_drawing(answer: str, task: str, bounds: Bounds) -> tuple[Reading, str]:
+def read_drawing(answer: str, task: str, bounds: PlanBounds) -> tuple[PlanReading, str]:
     """What an answer is, and the workflow file of it, whose input has ``task`` as its default. What a repair by Merrow makes
     valid need not be asked for again.
     """
     blocks = fences(answer)
     block = next((one for one in blocks if one.language == "mermaid"), blocks[0] if blocks else None)
     if block is not None and not block.closed:
-        return Reading(None, problems=("The answer is cut off: its fenced block is not closed.",)), ""
+        return PlanReading(None, problems=("The answer is cut off: its fenced block is not closed.",)), ""
     text = as_text(answer if block is None else block.text) + "\n"
     large = tuple(oversized(text, bounds.max_boxes))
     if large:  # A repair would take long, and could not make it small.
-        return Reading(None, problems=large), ""
+        return PlanReading(None, problems=large), ""
     notes: tuple[str, ...] = ()
     try:
         load_planned(text, bounds.max_boxes)
     except AnswerFailure as failure:
         repaired = _repaired(text, bounds.max_boxes)
         if repaired is None:
-            return Reading(None, problems=tuple(str(failure).split("\n"))), ""
+            return PlanReading(None, problems=tuple(str(failure).split("\n"))), ""
         text, notes = repaired
     planned = load_planned(text, bounds.max_boxes)
     graph = _graph_of(planned.analysis)
     problems = tuple(_out_of_bounds(planned.analysis, graph, bounds))
     if problems:
-        return Reading(None, notes, problems), ""
+        return PlanReading(None, notes, problems), ""
     whole = _with_default(text, input_of(planned.graph).id, task)
     if analyse(whole).errors:
-        return Reading(None, problems=("The task can't be written into it as the default of its input.",)), ""
-    return Reading(graph, notes), whole
+        return PlanReading(None, problems=("The task can't be written into it as the default of its input.",)), ""
+    return PlanReading(graph, notes), whole
 
 
-def _out_of_bounds(analysis: Analysis, graph: TaskGraph, bounds: Bounds) -> Iterator[str]:
+def _out_of_bounds(analysis: Analysis, graph: TaskGraph, bounds: PlanBounds) -> Iterator[str]:
     """What a plan has that it may not have, in sentences for who drew it."""
     if not graph.tasks:
         yield "It has no task."

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from merrow_optimizer.planning.reading import Bounds
+from merrow_optimizer.planning.reading import PlanBounds
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.asking.question import Asked, Key
 from merrow_runtime.operators.formats.fences import framed
@@ -152,7 +152,7 @@ COVERAGE = AnswerSchema(
 )
 
 
-def plan_messages(task: str, bounds: Bounds, *, as_mermaid: bool) -> tuple[Message, ...]:
+def plan_messages(task: str, bounds: PlanBounds, *, as_mermaid: bool) -> tuple[Message, ...]:
     """The question for one plan."""
     said = [_PLANNER, _bounds(bounds)]
     if as_mermaid:
@@ -172,7 +172,7 @@ def _answer_form(schema: AnswerSchema) -> str:
     )
 
 
-def _bounds(bounds: Bounds) -> str:
+def _bounds(bounds: PlanBounds) -> str:
     said = [f"Write at most {bounds.max_nodes} tasks."]
     if bounds.roles:
         said.append(f"The agents have these roles and no others: {', '.join(bounds.roles)}.")

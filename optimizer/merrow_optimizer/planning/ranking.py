@@ -28,7 +28,7 @@ _SOFT = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class PlanFigures:
     """What a rule computed for one plan; the lowest ``order`` comes first. ``shown`` are the numbers of its formula, by name."""
 
     order: tuple[float, ...]
@@ -42,10 +42,10 @@ class RankingRule:
     name: RuleName
     formula: str
     fault: str
-    figures: Callable[[Sequence[TaskGraph]], list[Figures]]
+    figures: Callable[[Sequence[TaskGraph]], list[PlanFigures]]
 
 
-def ranked(plans: Sequence[TaskGraph], rule: RankingRule) -> list[tuple[int, Figures]]:
+def ranked(plans: Sequence[TaskGraph], rule: RankingRule) -> list[tuple[int, PlanFigures]]:
     """The numbers of the plans, best first, with their figures. Of equals the earlier one comes first."""
     found = rule.figures(plans)
     return sorted(enumerate(found), key=lambda one: (one[1].order, one[0]))
@@ -86,21 +86,21 @@ def _shape(plan: TaskGraph) -> tuple[int, float, float]:
     return found.depth, found.p_avg, found.c_dependency
 
 
-def _paper(plans: Sequence[TaskGraph]) -> list[Figures]:
+def _paper(plans: Sequence[TaskGraph]) -> list[PlanFigures]:
     found = []
     for plan in plans:
         _, parallelism, complexity = _shape(plan)
-        found.append(Figures((-parallelism, complexity), {"parallelism": parallelism, "complexity": complexity}))
+        found.append(PlanFigures((-parallelism, complexity), {"parallelism": parallelism, "complexity": complexity}))
     return found
 
 
-def _code(plans: Sequence[TaskGraph]) -> list[Figures]:
+def _code(plans: Sequence[TaskGraph]) -> list[PlanFigures]:
     shapes = [_shape(plan) for plan in plans]
     counted = [fsum(path_counts(plan).values()) / steps for plan, (steps, _, _) in zip(plans, shapes, strict=True)]
     complexities = [complexity for _, _, complexity in shapes]
     found = []
     for paths, complexity, p, c in zip(counted, complexities, _scores(counted), _scores(complexities), strict=True):
-        found.append(Figures((c - p,), {"score": c - p, "path_parallelism": paths, "complexity": complexity}))
+        found.append(PlanFigures((c - p,), {"score": c - p, "path_parallelism": paths, "complexity": complexity}))
     return found
 
 
@@ -113,11 +113,11 @@ def _scores(values: Sequence[float]) -> list[float]:
     return [(value - mean) / (deviation + _SOFT) for value in values]
 
 
-def _expected(plans: Sequence[TaskGraph]) -> list[Figures]:
+def _expected(plans: Sequence[TaskGraph]) -> list[PlanFigures]:
     return [_expected_of(plan) for plan in plans]
 
 
-def _expected_of(plan: TaskGraph) -> Figures:
+def _expected_of(plan: TaskGraph) -> PlanFigures:
     count = len(plan.tasks)
     before = _before(plan)
     part = WORK / count
@@ -132,7 +132,7 @@ def _expected_of(plan: TaskGraph) -> Figures:
     time = max(*done.values(), work / _AT_ONCE)
     rework = fsum(takes[task] * (1 + len(above)) for task, above in ancestors.items()) / count
     score = time * (work + rework)
-    return Figures((score,), {"score": score, "time": time, "work": work, "rework": rework})
+    return PlanFigures((score,), {"score": score, "time": time, "work": work, "rework": rework})
 
 
 RULES: Mapping[RuleName, RankingRule] = {

@@ -1,7 +1,7 @@
 """A planner's answer read as a plan: what is taken as meant, what is left out with a note, and what must be asked for again.
 
 The answer comes from a model, and perhaps from what it has read. So nothing in it is believed: a plan that comes out of here
-has tasks with different ids, known dependencies and no cycle, and keeps to the `Bounds`, whatever the answer says.
+has tasks with different ids, known dependencies and no cycle, and keeps to the `PlanBounds`, whatever the answer says.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_TOLD = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class PlanBounds:
     """What a plan may have at most. ``roles`` are all that its agents may have, where there are any; ``needs_agents`` says that a
     task without an agent is an error.
     """
@@ -47,7 +47,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PlanReading:
     """What an answer is. ``graph`` is None exactly where there are ``problems``: sentences for who wrote it. ``notes`` say
     what was taken or left out; ``lost`` is how many dependencies could not be read and were left out.
     """
@@ -58,12 +58,12 @@ class Reading:
     lost: int = 0
 
 
-def read_plan(text: str, bounds: Bounds) -> Reading:
+def read_plan(text: str, bounds: PlanBounds) -> PlanReading:
     """The first plan of an answer, with anything around it. Never raises."""
     if len(text) > LONGEST:
-        return Reading(None, problems=(f"The answer has {len(text):,} characters; at most {LONGEST:,} are read.",))
+        return PlanReading(None, problems=(f"The answer has {len(text):,} characters; at most {LONGEST:,} are read.",))
     unread: list[str] = []
-    found: Reading | None = None
+    found: PlanReading | None = None
     for one in json_objects(text):
         if not isinstance(one, JsonObject):
             # Such as braces in a sentence, or a first try that the model corrects below.
@@ -79,36 +79,36 @@ def read_plan(text: str, bounds: Bounds) -> Reading:
     if found is not None:
         if found.graph is not None and found.lost and not found.graph.edges:
             # Without its dependencies it would look as if all could be done at once.
-            return Reading(
+            return PlanReading(
                 None, found.notes, ("None of its dependencies can be read; name both tasks of each by their ids.",)
             )
         return found
-    return Reading(None, problems=(unread[0] if unread else "It has no JSON object with `tasks`.",))
+    return PlanReading(None, problems=(unread[0] if unread else "It has no JSON object with `tasks`.",))
 
 
-def read_plans(text: str, bounds: Bounds) -> list[Reading]:
+def read_plans(text: str, bounds: PlanBounds) -> list[PlanReading]:
     """All plans of a JSON file, in its order. Never raises."""
     if len(text) > LONGEST:
         return [read_plan(text, bounds)]
-    found: list[Reading] = []
+    found: list[PlanReading] = []
     for one in json_objects(text):
         if isinstance(one, JsonObject):
             found += [_checked(raw, one.repeated, bounds) for raw in raw_plans(one.value)]
     return found or [read_plan(text, bounds)]
 
 
-def _checked(raw: RawPlan, repeated: Sequence[str], bounds: Bounds) -> Reading:
+def _checked(raw: RawPlan, repeated: Sequence[str], bounds: PlanBounds) -> PlanReading:
     notes: list[str] = []
     problems = [f"The key {_named(key)} occurs twice in one object; give each task its own." for key in repeated]
     if not raw.tasks:
         problems.append("It has no task.")
     if len(raw.tasks) > bounds.max_nodes:
         problems.append(f"It has {len(raw.tasks)} tasks; write at most {bounds.max_nodes}.")
-        return Reading(None, (), tuple(problems))
+        return PlanReading(None, (), tuple(problems))
     length = sum(map(len, _texts(raw)))
     if length > LONGEST_TEXTS:
         problems.append(f"Its texts have {length:,} characters together; write at most {LONGEST_TEXTS:,}.")
-        return Reading(None, (), tuple(problems[:_MOST_TOLD]))
+        return PlanReading(None, (), tuple(problems[:_MOST_TOLD]))
     problems += _wrong_tasks(raw.tasks)
     known = {task.id: number for number, task in enumerate(raw.tasks) if task.id is not None}
     agents = _agents(raw, notes)
@@ -119,7 +119,7 @@ def _checked(raw: RawPlan, repeated: Sequence[str], bounds: Bounds) -> Reading:
     if problems:
         told = problems[:_MOST_TOLD]
         more = len(problems) - len(told)
-        return Reading(None, tuple(notes), (*told, f"And {more} more.") if more else tuple(told))
+        return PlanReading(None, tuple(notes), (*told, f"And {more} more.") if more else tuple(told))
     tasks = tuple(
         PlannedTask(
             task.id or "",
@@ -131,7 +131,7 @@ def _checked(raw: RawPlan, repeated: Sequence[str], bounds: Bounds) -> Reading:
         for task, sources in zip(raw.tasks, after, strict=True)
     )
     doing = {task.agent for task in tasks}
-    return Reading(
+    return PlanReading(
         TaskGraph(tasks, tuple(agent for key, agent in agents.items() if key in doing)), tuple(notes), lost=lost
     )
 
@@ -172,7 +172,7 @@ def _agents(raw: RawPlan, notes: list[str]) -> dict[str, PlannedAgent]:
     return agents
 
 
-def _wrong_agents(raw: RawPlan, agents: dict[str, PlannedAgent], bounds: Bounds, notes: list[str]) -> Iterator[str]:
+def _wrong_agents(raw: RawPlan, agents: dict[str, PlannedAgent], bounds: PlanBounds, notes: list[str]) -> Iterator[str]:
     roles = {role.casefold().strip() for role in bounds.roles}
     doing: dict[str, PlannedAgent] = {}
     for number, task in enumerate(raw.tasks):

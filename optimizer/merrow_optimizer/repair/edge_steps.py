@@ -12,19 +12,19 @@ from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.takers import takers
-from merrow_analysis.wiring.wires import Source, Wire, joined, wire_to
+from merrow_analysis.wiring.wires import NodeOutput, Wire, joined, wire_to
 from merrow_optimizer.mutations import rewiring, rewiring_heads
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import fits, outputs, port_label
 from merrow_optimizer.repair.concerned import Concerned
-from merrow_optimizer.repair.steps import Step, of_change
+from merrow_optimizer.repair.steps import RepairStep, of_change
 from merrow_optimizer.repair.weights import MADE_UP, UNASKED
 
 NEAREST = 6
 """How many nodes are tried as another end of an edge: the nearest in the file that fit."""
 
 
-def edge_steps(original: Original, about: Concerned) -> Iterator[Step]:
+def edge_steps(original: Original, about: Concerned) -> Iterator[RepairStep]:
     """All that may be done to the edges that a finding is about."""
     for edge in about.edges:
         yield from _labels(original, edge)
@@ -36,7 +36,7 @@ def edge_steps(original: Original, about: Concerned) -> Iterator[Step]:
         yield from _led_on(original, node)
 
 
-def _labels(original: Original, edge: TypedEdge) -> Iterator[Step]:
+def _labels(original: Original, edge: TypedEdge) -> Iterator[RepairStep]:
     """Other ports of the same node, and other outputs."""
     if edge.word is not None:
         return
@@ -64,7 +64,7 @@ def _possible_labels(original: Original, edge: TypedEdge) -> Iterator[str | None
         if edge.case is None or said.count(edge.case) > 1:
             yield from _missing_cases(source)
         return
-    for start in outputs(source) or [Source(source)]:
+    for start in outputs(source) or [NodeOutput(source)]:
         for port in target.input_ports:
             if fits(original, start.type, port):
                 yield joined(start.output, _said(original, target, port, start.type))
@@ -83,7 +83,7 @@ def _said(original: Original, target: TypedNode, port: InputPort, given: Type | 
     return port_label(target.spec, port.name, given, named=original.names_bulk, original=original)
 
 
-def _ends(original: Original, edge: TypedEdge) -> Iterator[Step]:
+def _ends(original: Original, edge: TypedEdge) -> Iterator[RepairStep]:
     """Another source for what an edge brings, and another node to lead to."""
     if edge.word is not None:
         return
@@ -103,23 +103,23 @@ def _ends(original: Original, edge: TypedEdge) -> Iterator[Step]:
     yield from islice((of_change(original, one, one.title) for one in likely), NEAREST)
 
 
-def _removed(original: Original, edge: TypedEdge) -> Step:
+def _removed(original: Original, edge: TypedEdge) -> RepairStep:
     change = GraphChange(edges={edge.flow.index: ()})
     return of_change(original, change, f"Remove the edge {edge.source.id} --> {edge.target.id}")
 
 
-def _turned(original: Original, edge: TypedEdge) -> Iterator[Step]:
+def _turned(original: Original, edge: TypedEdge) -> Iterator[RepairStep]:
     source, target = edge.target, edge.source
     if edge.word is not None or source.kind in ("decision", "unknown") or source is target or target.kind == "input":
         return
     title = f"Turn the edge {edge.source.id} --> {edge.target.id} around"
-    given = next(iter(outputs(source)), Source(source))
+    given = next(iter(outputs(source)), NodeOutput(source))
     for port in islice((port for port in target.input_ports if fits(original, given.type, port)), 2):
         link = Link(source.id, target.id, _said(original, target, port, given.type), kept=True)
         yield of_change(original, GraphChange(edges={edge.flow.index: (link,)}), title)
 
 
-def _fed(original: Original, node: TypedNode) -> Iterator[Step]:
+def _fed(original: Original, node: TypedNode) -> Iterator[RepairStep]:
     """Edges into the ports of a node that lack something: those that must be fed, and all where nothing leads to it."""
     if node.kind not in ("operator", "output", "decision"):
         return
@@ -138,13 +138,13 @@ def _fed(original: Original, node: TypedNode) -> Iterator[Step]:
             yield _drawn(original, wire_to(original.typed, source, node, port))
 
 
-def _led_on(original: Original, node: TypedNode) -> Iterator[Step]:
+def _led_on(original: Original, node: TypedNode) -> Iterator[RepairStep]:
     """Edges out of a node that nothing reads."""
     if not node.outgoing and node.kind in ("operator", "input"):
         yield from (_drawn(original, wire) for wire in islice(takers(original.typed, node), NEAREST))
 
 
-def _drawn(original: Original, wire: Wire) -> Step:
+def _drawn(original: Original, wire: Wire) -> RepairStep:
     """The step that draws an edge: in the place of another one, or beside the edges that are like it."""
     if wire.instead is not None:
         return of_change(original, GraphChange(edges={wire.instead.flow.index: (wire.link,)}), wire.title)

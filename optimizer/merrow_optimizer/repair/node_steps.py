@@ -10,10 +10,10 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations import addition, deletion, substitution
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.repair.concerned import Concerned
-from merrow_optimizer.repair.steps import Step, of_change
+from merrow_optimizer.repair.steps import RepairStep, of_change
 
 
-def node_steps(original: Original, about: Concerned) -> Iterator[Step]:
+def node_steps(original: Original, about: Concerned) -> Iterator[RepairStep]:
     """All that may be done to the nodes that a finding is about."""
     specs = [
         spec for spec in original.typed.operators.specs.values() if not spec.computes and spec.inputs and spec.outputs
@@ -42,7 +42,7 @@ def _is_between(spec: OperatorSpec) -> bool:
     return spec.through is not None and not spec.is_decision
 
 
-def _removed(original: Original, node: TypedNode) -> Iterator[Step]:
+def _removed(original: Original, node: TypedNode) -> Iterator[RepairStep]:
     """A node goes: those that read it read what it worked on, or it goes with all its edges."""
     bridged = deletion.remove(original, node)
     yield of_change(original, bridged, bridged.title)

@@ -20,7 +20,7 @@ LARGEST_CHANGED = 400_000
 
 
 @dataclass(eq=False)
-class Reading:
+class AnalysedText:
     """A text with its analysis. ``known`` are the warnings, by code, that it may have: those of the text to be repaired."""
 
     text: str
@@ -78,7 +78,7 @@ def warnings_of(diagnostics: Iterable[Diagnostic]) -> Counter[str]:
     return Counter(one.code for one in diagnostics if one.severity is Severity.WARNING)
 
 
-class Reader:
+class VariantReader:
     """Reads texts that differ little from one another: each costs what differs from the one before."""
 
     def __init__(self, text: str, opener: Callable[[str], Analyser]) -> None:
@@ -86,13 +86,13 @@ class Reader:
         self._lines = split_lines(text)
         analysis = self._analyser.analysis()
         self.known = warnings_of(analysis.diagnostics)
-        self.first = Reading(text, analysis, self.known)
+        self.first = AnalysedText(text, analysis, self.known)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> AnalysedText:
         """The reading of a text."""
         lines = split_lines(text)
         edit = single_edit(self._lines, lines)
         if edit is not None:
             self._analyser.edit(edit)
             self._lines = lines
-        return Reading(text, self._analyser.analysis(), self.known)
+        return AnalysedText(text, self._analyser.analysis(), self.known)

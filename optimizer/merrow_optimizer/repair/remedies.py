@@ -16,8 +16,8 @@ from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_abou
 from merrow_optimizer.repair.edge_steps import edge_steps
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
-from merrow_optimizer.repair.reading import Reader, Reading
-from merrow_optimizer.repair.steps import Step, of_fixes, unread_steps
+from merrow_optimizer.repair.reading import AnalysedText, VariantReader
+from merrow_optimizer.repair.steps import RepairStep, of_fixes, unread_steps
 
 TIME_LIMIT = 0.15
 """Seconds that a menu waits for remedies."""
@@ -50,13 +50,13 @@ def remedies(
         return []
     clock = clock or monotonic
     deadline = clock() + limit
-    reader = Reader(text, opener)
+    reader = VariantReader(text, opener)
     before = reader.first
     found: list[Remedy] = []
     senses: set[str] = set()
     slowest = 0.0
 
-    def steps() -> Iterator[tuple[bool, Step]]:
+    def steps() -> Iterator[tuple[bool, RepairStep]]:
         yield from ((True, step) for step in of_fixes(finding))
         # To make up steps takes long in a large workflow, and mostly a fix is remedy enough.
         made = list(takewhile(lambda _: clock() < deadline, _steps(before, finding)))
@@ -81,7 +81,7 @@ def remedies(
     return found
 
 
-def _steps(reading: Reading, finding: Diagnostic) -> Iterator[Step]:
+def _steps(reading: AnalysedText, finding: Diagnostic) -> Iterator[RepairStep]:
     yield from unread_steps(reading, finding)
     original = reading.original
     if original is not None and is_about_graph(finding):
@@ -91,7 +91,7 @@ def _steps(reading: Reading, finding: Diagnostic) -> Iterator[Step]:
         yield from node_steps(original, about)
 
 
-def _after(reader: Reader, step: Step) -> Reading | None:
+def _after(reader: VariantReader, step: RepairStep) -> AnalysedText | None:
     edits = step.edits()
     if not edits:
         return None
@@ -101,14 +101,14 @@ def _after(reader: Reader, step: Step) -> Reading | None:
         return None
 
 
-def _is_remedy(before: Reading, after: Reading, finding: Diagnostic) -> bool:
+def _is_remedy(before: AnalysedText, after: AnalysedText, finding: Diagnostic) -> bool:
     old, new = _codes(before), _codes(after)
     if new[finding.code] >= old[finding.code]:
         return False
     return all(finding.severity is Severity.ERROR and Flags.LEFT_BY_FIXES in flags_of(code) for code in new - old)
 
 
-def _codes(reading: Reading) -> Counter[str]:
+def _codes(reading: AnalysedText) -> Counter[str]:
     """How many errors and warnings there are of each code."""
     others = (one.code for one in reading.analysis.diagnostics if one.severity is not Severity.HINT)
     return Counter(others)

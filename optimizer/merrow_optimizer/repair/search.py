@@ -18,8 +18,8 @@ from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_abou
 from merrow_optimizer.repair.edge_steps import edge_steps
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
-from merrow_optimizer.repair.reading import Reader, Reading
-from merrow_optimizer.repair.steps import Step, all_fixes, of_fixes, unread_steps
+from merrow_optimizer.repair.reading import AnalysedText, VariantReader
+from merrow_optimizer.repair.steps import RepairStep, all_fixes, of_fixes, unread_steps
 from merrow_optimizer.repair.weights import OPERATOR, WORDS, size_of, weight_of_difference
 
 TIME_LIMIT = 2.0
@@ -42,7 +42,7 @@ progress is followed first.
 """
 
 
-class Taken(NamedTuple):
+class TakenStep(NamedTuple):
     """A step of a repair: what it does, what it weighs, and the codes of the findings that it took away."""
 
     title: str
@@ -62,7 +62,7 @@ class Repair:
     text: str
     edits: tuple[TextEdit, ...]
     weight: int
-    steps: tuple[Taken, ...]
+    steps: tuple[TakenStep, ...]
     left: tuple[Diagnostic, ...]
     is_smallest: bool
 
@@ -76,18 +76,18 @@ class Repair:
 class _State:
     """A text on the way to a repair, with how it was made."""
 
-    reading: Reading
+    reading: AnalysedText
     weight: int
     before: _State | None = None
-    taken: Taken | None = None
+    taken: TakenStep | None = None
 
     @property
     def rank(self) -> tuple[int, int, int]:
         """How near it is to a repair: the smallest is the nearest."""
         return self.reading.errors, len(self.reading.complaints), self.weight
 
-    def steps(self) -> tuple[Taken, ...]:
-        found: list[Taken] = []
+    def steps(self) -> tuple[TakenStep, ...]:
+        found: list[TakenStep] = []
         state: _State | None = self
         while state is not None and state.taken is not None:
             found.append(state.taken)
@@ -106,13 +106,13 @@ def repair(
     ``opener`` opens a text with the files and settings around it. The same text gives the same repair unless the time limit ends
     the search.
     """
-    search = Search(text, limit, opener, clock)
+    search = RepairSearch(text, limit, opener, clock)
     while search.advance():
         pass
     return search.found
 
 
-class Search:
+class RepairSearch:
     """A search that goes on step by step, for callers that have other things to do in between: the text must stay the same."""
 
     def __init__(
@@ -122,13 +122,13 @@ class Search:
         opener: Callable[[str], Analyser] = Analyser,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._reader = Reader(text, opener)
+        self._reader = VariantReader(text, opener)
         self._clock = clock or monotonic
         self._deadline = self._clock() + limit
         self._read, self._most_read = 0, round(limit * READ_EACH_SECOND)
         self._slowest = 0.0
         self._number = count()
-        self._queue: list[tuple[int, int, _State, Step | Callable[[], None], int]] = []
+        self._queue: list[tuple[int, int, _State, RepairStep | Callable[[], None], int]] = []
         self._texts: dict[str, int] = {text: 0}
         self._meanings: dict[object, int] = {}
         self._best = _State(self._reader.first, 0)
@@ -171,7 +171,7 @@ class Search:
         # To make up steps takes the most time; none of them is lighter than this.
         if state.weight + least >= self._bound:
             pass
-        elif isinstance(what, Step):
+        elif isinstance(what, RepairStep):
             self._try(state, what)
         else:
             what()
@@ -204,14 +204,14 @@ class Search:
                 later = partial(self._push, state, turn, node_steps(original, about), seen)
                 self._queue_up(state, turn, OPERATOR, later)
 
-    def _push(self, state: _State, turn: int, steps: Iterator[Step], seen: set[tuple[object, ...]]) -> None:
+    def _push(self, state: _State, turn: int, steps: Iterator[RepairStep], seen: set[tuple[object, ...]]) -> None:
         for step in steps:
             if step.key not in seen and state.weight + step.least + step.doubt < self._bound:
                 seen.add(step.key)
                 self._queue_up(state, turn, step.least + step.doubt, step)
 
     def _queue_up(
-        self, state: _State, turn: int, least: int, what: Step | Callable[[], None], *, at_once: bool = False
+        self, state: _State, turn: int, least: int, what: RepairStep | Callable[[], None], *, at_once: bool = False
     ) -> None:
         """Queue a step, or what makes up more of them, which weigh at least so much; ``turn`` is the number of the finding that
         it is for. What is tried ``at_once`` comes before all that is not lighter by itself.
@@ -220,7 +220,7 @@ class Search:
         priority = state.weight + (0 if at_once else least) + hope
         heapq.heappush(self._queue, (priority, next(self._number), state, what, least))
 
-    def _try(self, state: _State, step: Step) -> None:
+    def _try(self, state: _State, step: RepairStep) -> None:
         """Make a step, and queue what follows from it where it takes a finding away."""
         edits = step.edits()
         if not edits:
@@ -240,7 +240,7 @@ class Search:
         self._texts[text] = min(weight, self._texts.get(text, weight))
         gone = before.said - reading.said
         if (gone or reading.errors < before.errors) and weight < self._bound:
-            taken = Taken(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})))
+            taken = TakenStep(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})))
             self._reached(_State(reading, weight, state, taken))
 
     def _reached(self, state: _State) -> None:

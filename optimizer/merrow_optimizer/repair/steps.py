@@ -14,14 +14,14 @@ from merrow_analysis.edits.write import write
 from merrow_analysis.syntax.tree import Block, Broken
 from merrow_analysis.text import Position, Range, TextEdit
 from merrow_optimizer.mutations.original import Original
-from merrow_optimizer.repair.reading import Reading
+from merrow_optimizer.repair.reading import AnalysedText
 from merrow_optimizer.repair.weights import LATER_FIX, MADE_UP, UNREAD, WORDS, weight_of_change
 
 Edits = tuple[TextEdit, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RepairStep:
     """A change that may be tried. ``edits`` writes it, giving None where the text can't say it.
 
     ``least`` is what it weighs at least, besides its size; ``is_exact`` says that it weighs no more. ``doubt`` is what it weighs
@@ -36,7 +36,7 @@ class Step:
     doubt: int = 0
 
 
-def of_change(original: Original, change: GraphChange, title: str, doubt: int = MADE_UP) -> Step:
+def of_change(original: Original, change: GraphChange, title: str, doubt: int = MADE_UP) -> RepairStep:
     """The step that makes a change of the graph."""
 
     def edits() -> Edits | None:
@@ -46,36 +46,40 @@ def of_change(original: Original, change: GraphChange, title: str, doubt: int = 
         except ValueError:  # also `CannotWriteError`
             return None
 
-    return Step(title, (title, *sorted(change.edges)), weight_of_change(change, original.typed), edits, doubt=doubt)
+    return RepairStep(
+        title, (title, *sorted(change.edges)), weight_of_change(change, original.typed), edits, doubt=doubt
+    )
 
 
-def all_fixes(findings: Sequence[Diagnostic]) -> Iterator[Step]:
+def all_fixes(findings: Sequence[Diagnostic]) -> Iterator[RepairStep]:
     """As many fixes of findings at once as don't touch: the safe ones, and all."""
     for least in (Applicability.SAFE, Applicability.UNSAFE):
         edits, codes = fixes_together(findings, least)
         made = tuple(edits)
         if made:
-            yield Step(f"Apply {len(codes)} fixes", made, WORDS * len(codes), partial(tuple, made), is_exact=False)
+            yield RepairStep(
+                f"Apply {len(codes)} fixes", made, WORDS * len(codes), partial(tuple, made), is_exact=False
+            )
 
 
-def of_fixes(finding: Diagnostic) -> Iterator[Step]:
+def of_fixes(finding: Diagnostic) -> Iterator[RepairStep]:
     """The steps that apply the fixes of a finding, which have the likeliest first."""
     for number, fix in enumerate(finding.fixes):
-        yield Step(fix.title, fix.edits, WORDS, partial(_edits, fix), is_exact=False, doubt=number * LATER_FIX)
+        yield RepairStep(fix.title, fix.edits, WORDS, partial(_edits, fix), is_exact=False, doubt=number * LATER_FIX)
 
 
 def _edits(fix: Fix) -> Edits:
     return fix.edits
 
 
-def unread_steps(reading: Reading, finding: Diagnostic) -> Iterator[Step]:
+def unread_steps(reading: AnalysedText, finding: Diagnostic) -> Iterator[RepairStep]:
     """A comment in place of the statement that can't be read, where a finding is about one."""
     line = finding.range.start.line
     block = next((one for one in reading.analysis.diagram.blocks if one.line <= line < one.line + one.line_count), None)
     if block is not None and any(type(statement) is Broken for statement in block.statements):
         edits = _commented(block)
         if edits:
-            yield Step(f"Turn line {block.line + 1} into a comment", edits, UNREAD, lambda: edits, doubt=MADE_UP)
+            yield RepairStep(f"Turn line {block.line + 1} into a comment", edits, UNREAD, lambda: edits, doubt=MADE_UP)
 
 
 def _commented(block: Block) -> Edits:

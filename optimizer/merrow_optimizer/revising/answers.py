@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
-from merrow_optimizer.planning.reading import Bounds, read_plan
+from merrow_optimizer.planning.reading import PlanBounds, read_plan
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.requests import AnswerSchema
@@ -110,7 +110,7 @@ def read_answer(text: str, max_nodes: int) -> Answer:
     reason = " ".join(reason.split())[:500] if isinstance(reason, str) else ""
     if "changes" in said:
         return Answer(reason, _changes(said["changes"]))
-    reading = read_plan(text, Bounds(max_nodes=max_nodes, needs_agents=False))
+    reading = read_plan(text, PlanBounds(max_nodes=max_nodes, needs_agents=False))
     if reading.graph is None:
         raise AnswerFailure(" ".join(reading.problems))
     return Answer(reason or "The workflow is planned again.", plan=reading.graph)

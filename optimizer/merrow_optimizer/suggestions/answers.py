@@ -86,7 +86,7 @@ Step = Apply | NewPrompt | NewValue
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CandidateAnswer:
     """A candidate as the model says it: ``moves``, or the text of a whole ``workflow``. Titles and reasons are plain text.
 
     ``problem`` says why it is neither.
@@ -113,7 +113,7 @@ class Answer:
         }
 
 
-def read_answers(text: str, most: int) -> list[Answer]:
+def read_answers(text: str, most: int) -> list[CandidateAnswer]:
     """The first ``most`` candidates of an answer. Raises `AnswerFailure` where it has none."""
     if len(text) > LONGEST_ANSWER:
         raise AnswerFailure(
@@ -153,25 +153,27 @@ def _is_shown(mark: str) -> bool:
     return unicodedata.category(mark) not in ("Cc", "Cf", "Cs", "Co", "Cn")
 
 
-def _answer(said: Mapping[str, Any]) -> Answer:
+def _answer(said: Mapping[str, Any]) -> CandidateAnswer:
     title = plain(said.get("title"), _TITLE) or "A change without a title"
     reason = plain(said.get("reason"), _REASON)
     workflow, moves = said.get("workflow"), said.get("moves")
     if isinstance(workflow, str) and workflow.strip():
         if len(workflow) > _GRAPH:
-            return Answer(title, reason, workflow="", problem=f"The workflow is longer than {_GRAPH:,} characters.")
-        return Answer(title, reason, workflow=workflow)
+            return CandidateAnswer(
+                title, reason, workflow="", problem=f"The workflow is longer than {_GRAPH:,} characters."
+            )
+        return CandidateAnswer(title, reason, workflow=workflow)
     if not isinstance(moves, list) or not moves:
-        return Answer(title, reason, problem="The candidate has neither `moves` nor a `workflow`.")
+        return CandidateAnswer(title, reason, problem="The candidate has neither `moves` nor a `workflow`.")
     if len(moves) > _MOVES:
-        return Answer(title, reason, problem=f"The candidate has more than {_MOVES} moves.")
+        return CandidateAnswer(title, reason, problem=f"The candidate has more than {_MOVES} moves.")
     steps: list[Step] = []
     for number, one in enumerate(moves, 1):
         step = _step(one)
         if isinstance(step, str):
-            return Answer(title, reason, tuple(steps), problem=f"Move {number}: {step}")
+            return CandidateAnswer(title, reason, tuple(steps), problem=f"Move {number}: {step}")
         steps.append(step)
-    return Answer(title, reason, tuple(steps))
+    return CandidateAnswer(title, reason, tuple(steps))
 
 
 def _step(said: object) -> Step | str:

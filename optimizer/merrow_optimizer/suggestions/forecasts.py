@@ -8,7 +8,7 @@ from typing import Any
 from merrow_optimizer.suggestions.answers import SCHEMA
 from merrow_optimizer.suggestions.judge import SCHEMA as VERDICTS
 from merrow_optimizer.suggestions.judge import TRIES, limit_of, messages
-from merrow_optimizer.suggestions.session import READINGS, REPAIRS, Session
+from merrow_optimizer.suggestions.session import READINGS, REPAIRS, SuggestionSession
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
@@ -23,7 +23,7 @@ _SHOWN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class SuggestionForecast:
     """Bounds of calls, tokens and US dollars of one session. The cost's most is None where a price is not known."""
 
     calls: Bounds
@@ -35,14 +35,14 @@ class Forecast:
         return {"calls": self.calls.to_json(), "tokens": self.tokens.to_json(), "cost_usd": self.cost_usd.to_json()}
 
 
-def first_question(session: Session, endpoint: Endpoint) -> Usage:
+def first_question(session: SuggestionSession, endpoint: Endpoint) -> Usage:
     """What the first question may use: what has to be left in a budget for it to begin."""
     model = session.models.optimizer
     request = ModelRequest(model, session.first, max_tokens=session.first_limit, schema=SCHEMA)
     return estimate_call(request, price_at(endpoint, model))
 
 
-def forecast(session: Session, endpoint: Endpoint) -> Forecast:
+def forecast(session: SuggestionSession, endpoint: Endpoint) -> SuggestionForecast:
     """What a session may use: at least the question and two calls of the judge, at most all times back as well."""
     models, n = session.models, session.wish.n
     first = ModelRequest(models.optimizer, session.first, max_tokens=session.first_limit, schema=SCHEMA)
@@ -67,4 +67,4 @@ def forecast(session: Session, endpoint: Endpoint) -> Forecast:
             calls[bound] += times[bound]
             tokens[bound] += times[bound] * usage.tokens
             cost[bound] += 0.0 if price is None else times[bound] * price.cost(usage)
-    return Forecast(Bounds(*calls), Bounds(*tokens), Bounds(cost[0], cost[1] if is_priced else None))
+    return SuggestionForecast(Bounds(*calls), Bounds(*tokens), Bounds(cost[0], cost[1] if is_priced else None))

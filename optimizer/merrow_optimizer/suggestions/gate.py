@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_optimizer.suggestions.allowed import only_prompt_of, what_is_forbidden
-from merrow_optimizer.suggestions.answers import Answer
+from merrow_optimizer.suggestions.answers import CandidateAnswer
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.making import made
-from merrow_optimizer.suggestions.menu import Entry
+from merrow_optimizer.suggestions.menu import MenuEntry
 from merrow_optimizer.suggestions.refusals import Unusable
 from merrow_optimizer.suggestions.whole import told
 from merrow_optimizer.suggestions.writing import prompt_text
@@ -26,7 +26,7 @@ CUSTOM = "Custom"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Passed:
+class PassedCandidate:
     """A candidate that passed: its ``text`` with its analysis, its ``key`` (what it does), and by which steps it was
     ``repaired``, which costs no call.
     """
@@ -38,15 +38,15 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class SuggestionGate:
     """The gate for suggestions of one workflow. ``node``, where it is given, is the only one whose prompt may change."""
 
     ground: Ground
-    menu: Collection[Entry]
+    menu: Collection[MenuEntry]
     leaks: Leaks
     node: str | None = None
 
-    def check(self, answer: Answer, taken: Collection[str]) -> Passed:
+    def check(self, answer: CandidateAnswer, taken: Collection[str]) -> PassedCandidate:
         """Let a candidate pass, or raise `Unusable`. ``taken`` are the keys of what is there already."""
         text, repaired = made(self.ground, answer, self.menu)
         analysis = self.ground.read(text)
@@ -72,7 +72,7 @@ class Gate:
             raise Unusable("duplicate", ["The candidate does the same as the workflow; change something."])
         if key in taken:
             raise Unusable("duplicate", ["The candidate does the same as another one; change something else."])
-        return Passed(text, analysis, key, repaired)
+        return PassedCandidate(text, analysis, key, repaired)
 
     def _allowed(self, analysis: Analysis) -> None:
         before = self.ground.analysis

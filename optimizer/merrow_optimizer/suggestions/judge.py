@@ -49,7 +49,7 @@ Answer with one JSON object and nothing else, with a verdict for each candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JudgeVerdict:
     """What the judge said of a candidate: the mean over both orders of each criterion, and of their sum as ``total`` (5 to 50).
 
     ``unsure`` says that another candidate was better in one order and worse in the other.
@@ -86,7 +86,7 @@ def order_of(count: int, seed: int) -> list[int]:
 
 async def judged(
     asker: Asker, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], seed: int
-) -> list[Verdict]:
+) -> list[JudgeVerdict]:
     """A verdict for each candidate, in their order. ``shown`` is the workflow and what is wanted, by names.
 
     Raises `AnswerFailure` where the model gives no scores, and what asking raises.
@@ -103,7 +103,7 @@ async def judged(
     return verdicts(first, second)
 
 
-def verdicts(first: Sequence[_Row], second: Sequence[_Row]) -> list[Verdict]:
+def verdicts(first: Sequence[_Row], second: Sequence[_Row]) -> list[JudgeVerdict]:
     """The verdicts of two calls, each with a row for each candidate. Which call was first makes no difference."""
     found = []
     for number, (one, other) in enumerate(zip(first, second, strict=True)):
@@ -114,11 +114,11 @@ def verdicts(first: Sequence[_Row], second: Sequence[_Row]) -> list[Verdict]:
             if rival != number
         )
         reason = max(one.reason, other.reason, key=lambda text: (len(text), text))
-        found.append(Verdict(scores, sum(scores.values()), turns, reason))
+        found.append(JudgeVerdict(scores, sum(scores.values()), turns, reason))
     return found
 
 
-def ranking(verdicts: Sequence[Verdict]) -> list[int]:
+def ranking(verdicts: Sequence[JudgeVerdict]) -> list[int]:
     """The numbers of the candidates, the best first; of equal ones the earlier."""
     return sorted(range(len(verdicts)), key=lambda number: (-verdicts[number].total, number))
 

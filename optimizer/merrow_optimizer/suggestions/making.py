@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from merrow_optimizer.suggestions.answers import Answer, Apply, NewPrompt
+from merrow_optimizer.suggestions.answers import Apply, CandidateAnswer, NewPrompt
 from merrow_optimizer.suggestions.ground import Ground
-from merrow_optimizer.suggestions.menu import Entry, applied
+from merrow_optimizer.suggestions.menu import MenuEntry, applied
 from merrow_optimizer.suggestions.refusals import Unusable
 from merrow_optimizer.suggestions.whole import rebuilt
 from merrow_optimizer.suggestions.writing import with_prompt, with_value
 
 
-def made(ground: Ground, answer: Answer, menu: Collection[Entry]) -> tuple[str, tuple[str, ...]]:
+def made(ground: Ground, answer: CandidateAnswer, menu: Collection[MenuEntry]) -> tuple[str, tuple[str, ...]]:
     """The text of a candidate, and what of the model's text was repaired for that. Raises `Unusable`."""
     if answer.problem is not None:
         raise Unusable("read", [answer.problem])

@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"_\d+\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MenuEntry:
     """A safe mutation of the workflow. ``about`` is what it is about, as the text says it."""
 
     id: str
@@ -36,13 +36,13 @@ class Entry:
     about: str
 
 
-def menu_of(ground: Ground, nodes: Collection[str] = (), seed: int = 0) -> tuple[Entry, ...]:
+def menu_of(ground: Ground, nodes: Collection[str] = (), seed: int = 0) -> tuple[MenuEntry, ...]:
     """Up to `MOST` safe mutations that a suggestion may make; with ``nodes`` only those about these. The same text and seed
     give the same menu.
     """
     chance = Random(f"{seed} menu")  # noqa: S311 (no secret)
     original = Original(ground.analysis)
-    found: dict[str, Entry] = {}
+    found: dict[str, MenuEntry] = {}
     drawers = [_drawn(ground, original, operator, nodes, chance) for operator in ground.choice.operators]
     while drawers and len(found) < MOST:
         for drawer in list(drawers):
@@ -56,7 +56,7 @@ def menu_of(ground: Ground, nodes: Collection[str] = (), seed: int = 0) -> tuple
 
 def _drawn(
     ground: Ground, original: Original, operator: str, nodes: Collection[str], chance: Random
-) -> Iterator[Entry]:
+) -> Iterator[MenuEntry]:
     proposals = original.remembered(ground.choice.listed(operator))
     order = range(len(proposals))
     for number in chance.sample(order, min(_TRIED, len(order))):
@@ -66,7 +66,7 @@ def _drawn(
         move = ground.choice.make_if_safe(change)
         if move is not None and not _is_forbidden(ground, move):
             about = _about(ground.text, move.target)
-            yield Entry(move.id, move.operator, move.title, structure(move.difference), about)
+            yield MenuEntry(move.id, move.operator, move.title, structure(move.difference), about)
 
 
 def _is_offered(change: Mutation, nodes: Collection[str]) -> bool:
@@ -91,7 +91,7 @@ def _about(text: str, place: Range) -> str:
     return " ".join("".join(inside).split())
 
 
-def applied(ground: Ground, text: str, analysis: Analysis, identifier: str, menu: Collection[Entry]) -> str:
+def applied(ground: Ground, text: str, analysis: Analysis, identifier: str, menu: Collection[MenuEntry]) -> str:
     """The text after the mutation with an id. One whose id is stale, since earlier moves changed what it depends on, is looked
     up by its operator and what it is about. Raises `Unusable`.
     """
@@ -110,7 +110,7 @@ def applied(ground: Ground, text: str, analysis: Analysis, identifier: str, menu
     return apply_edits(text, found.edits)
 
 
-def _looked_up(ground: Ground, text: str, analysis: Analysis, entry: Entry) -> Move | None:
+def _looked_up(ground: Ground, text: str, analysis: Analysis, entry: MenuEntry) -> Move | None:
     if analysis.typed is None:
         return None
     original = Original(analysis)

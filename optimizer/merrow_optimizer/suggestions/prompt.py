@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from merrow_optimizer.suggestions.answers import FORM, Answer
+from merrow_optimizer.suggestions.answers import FORM, CandidateAnswer
 from merrow_optimizer.suggestions.describing import graph_data, operators_data
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.guide import LANGUAGE, examples
-from merrow_optimizer.suggestions.menu import Entry
+from merrow_optimizer.suggestions.menu import MenuEntry
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_optimizer.suggestions.refusals import Unusable
 from merrow_runtime.requests import Message
@@ -26,7 +26,7 @@ _SHOWN, _LONGEST = 5, 1_500
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedItem:
     """An item that a workflow got wrong: what was given, what is right, what it answered and what was read from that."""
 
     inputs: str
@@ -54,12 +54,12 @@ class Wish:
     goal: str = ""
     node: str | None = None
     about: tuple[str, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailedItem, ...] = ()
     tries: tuple[Try, ...] = ()
     others: tuple[tuple[str, float | None], ...] = field(default=())
 
 
-def first_messages(ground: Ground, wish: Wish, menu: Sequence[Entry]) -> tuple[Message, ...]:
+def first_messages(ground: Ground, wish: Wish, menu: Sequence[MenuEntry]) -> tuple[Message, ...]:
     """The question for candidates."""
     parts: dict[str, Any] = {
         "The workflow": ground.text,
@@ -117,7 +117,7 @@ def repair_text(why: Unusable, attempt: int) -> str:
     )
 
 
-def written(answer: Answer) -> str:
+def written(answer: CandidateAnswer) -> str:
     """A candidate as an answer with it alone."""
     return json.dumps({"candidates": [answer.to_json()]}, ensure_ascii=False)
 

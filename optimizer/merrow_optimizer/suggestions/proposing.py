@@ -9,8 +9,8 @@ from typing import Any
 from merrow_optimizer.suggestions.answers import Form
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
-from merrow_optimizer.suggestions.session import Models, Session, Tally
+from merrow_optimizer.suggestions.prompt import FailedItem, Try, Wish
+from merrow_optimizer.suggestions.session import CandidateTally, Models, SuggestionSession
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
@@ -63,7 +63,7 @@ class Proposals:
 
     proposals: tuple[Proposal, ...]
     usage: Usage
-    tallies: Mapping[Form, Tally]
+    tallies: Mapping[Form, CandidateTally]
     notices: tuple[str, ...] = ()
 
 
@@ -95,7 +95,7 @@ class ModelProposer:
     async def propose(
         self,
         parents: Sequence[Parent],
-        failures: Sequence[Failure] = (),
+        failures: Sequence[FailedItem] = (),
         tries: Sequence[Try] = (),
         n: int = 4,
         taken: Sequence[str] = (),
@@ -115,7 +115,7 @@ class ModelProposer:
             raise ValueError("a parent is not a workflow")
         own = replace(self._start, text=first.text, analysis=analysis, graph=graph, steps={})
         before = self._asker.used
-        session = Session(
+        session = SuggestionSession(
             Ground(own, self._options, max_nodes=self._max_nodes),
             Wish(
                 n,

@@ -13,13 +13,13 @@ from typing import Any
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations.base import Difference, workflow_difference
-from merrow_optimizer.suggestions.answers import SCHEMA, Answer, Form, plain, read_answers
+from merrow_optimizer.suggestions.answers import SCHEMA, CandidateAnswer, Form, plain, read_answers
 from merrow_optimizer.suggestions.describing import change_data, effect_text, graph_data
-from merrow_optimizer.suggestions.gate import Gate, Passed
+from merrow_optimizer.suggestions.gate import PassedCandidate, SuggestionGate
 from merrow_optimizer.suggestions.ground import Ground
-from merrow_optimizer.suggestions.judge import Verdict, judged, ranking
+from merrow_optimizer.suggestions.judge import JudgeVerdict, judged, ranking
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.menu import Entry, menu_of
+from merrow_optimizer.suggestions.menu import MenuEntry, menu_of
 from merrow_optimizer.suggestions.prompt import Wish, again_text, first_messages, repair_text, written
 from merrow_optimizer.suggestions.refusals import Stage, Unusable
 from merrow_runtime.asking.asker import Asker
@@ -54,7 +54,7 @@ class Models:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class RunPrice:
     """What a run of a workflow may use: calls and US dollars, as a dry run says."""
 
     calls: Bounds
@@ -84,8 +84,8 @@ class Suggestion:
     key: str
     attempts: int
     repaired: bool
-    price: Price | None = None
-    verdict: Verdict | None = None
+    price: RunPrice | None = None
+    verdict: JudgeVerdict | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Everything except texts and edits, which callers add in their own coordinates."""
@@ -113,7 +113,7 @@ class Lost:
 
 
 @dataclass(slots=True)
-class Tally:
+class CandidateTally:
     """Numbers of candidates of one form: total, valid at first, valid after a free repair, and valid after going back to the
     model 1, 2 and 3 times.
     """
@@ -128,12 +128,12 @@ class Tally:
         """The number that finally passed."""
         return self.first + self.free + sum(self.again)
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: CandidateTally) -> CandidateTally:
         again = [one + more for one, more in zip(self.again, other.again, strict=True)]
-        return Tally(self.proposed + other.proposed, self.first + other.first, self.free + other.free, again)
+        return CandidateTally(self.proposed + other.proposed, self.first + other.first, self.free + other.free, again)
 
     @classmethod
-    def from_json(cls, shown: Mapping[str, Any]) -> Tally:
+    def from_json(cls, shown: Mapping[str, Any]) -> CandidateTally:
         """The inverse of `to_json`."""
         again = list(shown["valid_after_repair"])
         return cls(shown["proposed"], shown["valid_first"], shown["valid_after_free_repair"], again)
@@ -154,12 +154,14 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SuggestionOutcome:
     """How a session ended. ``suggestions`` are in the judge's order, else as they were proposed; ``notices`` are sentences."""
 
     suggestions: list[Suggestion] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
-    tallies: dict[Form, Tally] = field(default_factory=lambda: {"moves": Tally(), "graph": Tally()})
+    tallies: dict[Form, CandidateTally] = field(
+        default_factory=lambda: {"moves": CandidateTally(), "graph": CandidateTally()}
+    )
     notices: list[str] = field(default_factory=list)
 
 
@@ -168,17 +170,17 @@ class _Candidate:
     """A candidate on its way through the gate. ``said`` is what the model wrote last, and ``is_cut`` whether that was cut off."""
 
     number: int
-    answer: Answer
+    answer: CandidateAnswer
     form: Form
     asking: AskingAgain
     said: str
     is_cut: bool = False
     attempts: int = 0
     why: Unusable | None = None
-    passed: Passed | None = None
+    passed: PassedCandidate | None = None
 
 
-class Session:
+class SuggestionSession:
     """Asks for suggestions.
 
     ``leaks`` has the data that prompts must not repeat; ``seed`` determines the menu and the judge's order. ``endpoint`` is the
@@ -197,10 +199,10 @@ class Session:
     ) -> None:
         self.ground, self.wish, self.models, self.seed = ground, wish, models, seed
         self._endpoint = endpoint
-        self.menu: tuple[Entry, ...] = () if wish.node is not None else menu_of(ground, wish.about, seed)
-        self._gate = Gate(ground, self.menu, leaks or Leaks(), wish.node)
+        self.menu: tuple[MenuEntry, ...] = () if wish.node is not None else menu_of(ground, wish.about, seed)
+        self._gate = SuggestionGate(ground, self.menu, leaks or Leaks(), wish.node)
         self.first: tuple[Message, ...] = first_messages(ground, wish, self.menu)
-        self._outcome = Outcome()
+        self._outcome = SuggestionOutcome()
         self._told: Told = _silent
         self._steps = 0
 
@@ -217,13 +219,13 @@ class Session:
         """The maximum number of steps: the question, corrections, and the judge."""
         return 1 + REPAIRS + (self.models.judge is not None)
 
-    async def run(self, asker: Asker, taken: Sequence[str] = (), told: Told = _silent) -> Outcome:
+    async def run(self, asker: Asker, taken: Sequence[str] = (), told: Told = _silent) -> SuggestionOutcome:
         """Ask, check, repair, judge. ``taken`` are the keys of workflows that need not be suggested.
 
         Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure` where there is nothing to offer by then, and `AnswerFailure`
         where no answer could be read.
         """
-        self._outcome, self._told, self._steps = Outcome(), told, 0
+        self._outcome, self._told, self._steps = SuggestionOutcome(), told, 0
         self._tell("asking for candidates")
         answers = await self._answers(asker)
         candidates = [
@@ -250,10 +252,10 @@ class Session:
         self._told(what, self._steps, self.most_steps)
         self._steps = min(self._steps + 1, self.most_steps)
 
-    async def _answers(self, asker: Asker) -> list[Answer]:
+    async def _answers(self, asker: Asker) -> list[CandidateAnswer]:
         reading = count(1)
 
-        def read(reply: ModelReply) -> list[Answer]:
+        def read(reply: ModelReply) -> list[CandidateAnswer]:
             attempt = next(reading)
             try:
                 if reply.finish == "refusal":
@@ -302,7 +304,7 @@ class Session:
             read: list[_Candidate] = []
             failures: list[BaseException] = []
             for one, answer in zip(waiting, answers, strict=True):
-                if isinstance(answer, Answer):
+                if isinstance(answer, CandidateAnswer):
                     one.attempts, one.answer = round_, answer
                     read.append(one)
                 elif isinstance(answer, Unusable):
@@ -318,7 +320,7 @@ class Session:
                 self._outcome.notices.append(f"Refused candidates were not repaired: {failures[0]}")
                 return
 
-    async def _again(self, asker: Asker, one: _Candidate) -> Answer | Unusable:
+    async def _again(self, asker: Asker, one: _Candidate) -> CandidateAnswer | Unusable:
         assert one.why is not None  # noqa: S101 (only what was refused goes back)
         asked = one.asking.after(one.said, repair_text(one.why, one.attempts + 1), cut=one.is_cut)
         if asked is None:
@@ -334,7 +336,7 @@ class Session:
         except AnswerFailure as failure:
             return Unusable("read", [str(failure)])
 
-    def _suggestion(self, one: _Candidate, passed: Passed) -> Suggestion:
+    def _suggestion(self, one: _Candidate, passed: PassedCandidate) -> Suggestion:
         ground = self.ground
         difference = workflow_difference(ground.analysis, passed.analysis)
         return Suggestion(
@@ -385,10 +387,10 @@ def _title(said: str, repaired: Sequence[str]) -> str:
     return f"{said} (repaired: {plain('; '.join(repaired), _REPAIRED)})" if repaired else said
 
 
-def price_of(ground: Ground, text: str, endpoint: Endpoint) -> Price | None:
+def price_of(ground: Ground, text: str, endpoint: Endpoint) -> RunPrice | None:
     """What a run of a valid text may use; None if unknown."""
     with suppress(RunFailure):
         analysis = ground.analysis if text == ground.text else ground.read(text)
         found = dry_run(ground.as_workflow(text, analysis), options=ground.options, endpoint=endpoint)
-        return Price(found.calls, found.cost_usd)
+        return RunPrice(found.calls, found.cost_usd)
     return None

@@ -6,7 +6,7 @@ from merrow_runtime.calls.calling import Calling, Listener
 from merrow_runtime.calls.gate import gate_of
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.spending.meter import meter_of
 
 
@@ -16,7 +16,7 @@ class Purse:
     has one. It opens with the first call, so that what is known can be had where nothing may be spent. Close it in the end.
     """
 
-    def __init__(self, chosen: Chosen, workflow: str, budget: Budget | None = None) -> None:
+    def __init__(self, chosen: ChosenEndpoint, workflow: str, budget: Budget | None = None) -> None:
         self.origin = chosen.endpoint.origin
         self._chosen, self._workflow, self._budget = chosen, workflow, budget
         self._calling: Calling | None = None

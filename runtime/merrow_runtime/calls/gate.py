@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.requests import ModelReply
 from merrow_runtime.usage import NOTHING, Usage
@@ -143,7 +143,7 @@ def traffic() -> Traffic:
 
 
 _GATES: WeakKeyDictionary[Endpoint, Gate] = WeakKeyDictionary()
-_BY_CONNECTION: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[Connection, Gate]] = (
+_BY_CONNECTION: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[EndpointConnection, Gate]] = (
     WeakKeyDictionary()
 )
 
@@ -154,7 +154,7 @@ def gate_of(endpoint: Endpoint) -> Gate:
     """
     loop = asyncio.get_running_loop()
     connection = getattr(endpoint, "connection", None)
-    if isinstance(connection, Connection):  # else it is some attribute of a program's own endpoint
+    if isinstance(connection, EndpointConnection):  # else it is some attribute of a program's own endpoint
         gates = _BY_CONNECTION.setdefault(loop, WeakValueDictionary())
         return gates.setdefault(connection, Gate(loop))
     try:

@@ -12,7 +12,7 @@ from merrow_runtime.frontier.frame import NOTHING_BACK, Frame
 from merrow_runtime.frontier.inflow import Back
 from merrow_runtime.frontier.items import Items
 from merrow_runtime.frontier.layout import Box
-from merrow_runtime.frontier.outcomes import Closes, Consequence, Judge, Judged, LoopEnds, Opens, Why
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Judged, JudgeTurn, LoopEnds, Opens, Why
 from merrow_runtime.frontier.shared import Running
 from merrow_runtime.frontier.turns import Turns
 from merrow_runtime.values import Outputs, Value, canonical, list_apart, part_of
@@ -161,7 +161,9 @@ class LoopRun(_Composed):
             shared.judging[path, redo] = self
             if not self.around.stopped:
                 composite, settings, around = self.box.composite, self._settings, self.around
-                consequences.append(Judge(composite, settings, around.path, path, frame.number, _outputs(frame), redo))
+                consequences.append(
+                    JudgeTurn(composite, settings, around.path, path, frame.number, _outputs(frame), redo)
+                )
                 frame.asked = redo + 1
         return told
 

@@ -26,7 +26,7 @@ from merrow_runtime.frontier.outcomes import (
     Withdrawn,
 )
 from merrow_runtime.frontier.parts import Part, Unit
-from merrow_runtime.frontier.past import Place, Work
+from merrow_runtime.frontier.past import FrameAddress, Work
 from merrow_runtime.frontier.shared import Running, Shared
 from merrow_runtime.operators.base import Given
 from merrow_runtime.values import Outputs, Value
@@ -184,7 +184,7 @@ class Frame(Inflow):
         """Process everything that is ready, and what follows from outcomes already known."""
         starts: list[tuple[TypedNode, Inputs, Work | None]] = []
         shared, ready = self.shared, self._ready
-        graph, past, place = shared.graph, shared.past, Place(self.ordinal, self.path)
+        graph, past, place = shared.graph, shared.past, FrameAddress(self.ordinal, self.path)
         decides = shared.decides
         while ready:
             unit = ready.popleft()
@@ -227,7 +227,7 @@ class Frame(Inflow):
     def take(self, handle: int, work: Work, consequences: list[Consequence]) -> bool:
         """Let a ready node take a visit from elsewhere; whether there is one."""
         past = self.shared.past
-        visit = None if past is None else past.take(work, Place(self.ordinal, self.path))
+        visit = None if past is None else past.take(work, FrameAddress(self.ordinal, self.path))
         if visit is not None:
             self._hold(handle, visit, consequences)
         return visit is not None
@@ -237,7 +237,7 @@ class Frame(Inflow):
         visit = self.visits[node.index] = self._new_visit(node)
         past = self.shared.past
         if past is not None and work is not None:
-            past.add(visit, work, Place(self.ordinal, self.path))
+            past.add(visit, work, FrameAddress(self.ordinal, self.path))
             past.shown[visit.node, visit.path] = visit
             self.shared.holders[visit] = self
         return Start(node, visit, inputs, self.ordinal)

@@ -11,7 +11,7 @@ from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.liveness.conditions import NEVER
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_runtime.frontier.layout import Layout, Source
+from merrow_runtime.frontier.layout import EdgeSource, Layout
 from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Inputs
 from merrow_runtime.frontier.parts import Part
 from merrow_runtime.operators.base import Given
@@ -24,7 +24,7 @@ F = TypeVar("F")
 class Back(NamedTuple, Generic[F]):
     """What an `again` edge brings, and the frame that it comes from."""
 
-    source: Source
+    source: EdgeSource
     frame: F
     given: Sequence[Given]
 
@@ -83,7 +83,7 @@ class Inflow:
             frame = frame.around
         return found
 
-    def brought(self, source: Source) -> Sequence[Given]:
+    def brought(self, source: EdgeSource) -> Sequence[Given]:
         """What one edge brings to one port, where that is live."""
         number, handle, name, output, type_, title, feed, each, raised, _, keys, kind = source
         if handle not in self.part.unit:
@@ -134,7 +134,7 @@ class Inflow:
             frame = frame.around
         return frame
 
-    def passed_on(self, handle: int, sources: Sequence[Sequence[Source]]) -> list[Sequence[Given]]:
+    def passed_on(self, handle: int, sources: Sequence[Sequence[EdgeSource]]) -> list[Sequence[Given]]:
         """What a Decision that asks passes on: all that arrived, but for what came back. Where an arrow back of a drawing leads
         into the diamond, what came back last stands for what first led into it: people draw there what was made better.
         """
@@ -152,7 +152,7 @@ class Inflow:
             return brought
         return [back[-1:] if number == place else () for number in range(len(sources))]
 
-    def _brought_as_one(self, handle: int, number: int, sources: Sequence[Source]) -> Sequence[Given]:
+    def _brought_as_one(self, handle: int, number: int, sources: Sequence[EdgeSource]) -> Sequence[Given]:
         """What these bring together. While choices are left open, as in a dry run, one of what never arrives together stands for
         all of it.
         """
@@ -164,7 +164,7 @@ class Inflow:
         return brought[:1] if apart else brought
 
 
-def _carried(value: Sequence[Given], source: Source) -> Sequence[Given]:
+def _carried(value: Sequence[Given], source: EdgeSource) -> Sequence[Given]:
     """What a case edge makes of its Decision's value: of a union the value of the edge's kind, of a record a field."""
     keys = source.keys if source.each is None else ()
     if source.kind:

@@ -16,7 +16,7 @@ from merrow_runtime.frontier.parts import Part, parts_of
 from merrow_runtime.program.titles import title_of
 
 
-class Source(NamedTuple):
+class EdgeSource(NamedTuple):
     """What an edge brings to a port. ``output`` is None for the first one that its node has, ``title`` what people call it.
 
     ``keys`` lead to the field of a record that the edge brings. ``kind`` is the one that a case edge is for, out of a Decision
@@ -46,15 +46,15 @@ class Port(NamedTuple):
     """
 
     name: str
-    sources: list[Source]
-    again: list[Source]
+    sources: list[EdgeSource]
+    again: list[EdgeSource]
     many: bool
 
 
 class Exit(NamedTuple):
     """What leaves a Map; ``depth`` is how many Maps inside of that it has left before."""
 
-    source: Source
+    source: EdgeSource
     depth: int
 
 
@@ -64,7 +64,7 @@ class Again(NamedTuple):
     handle: int
     port: str
     many: bool
-    sources: list[Source]
+    sources: list[EdgeSource]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Box:
     members: list[int]
     settings: LoopSettings | MapSettings
     again: list[Again] = field(default_factory=list)
-    each: list[Source] = field(default_factory=list)
+    each: list[EdgeSource] = field(default_factory=list)
     exits: list[Exit] = field(default_factory=list)
 
     @property
@@ -98,7 +98,7 @@ class Layout:
     """
 
     fed: list[list[Port]]
-    passed: dict[int, list[list[Source]]]
+    passed: dict[int, list[list[EdgeSource]]]
     titles: list[str]
     whole: Part
     boxes: Mapping[str, Box]
@@ -150,14 +150,14 @@ class _Sources:
     count: int = 0
     again: dict[tuple[str | None, int, str], Again] = field(default_factory=dict)
 
-    def of(self, edge: TypedEdge, feed: PortFeed) -> Source:
+    def of(self, edge: TypedEdge, feed: PortFeed) -> EdgeSource:
         source = edge.source
         output, keys, kind = _parts(edge, feed)
         lowered, raised, is_first = (
             (edge.lowered, edge.raised, edge.word == "first") if self.boxes else (None, 0, False)
         )
         self.count += 1
-        made = Source(
+        made = EdgeSource(
             self.count,
             source.index,
             source.id,
@@ -181,7 +181,7 @@ class _Sources:
 
 
 def _fed(graph: TypedGraph, node: TypedNode, sources: _Sources) -> list[Port]:
-    ports: dict[str, tuple[list[Source], list[Source]]] = {}
+    ports: dict[str, tuple[list[EdgeSource], list[EdgeSource]]] = {}
     for edge in node.incoming:
         for feed in edge.feeds:
             ports.setdefault(feed.port, ([], []))[0].append(sources.of(edge, feed))
@@ -206,7 +206,7 @@ def _again(node: TypedNode) -> Iterator[tuple[TypedEdge, PortFeed]]:
 
 
 def _parts(edge: TypedEdge, feed: PortFeed) -> tuple[str | None, tuple[str, ...], str | None]:
-    """The output that an edge starts at, and the ``keys`` and ``kind`` of its `Source`."""
+    """The output that an edge starts at, and the ``keys`` and ``kind`` of its `EdgeSource`."""
     source, output = edge.source, feed.output
     signature = source.placement.signature
     if signature.decision:

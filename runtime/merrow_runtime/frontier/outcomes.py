@@ -65,8 +65,8 @@ class Ended:
 
 @record(frozen=True, slots=True)
 class Judged:
-    """What is said of the turn with this ``path``, the ``redo``-th time, see `Judge`. ``holds``: what `until` says; ``score``: by
-    `best`; ``spent``: what the Loop may use is used up; ``failure``: why none of this can be said.
+    """What is said of the turn with this ``path``, the ``redo``-th time, see `JudgeTurn`. ``holds``: what `until` says;
+    ``score``: by `best`; ``spent``: what the Loop may use is used up; ``failure``: why none of this can be said.
     """
 
     path: str
@@ -162,7 +162,7 @@ class LoopReopens:
 
 
 @record(frozen=True, slots=True)
-class Judge:
+class JudgeTurn:
     """A turn of a Loop has ended of which something is to be said that is no matter of the frontier: `Judged`.
 
     ``path`` is that of the turn's frame, ``around`` of the one that the Loop runs in. ``outputs`` gives what a member gave in the
@@ -189,7 +189,7 @@ class Takes:
     outcome: Gave | Chose | Failed
 
 
-Consequence = Start | Skip | Opens | Closes | LoopEnds | LoopReopens | Judge | Takes
+Consequence = Start | Skip | Opens | Closes | LoopEnds | LoopReopens | JudgeTurn | Takes
 
 Keys = Callable[[TypedNode, Inputs, Callable[[], list[Remembered]]], Hashable]
 """What the outcome of a node is a function of: its definition, its inputs, and what it remembers (asked for if needed)."""

@@ -13,7 +13,7 @@ Work = tuple[str, Hashable]
 """What is done in a visit: the node's id and its key."""
 
 
-class Place(NamedTuple):
+class FrameAddress(NamedTuple):
     """Where something is done: the ``ordinal`` of the frame, see `merrow_runtime.frontier.frame`, and its path."""
 
     ordinal: str
@@ -36,13 +36,13 @@ class Past:
     shown: dict[tuple[str, str], Visit] = field(default_factory=dict)
     revision: Revision = field(default_factory=Revision)
     places: dict[str, int] = field(default_factory=dict)
-    _begun: dict[Work, dict[Visit, Place]] = field(default_factory=dict)
+    _begun: dict[Work, dict[Visit, FrameAddress]] = field(default_factory=dict)
     _work: dict[Visit, Work] = field(default_factory=dict)
     _doers: dict[Hashable, dict[str, None]] = field(default_factory=dict)
     _lives: dict[tuple[str, str], int] = field(default_factory=dict)
-    _free: dict[Work, dict[Place, list[Visit]]] = field(default_factory=dict)
+    _free: dict[Work, dict[FrameAddress, list[Visit]]] = field(default_factory=dict)
 
-    def add(self, visit: Visit, work: Work, place: Place) -> None:
+    def add(self, visit: Visit, work: Work, place: FrameAddress) -> None:
         """A visit has begun, or is done for another place from now on: the next one there has another number."""
         before = self._work.pop(visit, None)
         if before is not None:
@@ -70,12 +70,12 @@ class Past:
         """All visits are free to be taken again."""
         self._free.clear()
 
-    def own(self, work: Work, place: Place) -> Visit | None:
+    def own(self, work: Work, place: FrameAddress) -> Visit | None:
         """The visit of this work that was done in this place, unless something else has taken it."""
         free = self._free_of(work)
         return self._first(free, place) if place in free else None
 
-    def take(self, work: Work, place: Place) -> Visit | None:
+    def take(self, work: Work, place: FrameAddress) -> Visit | None:
         """A visit of this work done elsewhere that nothing else has taken: rather one for this ordinal."""
         free = self._free_of(work)
         alike = next((one for one in free if one.ordinal == place.ordinal), next(iter(free), None))
@@ -112,7 +112,7 @@ class Past:
                 if not several:
                     del free[place]
 
-    def _free_of(self, work: Work) -> dict[Place, list[Visit]]:
+    def _free_of(self, work: Work) -> dict[FrameAddress, list[Visit]]:
         free = self._free.get(work)
         if free is None:
             free = self._free[work] = {}
@@ -121,7 +121,7 @@ class Past:
         return free
 
     @staticmethod
-    def _first(free: dict[Place, list[Visit]], place: Place) -> Visit:
+    def _first(free: dict[FrameAddress, list[Visit]], place: FrameAddress) -> Visit:
         taken = free[place].pop(0)
         if not free[place]:
             del free[place]

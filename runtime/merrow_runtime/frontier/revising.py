@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.frontier.frame import Frame
-from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, Judge, LoopEnds, LoopReopens, Opens, Skip
-from merrow_runtime.frontier.past import Past, Place
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, JudgeTurn, LoopEnds, LoopReopens, Opens, Skip
+from merrow_runtime.frontier.past import FrameAddress, Past
 from merrow_runtime.visit import Visit
 
 Number = tuple[str, str, int, int]
@@ -76,7 +76,7 @@ def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Has
     for frame in _frames(whole):
         for handle, visit in _visits(frame):
             node = frame.shared.graph.node(handle)
-            past.add(visit, (node.id, key(frame, node, frame.inputs[handle])), Place(frame.ordinal, frame.path))
+            past.add(visit, (node.id, key(frame, node, frame.inputs[handle])), FrameAddress(frame.ordinal, frame.path))
             if (visit.node, visit.path) == (node.id, frame.path):
                 # One that was begun elsewhere is shown here when it ends: then it is taken over.
                 past.shown.setdefault((node.id, frame.path), visit)
@@ -113,7 +113,7 @@ def without_stopped(whole: Frame, known: Standings, consequences: list[Consequen
     for one in consequences:
         if isinstance(one, Opens | Closes | LoopEnds) and _number(one) in untold:
             continue
-        if isinstance(one, Judge):
+        if isinstance(one, JudgeTurn):
             around = shared.judging[one.path, one.redo].around
             if around.stopped or around.given_up:
                 continue

@@ -18,7 +18,7 @@ _FINISHES: dict[str, Finish] = {
 
 
 @dataclass(slots=True)
-class Answer:
+class EndpointAnswer:
     """What an endpoint said. ``reason`` is its word for how the answer ended, "" where none came; token counts are None
     where it didn't count.
     """
@@ -58,7 +58,7 @@ class Answer:
         return "refusal" if self._refusal else _FINISHES.get(self.reason, "stop")
 
     @classmethod
-    def refused(cls, text: str) -> Answer:
+    def refused(cls, text: str) -> EndpointAnswer:
         """An answer that is a refusal with these words."""
         return cls(_refusal=[text])
 

@@ -50,7 +50,7 @@ class Azure:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class EndpointConnection:
     """Where and how requests go. ``proxy``: an address, False for none, None for what the environment says
     (``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY``, ``NO_PROXY``), which never counts for this very machine.
     ``environment_headers``: organization, project and custom headers that the environment sets for the ``openai``
@@ -77,10 +77,10 @@ def default_concurrency(origin: str) -> int:
 def concurrency_at(endpoint: Endpoint) -> int:
     """How many calls to an endpoint may be on their way at the same time where nothing else is said."""
     connection = getattr(endpoint, "connection", None)
-    return connection.concurrency if isinstance(connection, Connection) else DEFAULT_CONCURRENCY
+    return connection.concurrency if isinstance(connection, EndpointConnection) else DEFAULT_CONCURRENCY
 
 
-def sendable(connection: Connection) -> Connection:
+def sendable(connection: EndpointConnection) -> EndpointConnection:
     """The connection without blanks around its address and its key. Raises `UsageFailure` for a key that can't be sent."""
     key = (connection.api_key or "").strip()
     if not key.isascii() or not key.isprintable() or " " in key:
@@ -96,15 +96,15 @@ def timeout(seconds: float) -> httpx2.Timeout:
 
 
 @dataclass(slots=True)
-class _Shared:
+class _SharedClient:
     client: AsyncOpenAI
     users: int = 0
 
 
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, _Shared]] = WeakKeyDictionary()
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[EndpointConnection, _SharedClient]] = WeakKeyDictionary()
 
 
-async def acquire(connection: Connection) -> AsyncOpenAI:
+async def acquire(connection: EndpointConnection) -> AsyncOpenAI:
     """The client for a connection; each `acquire` is followed by one `release` on the same event loop.
 
     Raises `EndpointFailure` where the package for requests is missing, or a proxy or certificates can't be used.
@@ -114,13 +114,13 @@ async def acquire(connection: Connection) -> AsyncOpenAI:
         # Import and certificates take most of a second, and some systems look up names to tell the proxy: in a thread, so that a
         # language server answers meanwhile.
         made = await asyncio.to_thread(_client, connection)
-        clients.setdefault(connection, _Shared(made))
+        clients.setdefault(connection, _SharedClient(made))
     shared = clients[connection]
     shared.users += 1
     return shared.client
 
 
-async def release(connection: Connection) -> None:
+async def release(connection: EndpointConnection) -> None:
     """Give a client back; the last one closes it."""
     clients = _clients.get(asyncio.get_running_loop(), {})
     shared = clients.get(connection)
@@ -132,7 +132,7 @@ async def release(connection: Connection) -> None:
         await shared.client.close()
 
 
-def _client(connection: Connection) -> AsyncOpenAI:
+def _client(connection: EndpointConnection) -> AsyncOpenAI:
     """Import the package and make its client. Raises `EndpointFailure`."""
     try:
         openai: Any = importlib.import_module("openai")
@@ -163,7 +163,7 @@ def _client(connection: Connection) -> AsyncOpenAI:
     )
 
 
-def _transport(connection: Connection) -> Any:
+def _transport(connection: EndpointConnection) -> Any:
     origin = origin_of(connection.base_url)
     from_environment = connection.proxy is None and not is_loopback(origin)
     has_tls = origin.startswith("https:") or from_environment or isinstance(connection.proxy, str)
@@ -198,7 +198,7 @@ def _transport(connection: Connection) -> Any:
         ) from None
 
 
-def _refuse_socks(connection: Connection, *, from_environment: bool) -> None:
+def _refuse_socks(connection: EndpointConnection, *, from_environment: bool) -> None:
     """Raise `ValueError` for a SOCKS proxy: the package takes it, and aiohttp would speak HTTP to it."""
     address, named = urlsplit(connection.base_url), connection.proxy
     if from_environment and not proxy_bypass(address.hostname or ""):
@@ -208,7 +208,7 @@ def _refuse_socks(connection: Connection, *, from_environment: bool) -> None:
         raise ValueError(named)
 
 
-def _headers(connection: Connection, omitted: Any) -> dict[str, Any]:
+def _headers(connection: EndpointConnection, omitted: Any) -> dict[str, Any]:
     """Headers in place of those of the environment (which may hold a key) where these are for another origin. Those of requests
     go before them: there, the package has the key for Azure.
     """
@@ -227,7 +227,7 @@ def _headers(connection: Connection, omitted: Any) -> dict[str, Any]:
     return own
 
 
-def keyless_headers(connection: Connection) -> dict[str, Any] | None:
+def keyless_headers(connection: EndpointConnection) -> dict[str, Any] | None:
     """For each request without a key, which the package would refuse to send otherwise; None with one."""
     has_own = connection.environment_headers and any(name.lower() == "authorization" for name in _custom_headers())
     if connection.api_key or has_own:

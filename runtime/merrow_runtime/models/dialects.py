@@ -95,7 +95,7 @@ class DialectStore(Protocol):
     def put(self, origin: str, model: str, learned: Mapping[str, Any]) -> None: ...
 
 
-class Dialects:
+class OriginDialects:
     """The dialects of one origin's models: read once, and written whenever something new was learned."""
 
     def __init__(self, origin: str, store: DialectStore | None = None) -> None:

@@ -35,7 +35,7 @@ _MOST_SLOTS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DiscoveredServer:
     """A server that answers as an endpoint does, and the models that it lists, by name."""
 
     base_url: str
@@ -47,7 +47,7 @@ def may_look(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("CI", "").strip().casefold() in ("", "0", "false")
 
 
-def discover(*, again: bool = False) -> tuple[Found, ...]:
+def discover(*, again: bool = False) -> tuple[DiscoveredServer, ...]:
     """The servers that answer on loopback, in the order of their ports; looked for once in a process, or ``again``, some 0.3
     seconds.
     """
@@ -57,7 +57,7 @@ def discover(*, again: bool = False) -> tuple[Found, ...]:
 
 
 @cache
-def _discover(ports: tuple[int, ...]) -> tuple[Found, ...]:
+def _discover(ports: tuple[int, ...]) -> tuple[DiscoveredServer, ...]:
     until = time.monotonic() + SECONDS
     asked = [_asked(port, until) for port in ports]
     found = []
@@ -76,9 +76,9 @@ def _ports(environment: Mapping[str, str]) -> tuple[int, ...]:
     return tuple(int(word) for word in said.split(",") if word.strip().isdecimal() and 0 < int(word) < 65_536)
 
 
-def _asked(port: int, until: float) -> Future[Found | None]:
+def _asked(port: int, until: float) -> Future[DiscoveredServer | None]:
     """A question that goes on in a thread of its own, which nobody waits for beyond its time."""
-    answer: Future[Found | None] = Future()
+    answer: Future[DiscoveredServer | None] = Future()
 
     def ask() -> None:
         try:
@@ -90,9 +90,9 @@ def _asked(port: int, until: float) -> Future[Found | None]:
     return answer
 
 
-def _ask(port: int, until: float) -> Found | None:
+def _ask(port: int, until: float) -> DiscoveredServer | None:
     models = listed(_get("127.0.0.1", port, "/v1/models", until))
-    return None if models is None else Found(f"http://127.0.0.1:{port}/v1", models)
+    return None if models is None else DiscoveredServer(f"http://127.0.0.1:{port}/v1", models)
 
 
 def places_of(base_url: str) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from merrow_runtime.errors import EmptyAnswerFailure, EndpointFailure, Remedy, RephrasedFailure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.redaction import quoted
 from merrow_runtime.usage import Usage
@@ -330,7 +330,7 @@ class Failures:
         )
 
 
-def failures_of(connection: Connection) -> Failures:
+def failures_of(connection: EndpointConnection) -> Failures:
     """The failures of the endpoint to which a connection leads."""
     azure = connection.azure
     variable = "OPENAI_API_KEY" if azure is None else azure.key_variable

@@ -81,7 +81,7 @@ def bounded_client() -> Any:
     httpx: Any = importlib.import_module("httpx2")
     openai: Any = importlib.import_module("openai")
 
-    class Body(httpx.AsyncByteStream):  # type: ignore[misc]  # a base that is imported only when it is needed
+    class BoundedBody(httpx.AsyncByteStream):  # type: ignore[misc]  # a base that is imported only when it is needed
         """What is left of a body, whoever reads on. The package reads on after the last event, so that the connection stays."""
 
         def __init__(self, pieces: AsyncIterator[bytes], response: httpx2.Response) -> None:
@@ -101,13 +101,13 @@ def bounded_client() -> Any:
             pieces = _counted(response.aiter_raw(), limit)
             codings = response.headers.get("content-encoding")
             if codings is not None:
-                packed = Body(pieces, response)
+                packed = BoundedBody(pieces, response)
                 unpacked = httpx.Response(200, headers={"content-encoding": codings}, stream=packed, request=request)
                 pieces = _counted(unpacked.aiter_bytes(), limit)
             bounded: httpx2.Response = httpx.Response(
                 response.status_code,
                 headers=[one for one in response.headers.raw if one[0].lower() != b"content-encoding"],
-                stream=Body(events.kept(pieces) if is_stream else pieces, response),
+                stream=BoundedBody(events.kept(pieces) if is_stream else pieces, response),
                 request=request,
                 extensions={**response.extensions, EVENTS: events},
             )

@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.models.answers import Answer
-from merrow_runtime.models.connections import Connection, acquire, keyless_headers, release, sendable, timeout
+from merrow_runtime.models.answers import EndpointAnswer
+from merrow_runtime.models.connections import EndpointConnection, acquire, keyless_headers, release, sendable, timeout
 from merrow_runtime.models.dialects import (
     Dialect,
-    Dialects,
     DialectStore,
+    OriginDialects,
     SchemaMode,
     after_ignored_schema,
     after_refusal,
@@ -51,14 +51,14 @@ class OpenAIEndpoint:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: EndpointConnection,
         *,
         dialects: DialectStore | None = None,
         prices: PriceTable | None = None,
     ) -> None:
         self._origin = origin_of(connection.base_url)
         self._connection = sendable(connection)
-        self._dialects = Dialects(self._origin, dialects)
+        self._dialects = OriginDialects(self._origin, dialects)
         self._unforced: dict[tuple[str, str], SchemaMode] = {}
         """By model and schema, what is asked of the server where this one schema goes beyond what it can force."""
         self._unlimited: set[str] = set()
@@ -73,7 +73,7 @@ class OpenAIEndpoint:
         return self._origin
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> EndpointConnection:
         """Where and how its requests go: endpoints for which this is equal share connections, and what bounds them."""
         return self._connection
 
@@ -103,7 +103,7 @@ class OpenAIEndpoint:
         dialect = self._dialect(request)
         seconds = request.timeout or DEFAULT_TIMEOUT
         body = dialect.body(self._limited(request), stream=on_text is not None)
-        answer = Answer()
+        answer = EndpointAnswer()
         started = time.perf_counter()
         try:
             async with asyncio.timeout(seconds):
@@ -112,7 +112,7 @@ class OpenAIEndpoint:
             raise self._failures.too_slow(seconds) from None
         except _RefusedError as refused:
             if "content_filter" in (refused.error.code, refused.error.type):
-                answer = Answer.refused(self._failures.said(refused.error.message) or "content filter")
+                answer = EndpointAnswer.refused(self._failures.said(refused.error.message) or "content filter")
             else:
                 raise self._refused(request, dialect, body, refused, answer) from None
         return self._reply(request, dialect, answer, time.perf_counter() - started)
@@ -134,7 +134,7 @@ class OpenAIEndpoint:
             return self._client
 
     async def _ask(
-        self, client: AsyncOpenAI, body: dict[str, Any], seconds: float, answer: Answer, shown: Shown
+        self, client: AsyncOpenAI, body: dict[str, Any], seconds: float, answer: EndpointAnswer, shown: Shown
     ) -> None:
         """Send one request and read its answer. Raises `_RefusedError` for an error that the server told, otherwise
         `EndpointFailure`.
@@ -171,7 +171,7 @@ class OpenAIEndpoint:
         except (ValueError, RecursionError):  # also a number of more digits than Python reads
             raise self._failures.unusable("answered with broken JSON; try again later") from None
 
-    async def _streamed(self, response: Any, answer: Answer, shown: Shown) -> None:
+    async def _streamed(self, response: Any, answer: EndpointAnswer, shown: Shown) -> None:
         import openai
 
         try:
@@ -193,7 +193,7 @@ class OpenAIEndpoint:
         if not answer.reason and not response.http_response.extensions[EVENTS].is_done:
             raise self._failures.cut_off()
 
-    def _whole(self, body: object, answer: Answer) -> None:
+    def _whole(self, body: object, answer: EndpointAnswer) -> None:
         """Take in the answer in a body that came at once: parsed, or as text where the server didn't call it JSON."""
         if isinstance(body, str):
             body = self._parsed(body)
@@ -233,7 +233,12 @@ class OpenAIEndpoint:
         return dialect if mode is None or dialect.schema != "json_schema" else replace(dialect, schema=mode)
 
     def _refused(
-        self, request: ModelRequest, dialect: Dialect, body: Mapping[str, Any], refused: _RefusedError, answer: Answer
+        self,
+        request: ModelRequest,
+        dialect: Dialect,
+        body: Mapping[str, Any],
+        refused: _RefusedError,
+        answer: EndpointAnswer,
     ) -> EndpointFailure:
         """The failure of a request that the server refused, or of an answer that it broke off."""
         error, model = refused.error, request.model
@@ -255,7 +260,7 @@ class OpenAIEndpoint:
             self._dialects.learn(model, dialect, following)
         return self._failures.rephrased(dialect.differing(following), model, refused.status, error)
 
-    def _reply(self, request: ModelRequest, dialect: Dialect, answer: Answer, seconds: float) -> ModelReply:
+    def _reply(self, request: ModelRequest, dialect: Dialect, answer: EndpointAnswer, seconds: float) -> ModelReply:
         split = split_thinking(answer.content)
         if split.thinks != "no" and split.thinks != dialect.thinks:
             known = self._dialects.of(request.model)
@@ -274,7 +279,7 @@ class OpenAIEndpoint:
             raise self._failures.empty(request.model, usage, thought=bool(thinking.strip()))
         return ModelReply(text, answer.finish, usage, answer.model or request.model, seconds, thinking)
 
-    def _usage(self, request: ModelRequest, answer: Answer) -> Usage:
+    def _usage(self, request: ModelRequest, answer: EndpointAnswer) -> Usage:
         """What the server counted; where it didn't, what the offline rule says, marked so."""
         prompt, completion = answer.prompt_tokens, answer.completion_tokens
         usage = Usage(

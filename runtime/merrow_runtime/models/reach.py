@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
-from merrow_runtime.models.connections import Connection, acquire, keyless_headers, release, sendable, timeout
+from merrow_runtime.models.connections import EndpointConnection, acquire, keyless_headers, release, sendable, timeout
 from merrow_runtime.models.discovery import is_name, models_at
 from merrow_runtime.models.failures import Failures, ServerError, failures_of
 from merrow_runtime.models.limits import TooLargeError
@@ -33,7 +33,7 @@ class Reached:
     models: tuple[str, ...] = ()
 
 
-async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
+async def reach(connection: EndpointConnection, seconds: float = 10.0) -> Reached:
     """Ask an endpoint for its models (``GET /models``). Never raises `EndpointFailure`."""
     failures = failures_of(connection)
     try:
@@ -52,7 +52,7 @@ async def reach(connection: Connection, seconds: float = 10.0) -> Reached:
         await release(connection)
 
 
-def served(connection: Connection) -> tuple[str, ...]:
+def served(connection: EndpointConnection) -> tuple[str, ...]:
     """The names of the models that an endpoint lists; none where it doesn't. Asked once in a process, as far as it
     answers: at most 3 seconds, also within an event loop.
     """
@@ -70,10 +70,10 @@ def served(connection: Connection) -> tuple[str, ...]:
     return _served[connection]
 
 
-_served: dict[Connection, tuple[str, ...]] = {}
+_served: dict[EndpointConnection, tuple[str, ...]] = {}
 
 
-async def _ask(client: AsyncOpenAI, connection: Connection, seconds: float, failures: Failures) -> Reached:
+async def _ask(client: AsyncOpenAI, connection: EndpointConnection, seconds: float, failures: Failures) -> Reached:
     import aiohttp
     import httpx2
     import openai

@@ -8,7 +8,7 @@ from typing import Literal
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models import azure
-from merrow_runtime.models.connections import LOCAL_MAX_TOKENS, Connection, default_concurrency
+from merrow_runtime.models.connections import LOCAL_MAX_TOKENS, EndpointConnection, default_concurrency
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.offline import OfflineEndpoint
@@ -48,7 +48,7 @@ class EndpointChoice:
 
     origin: str
     source: Source
-    connection: Connection | None = None
+    connection: EndpointConnection | None = None
     key_source: str = ""
     model: str | None = None
     notices: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ def decide(
     of_azure = azure.azure_at(base_url, environment, user_settings.azure, key_source=key_source)
     address, needed = of_azure or (base_url.strip(), None)
     concurrency = options.concurrency or user_settings.concurrency or _whole(environment, CONCURRENCY_VARIABLE)
-    connection = Connection(
+    connection = EndpointConnection(
         address,
         key,
         concurrency or default_concurrency(origin),

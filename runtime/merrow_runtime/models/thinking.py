@@ -25,7 +25,7 @@ _LONGEST_MARK = len("</thinking>")
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitAnswer:
     """An answer without its thinking, the thinking, and how it was marked."""
 
     text: str
@@ -33,12 +33,12 @@ class Split:
     thinks: Thinks
 
 
-def split_thinking(content: str) -> Split:
+def split_thinking(content: str) -> SplitAnswer:
     """Take thinking out of an answer: whole blocks wherever they stand, one that is never closed where it opens the
     answer or a line, and what stands before a closing mark that nothing opened.
     """
     if "think" not in content and "THINK" not in content.upper():
-        return Split(content, "", "no")
+        return SplitAnswer(content, "", "no")
     thinks: Thinks = "no"
     text, thoughts = _without_blocks(content)
     if thoughts:
@@ -53,8 +53,8 @@ def split_thinking(content: str) -> Split:
         thoughts.append(opened.group(1))
         text, thinks = text[: opened.start()], "marked"
     if not thoughts:
-        return Split(content, "", "no")
-    return Split(text.strip(), "\n".join(thought.strip() for thought in thoughts).strip(), thinks)
+        return SplitAnswer(content, "", "no")
+    return SplitAnswer(text.strip(), "\n".join(thought.strip() for thought in thoughts).strip(), thinks)
 
 
 def _without_blocks(content: str) -> tuple[str, list[str]]:

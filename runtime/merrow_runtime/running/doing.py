@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.frontier import Closes, Inputs, Judge, Judged, LoopEnds, LoopReopens, Opens, Start, Takes
+from merrow_runtime.frontier import Closes, Inputs, Judged, JudgeTurn, LoopEnds, LoopReopens, Opens, Start, Takes
 from merrow_runtime.operators.base import Remembered
 from merrow_runtime.provenance import Source
 from merrow_runtime.records import record
@@ -35,7 +35,7 @@ class Finished:
     """Whether the outputs are not what was answered; see `merrow_runtime.running.masking`."""
 
 
-class Work(Protocol):
+class NodeWork(Protocol):
     """What the scheduler asks of the engine about single nodes, and turns."""
 
     def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
@@ -62,11 +62,11 @@ class Work(Protocol):
         """A turn or an item begins."""
         ...
 
-    def judged(self, turn: Judge) -> Judged:
+    def judged(self, turn: JudgeTurn) -> Judged:
         """What is to be said of a turn, but for what it has used."""
         ...
 
-    async def spent(self, turn: Judge) -> bool:
+    async def spent(self, turn: JudgeTurn) -> bool:
         """Whether a Loop has used up what it may use. Raises `RunFailure`."""
         ...
 

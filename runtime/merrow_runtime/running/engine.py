@@ -120,7 +120,7 @@ class Engine(NodesAtWork):
         return self.on_error(node), None if said is None else repr(said.value), *tried
 
     def answered_by_person(self, start: Start) -> tuple[Finished, int | None] | None:
-        """See `merrow_runtime.running.doing.Work.answered_by_person`."""
+        """See `merrow_runtime.running.doing.NodeWork.answered_by_person`."""
         if not self.set_outputs:
             return None
         node, visit = start.node, start.visit
@@ -135,7 +135,7 @@ class Engine(NodesAtWork):
         return Finished(ordered, sources=(PERSON,), why_no_call="A person set what it gives."), case
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
-        """See `merrow_runtime.running.doing.Work.run`."""
+        """See `merrow_runtime.running.doing.NodeWork.run`."""
         done = self._masked(start, await self._run(start, entries))
         said = self.set_outputs.of(start.visit) if self.set_outputs else {}
         if not said:
@@ -320,7 +320,7 @@ class Engine(NodesAtWork):
         self.effects.telling.judged(one.start.visit, which, attempt, verdict.to_json())
 
     def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
-        """See `merrow_runtime.running.doing.Work.takes_over`."""
+        """See `merrow_runtime.running.doing.NodeWork.takes_over`."""
         step = self.steps.get(start.node.index)
         if self.turn is None or step is None:
             return False

@@ -30,7 +30,7 @@ from merrow_runtime.program.loading import load
 from merrow_runtime.running.forecast_costs import costs_of, left_out
 from merrow_runtime.running.forecast_figures import FREE, OPEN, Bounds, Cost, Forecast, PlannedNode
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.validation.questions import later_attempts, planned_questions
 from merrow_runtime.values import VALUE, Value
@@ -90,7 +90,7 @@ def dry_run(
     """
     options = RunOptions() if options is None else options
     workflow = source if isinstance(source, Workflow) else load(source)
-    chosen = Chosen(endpoint) if endpoint is not None else choose(options, options.base_url, workflow.machine)
+    chosen = ChosenEndpoint(endpoint) if endpoint is not None else choose(options, options.base_url, workflow.machine)
     chosen = with_only_model(chosen, options, workflow.reached())
     endpoint = chosen.endpoint
     steps = make_steps(workflow, options, chosen.model)

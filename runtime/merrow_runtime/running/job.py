@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from merrow_analysis.definitions.settings import Budget as Limits
-from merrow_analysis.definitions.settings import Refine
+from merrow_analysis.definitions.settings import BudgetSettings, Refine
 from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.calls.account import Account
@@ -50,10 +49,10 @@ from merrow_runtime.visit import segment
 from merrow_runtime.workflow import Workflow
 
 
-def limits_of(workflow: Workflow, options: RunOptions) -> Limits:
+def limits_of(workflow: Workflow, options: RunOptions) -> BudgetSettings:
     """What a run may use: the workflow's budget, with each limit replaced by that of the options, if set."""
     said = workflow.analysis.settings.budget
-    return Limits(
+    return BudgetSettings(
         said.usd if options.budget_usd is None else options.budget_usd,
         said.tokens if options.budget_tokens is None else options.budget_tokens,
         said.seconds if options.budget_seconds is None else options.budget_seconds,
@@ -85,11 +84,11 @@ class Revised:
 NOT_REVISED = Revised()
 
 
-def _all_loop_budgets(workflow: Workflow) -> dict[str, Limits]:
+def _all_loop_budgets(workflow: Workflow) -> dict[str, BudgetSettings]:
     return {name: limits for one in workflow.reached() for name, limits in _loop_budgets(one.graph).items()}
 
 
-def _loop_budgets(graph: TypedGraph) -> dict[str, Limits]:
+def _loop_budgets(graph: TypedGraph) -> dict[str, BudgetSettings]:
     """The budgets of Loops that have their own, by their ids."""
     found = {box.id: loop_settings(box).budget for box in graph.composites if box.kind == "loop"}
     return {name: limits for name, limits in found.items() if limits is not None}
@@ -176,7 +175,7 @@ class Job:
         except UsageFailure:
             return None
 
-    def _check_prices(self, by_place: Mapping[str, Steps], loop_budgets: Mapping[str, Limits]) -> None:
+    def _check_prices(self, by_place: Mapping[str, Steps], loop_budgets: Mapping[str, BudgetSettings]) -> None:
         endpoint = self.chosen.endpoint
         priced = [self.limits, *loop_budgets.values()]
         if all(limits.usd is None for limits in priced) or not self.asks:
@@ -294,7 +293,7 @@ class Job:
 
     def _budget(self, journal: RunJournal, elapsed: float) -> Budget | None:
         limits = self.limits
-        if limits == Limits():
+        if limits == BudgetSettings():
             return None
         return Budget(limits.usd, limits.tokens, limits.seconds, journal.spent(), elapsed)
 

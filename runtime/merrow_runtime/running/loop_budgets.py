@@ -6,9 +6,9 @@ import hashlib
 import time
 from dataclasses import dataclass, field
 
-from merrow_analysis.definitions.settings import Budget as Limits
+from merrow_analysis.definitions.settings import BudgetSettings
 from merrow_runtime.calls.effects import Effects
-from merrow_runtime.frontier import Judge, Opens
+from merrow_runtime.frontier import JudgeTurn, Opens
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.usage import Usage
@@ -32,7 +32,7 @@ class LoopBudgets:
         """A Loop, or a Map, begins with its first turn."""
         self._begun[_place(first.path, first.composite.id)] = time.monotonic()
 
-    async def spent(self, turn: Judge, effects: Effects) -> bool:
+    async def spent(self, turn: JudgeTurn, effects: Effects) -> bool:
         """Whether no further turn begins after this one. Raises `StoreFailure`, `UsageFailure`."""
         limits = turn.settings.budget
         if limits is None:
@@ -57,7 +57,7 @@ class LoopBudgets:
         return True
 
 
-def _is_spent(limits: Limits, used: Usage, seconds: float) -> bool:
+def _is_spent(limits: BudgetSettings, used: Usage, seconds: float) -> bool:
     if limits.seconds is not None and seconds >= limits.seconds:
         return True
     if limits.tokens is not None and used.tokens >= limits.tokens:

@@ -15,7 +15,15 @@ from merrow_runtime.frontier import Chose, Closes, Gave, Inputs, LoopEnds, LoopR
 from merrow_runtime.operators.base import Given
 from merrow_runtime.program.definitions import Steps
 from merrow_runtime.running.doing import Finished
-from merrow_runtime.store.contract import Failed, FrameEvent, FrameRecord, LoopRecord, NodeRecord, RunJournal, Told
+from merrow_runtime.store.contract import (
+    FailureRecord,
+    FrameEvent,
+    FrameRecord,
+    LoopRecord,
+    NodeRecord,
+    RunJournal,
+    Told,
+)
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.validation.verdicts import validation_record
@@ -273,7 +281,7 @@ class NodeRecorder:
             path=visit.path,
             redo=visit.redo,
             number=self._telling.next,
-            failed=Failed(failure.code, failure.reason, goes_on, failure.remedy),
+            failed=FailureRecord(failure.code, failure.reason, goes_on, failure.remedy),
             validation=_not_valid(account.verdicts),
             revision=self._revision,
         )

@@ -10,7 +10,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import EndpointFailure, InvalidFailure, NodeFailure, RunFailure
-from merrow_runtime.frontier import Judge, Judged, Opens, Start
+from merrow_runtime.frontier import Judged, JudgeTurn, Opens, Start
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.formats.shapes import is_of
 from merrow_runtime.operators.outputs import check_outputs
@@ -46,24 +46,24 @@ class NodesAtWork:
     around: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
 
     async def enter(self, start: Start) -> int | None:
-        """See `merrow_runtime.running.doing.Work.enter`."""
+        """See `merrow_runtime.running.doing.NodeWork.enter`."""
         step = self.steps.get(start.node.index)
         agent = None if step is None else step.agent
         return None if agent is None else await self.clones.enter((self.workflow.place, agent.name), agent.instances)
 
     def leave(self, start: Start, clone: int) -> None:
-        """See `merrow_runtime.running.doing.Work.leave`."""
+        """See `merrow_runtime.running.doing.NodeWork.leave`."""
         agent = self.steps[start.node.index].agent
         assert agent is not None  # noqa: S101 (whose clone it is)
         self.clones.leave((self.workflow.place, agent.name), clone)
 
     def is_validated(self, node: TypedNode) -> bool:
-        """See `merrow_runtime.running.doing.Work.is_validated`."""
+        """See `merrow_runtime.running.doing.NodeWork.is_validated`."""
         step = self.steps.get(node.index)
         return step is not None and step.validation is not None
 
     def on_error(self, node: TypedNode, failure: RunFailure | None = None) -> str:
-        """See `merrow_runtime.running.doing.Work.on_error`; without a ``failure`` what is done of most of them."""
+        """See `merrow_runtime.running.doing.NodeWork.on_error`; without a ``failure`` what is done of most of them."""
         step = self.steps.get(node.index)
         if step is not None:
             return step.on_error if failure is None else _goes_on(step, failure)
@@ -73,12 +73,12 @@ class NodesAtWork:
         return self.workflow.analysis.settings.on_error or "fail" if said is None else str(said.value)
 
     def opened(self, one: Opens) -> None:
-        """See `merrow_runtime.running.doing.Work.opened`."""
+        """See `merrow_runtime.running.doing.NodeWork.opened`."""
         if one.number == 1:
             self.budgets.begin(one)
 
-    def judged(self, turn: Judge) -> Judged:
-        """See `merrow_runtime.running.doing.Work.judged`."""
+    def judged(self, turn: JudgeTurn) -> Judged:
+        """See `merrow_runtime.running.doing.NodeWork.judged`."""
         name, settings = turn.composite.id, turn.settings
         try:
             until = settings.until is not None and holds(name, settings.until, turn.outputs)
@@ -87,12 +87,12 @@ class NodesAtWork:
             return Judged(turn.path, failure=failure.at(name, turn.around), redo=turn.redo)
         return Judged(turn.path, until, best, redo=turn.redo)
 
-    async def spent(self, turn: Judge) -> bool:
-        """See `merrow_runtime.running.doing.Work.spent`."""
+    async def spent(self, turn: JudgeTurn) -> bool:
+        """See `merrow_runtime.running.doing.NodeWork.spent`."""
         return await self.budgets.spent(turn, self.effects)
 
     def fallback(self, node: TypedNode) -> Outputs | None:
-        """See `merrow_runtime.running.doing.Work.fallback`."""
+        """See `merrow_runtime.running.doing.NodeWork.fallback`."""
         step = self.steps.get(node.index)
         if step is None or step.fallback is None:
             return None
@@ -101,7 +101,7 @@ class NodesAtWork:
         return {port: [value] * step.samples for port, value in step.fallback.items()}
 
     def fallback_case(self, node: TypedNode) -> int | None:
-        """See `merrow_runtime.running.doing.Work.fallback_case`."""
+        """See `merrow_runtime.running.doing.NodeWork.fallback_case`."""
         return fallback_case_of(node)
 
     def default(self, handle: int) -> Outputs:

@@ -9,11 +9,13 @@ from merrow_runtime.models.origins import OPENAI_ORIGIN
 from merrow_runtime.models.reach import served
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.definitions import make_steps
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.workflow import Workflow
 
 
-def with_only_model(chosen: Chosen, options: RunOptions, workflows: Iterable[Workflow] | None) -> Chosen:
+def with_only_model(
+    chosen: ChosenEndpoint, options: RunOptions, workflows: Iterable[Workflow] | None
+) -> ChosenEndpoint:
     """The same with the only model that its endpoint lists, said in a notice, where one of the ``workflows`` would ask a model
     that nobody names (None: something would). Endpoints with several models, OpenAI and Azure change nothing.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
 from merrow_runtime.errors import EndpointFailure, StoreFailure
-from merrow_runtime.models.connections import DEFAULT_CONCURRENCY, Connection, concurrency_at
+from merrow_runtime.models.connections import DEFAULT_CONCURRENCY, EndpointConnection, concurrency_at
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.selection import ModelOptions, decide
@@ -47,7 +47,7 @@ def without_user(base_url: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenEndpoint:
     """An endpoint with what the user's settings say about calls to it. ``notices`` are for the user to read; ``connection`` is
     None where no server is known that could be asked for its models.
     """
@@ -57,7 +57,7 @@ class Chosen:
     concurrency: int = DEFAULT_CONCURRENCY
     notices: tuple[str, ...] = ()
     limits: SpendingLimits = field(default_factory=SpendingLimits)
-    connection: Connection | None = None
+    connection: EndpointConnection | None = None
 
 
 def choose(
@@ -65,7 +65,7 @@ def choose(
     base_url: str | None,
     machine: Sequence[WorkspaceValue],
     dialects: DialectStore | None = None,
-) -> Chosen:
+) -> ChosenEndpoint:
     """The endpoint by options, environment and the user's settings; none for a replay. Raises `UsageFailure`.
 
     ``machine`` are settings of the machine that are in files of the workspace, where they are mostly ignored.
@@ -73,12 +73,12 @@ def choose(
     settings = read_user_settings()
     if options.replay is not None:
         concurrency = options.concurrency or settings.concurrency or DEFAULT_CONCURRENCY
-        return Chosen(NoEndpoint(), settings.model, concurrency)
+        return ChosenEndpoint(NoEndpoint(), settings.model, concurrency)
     asked = ModelOptions(base_url=base_url, model=options.model, concurrency=options.concurrency)
     choice = decide(asked, os.environ, settings, machine)
     endpoint = choice.open(dialects)
     concurrency = options.concurrency or settings.concurrency or concurrency_at(endpoint)
-    return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
+    return ChosenEndpoint(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
 
 
 class Resources:
@@ -93,11 +93,11 @@ class Resources:
     ) -> None:
         """``limits`` are the user's for an ``endpoint`` that is given; read from the settings where they are None."""
         self._options = options
-        self._chosen: Chosen | None = None
+        self._chosen: ChosenEndpoint | None = None
         if endpoint is not None:
             concurrency = options.concurrency or concurrency_at(endpoint)
             limits = read_user_settings().limits if limits is None else limits
-            self._chosen = Chosen(endpoint, None, concurrency, limits=limits)
+            self._chosen = ChosenEndpoint(endpoint, None, concurrency, limits=limits)
         self._own_endpoint = endpoint is None
         self._own_store = store is None
         self._base_url = options.base_url
@@ -120,7 +120,7 @@ class Resources:
         """The address that was asked for, without a user's name or password in it."""
         return None if self._base_url is None else without_user(self._base_url)
 
-    def chosen(self, machine: Sequence[WorkspaceValue]) -> Chosen:
+    def chosen(self, machine: Sequence[WorkspaceValue]) -> ChosenEndpoint:
         """The endpoint, chosen when it is first asked for; see `choose`. Raises `UsageFailure`."""
         if self._chosen is None:
             self._chosen = choose(self._options, self._base_url, machine, self.store.dialects)

@@ -21,8 +21,8 @@ from merrow_runtime.frontier import (
     Failed,
     Frontier,
     Gave,
-    Judge,
     Judged,
+    JudgeTurn,
     LoopEnds,
     LoopReopens,
     OneNode,
@@ -35,7 +35,7 @@ from merrow_runtime.frontier import (
 )
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.program.decision import decide
-from merrow_runtime.running.doing import Finished, Watcher, Work
+from merrow_runtime.running.doing import Finished, NodeWork, Watcher
 from merrow_runtime.running.overseer import Overseer
 from merrow_runtime.running.run_failures import ends_run, internal_failure
 from merrow_runtime.values import Value
@@ -45,7 +45,7 @@ from merrow_runtime.visit import Visit
 class _By(NamedTuple):
     """Who carries out a visit and who observes it: those of the graph under which it started."""
 
-    work: Work
+    work: NodeWork
     watcher: Watcher
 
 
@@ -60,7 +60,7 @@ class Scheduler:
         self,
         frontier: Frontier | OneNode,
         inputs: Mapping[str, Value],
-        work: Work,
+        work: NodeWork,
         watcher: Watcher,
         stop_after: int | None = None,
     ) -> None:
@@ -72,7 +72,7 @@ class Scheduler:
         self._withdrawn: set[Visit] = set()
         self._strays: set[Visit] = set()
         self._paused = self._stopping = False
-        self._put_off: list[Start | Judge] = []
+        self._put_off: list[Start | JudgeTurn] = []
         self.overseer: Overseer | None = None
         self._done: asyncio.Future[None] | None = None
         self._left = stop_after
@@ -153,7 +153,7 @@ class Scheduler:
         self._frontier.tell(Ended(failure))
 
     def replace(
-        self, replaced: Callable[[Frontier], Sequence[Consequence]], work: Work, watcher: Watcher
+        self, replaced: Callable[[Frontier], Sequence[Consequence]], work: NodeWork, watcher: Watcher
     ) -> list[Visit]:
         """Continue with another graph, which ``replaced`` puts into the frontier; returns the visits that are cancelled
         because nothing needs them any more.
@@ -192,7 +192,7 @@ class Scheduler:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _follow(self, consequences: Sequence[Consequence], *, one_for_me: bool = False) -> Start | Judge | None:
+    def _follow(self, consequences: Sequence[Consequence], *, one_for_me: bool = False) -> Start | JudgeTurn | None:
         """Do what follows from something, and what follows at once from that; what has to wait gets a task.
 
         With ``one_for_me`` the first of these is given back instead, for the task that asks to run. Once the run has failed
@@ -202,7 +202,7 @@ class Scheduler:
             self._end_if_idle()
             return None
         pending = list(consequences)
-        begin: list[Start | Judge] = []
+        begin: list[Start | JudgeTurn] = []
         for one in pending:  # It grows meanwhile.
             if isinstance(one, Skip):
                 self._by.watcher.skipped(one.node, one.visit, one.reason)
@@ -217,7 +217,7 @@ class Scheduler:
                 self._by.watcher.loop_reopened(one)
             elif isinstance(one, Takes):
                 self._by.watcher.took(one)
-            elif isinstance(one, Judge):
+            elif isinstance(one, JudgeTurn):
                 if one.settings.budget is None:
                     pending += self._frontier.tell(self._by.work.judged(one))
                 else:
@@ -239,7 +239,7 @@ class Scheduler:
         """Whether a node that needs no operator still gets a task."""
         return self._frontier.failure is not None or self._by.work.is_validated(start.node)
 
-    def _begin(self, several: Sequence[Start | Judge]) -> None:
+    def _begin(self, several: Sequence[Start | JudgeTurn]) -> None:
         loop = asyncio.get_running_loop()
         for each in several:
             name = each.node.id if isinstance(each, Start) else each.composite.id
@@ -249,9 +249,9 @@ class Scheduler:
                 self._running[each.visit] = task
             task.add_done_callback(self._ended)
 
-    def _holds(self, one: Start | Judge) -> bool:
+    def _holds(self, one: Start | JudgeTurn) -> bool:
         """Whether something has to wait until nothing else runs; if so, it is kept."""
-        if self._left is None or isinstance(one, Judge) or one.node.kind == "output":
+        if self._left is None or isinstance(one, JudgeTurn) or one.node.kind == "output":
             return False
         node, inputs, path = one.node, one.inputs, one.visit.path
         if self._by.work.takes_over(one, lambda: self._frontier.remembered(node, inputs, path)):
@@ -270,9 +270,9 @@ class Scheduler:
         self._begin(now)
         return True
 
-    def _still_counts(self, one: Start | Judge) -> bool:
+    def _still_counts(self, one: Start | JudgeTurn) -> bool:
         """Whether something should still start, since its frame or the run may have failed meanwhile."""
-        if self._frontier.failure is None and (isinstance(one, Judge) or self._frontier.counts(one.visit)):
+        if self._frontier.failure is None and (isinstance(one, JudgeTurn) or self._frontier.counts(one.visit)):
             return True
         if isinstance(one, Start):
             self._frontier.tell(Withdrawn(one.visit))
@@ -301,12 +301,12 @@ class Scheduler:
             return self._failed(start, nothing, started, by)
         return self._gave(start, Finished({"result": arrived[0].value}), started, by)
 
-    async def _run(self, start: Start | Judge) -> None:
+    async def _run(self, start: Start | JudgeTurn) -> None:
         """Run a node, and then one that waited for it: a chain needs one task, and no turn of the event loop in between."""
         task = asyncio.current_task()
-        following: Start | Judge | None = start
+        following: Start | JudgeTurn | None = start
         while following is not None:
-            if isinstance(following, Judge):
+            if isinstance(following, JudgeTurn):
                 outcome = await self._judge(following)
             else:
                 outcome = await self._run_or_withdraw(following, task)
@@ -370,7 +370,7 @@ class Scheduler:
             return self._chose(start, case_words(node).index(str(done.outputs[CHOICE])), started, by, done)
         return self._gave(start, done, started, by)
 
-    async def _judge(self, turn: Judge) -> Outcome:
+    async def _judge(self, turn: JudgeTurn) -> Outcome:
         """The judgement of a turn."""
         try:
             work = self._by.work

@@ -105,7 +105,7 @@ class CallRecord:
         return result
 
 
-class Failed(NamedTuple):
+class FailureRecord(NamedTuple):
     """Why a node failed, for programs. ``reason`` is its error without the node's name at the beginning; ``on_error`` what was
     done about it (``fail``, ``skip``, ``default``).
     """
@@ -147,7 +147,7 @@ class NodeRecord:
     """Of the event that reports it; 0 in journals that were written before events had numbers."""
     label: str | None = None
     """Of a Decision, the label of the case it chose."""
-    failed: Failed | None = None
+    failed: FailureRecord | None = None
     """Of a node that failed."""
     validation: Mapping[str, Any] | None = None
     """Of a node whose result was validated: see `merrow_runtime.validation.verdicts.validation_record`."""

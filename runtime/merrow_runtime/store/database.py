@@ -29,7 +29,7 @@ from merrow_runtime.store.contract import (
     RunStatus,
     Told,
 )
-from merrow_runtime.store.dialects import Dialects
+from merrow_runtime.store.dialects import DialectTable
 from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.store.journal import SqliteJournal, sharing
@@ -103,7 +103,7 @@ class Store:
         self.extractions = Extractions(self._writer)
         self.labels = Labels(self._writer)
         self.listing = Listing(self._writer)
-        self.dialects: Dialects = Dialects(self._writer) if answers is None else answers.dialects
+        self.dialects: DialectTable = DialectTable(self._writer) if answers is None else answers.dialects
 
     def gathering(self) -> contextlib.AbstractContextManager[None]:
         """See `merrow_runtime.store.writer.Writer.gathering`."""

@@ -12,7 +12,7 @@ from merrow_runtime.store.rows import Damaged, object_of
 from merrow_runtime.store.writer import Writer
 
 
-class Dialects:
+class DialectTable:
     """Facts (plain data) by origin and model."""
 
     def __init__(self, writer: Writer) -> None:

@@ -14,7 +14,7 @@ from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import (
     CallRecord,
-    Failed,
+    FailureRecord,
     FrameRecord,
     LoopRecord,
     NodeRecord,
@@ -287,7 +287,7 @@ def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]]) -
         int(redo),
         number,
         label,
-        None if failed is None else Failed(*failed),
+        None if failed is None else FailureRecord(*failed),
         None if validation is None else dict(validation),
         revision,
         taken,

@@ -18,7 +18,7 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recordings.case_recording import CaseRecording
@@ -68,7 +68,7 @@ class Asked:
     """Every answer is the endpoint's: none is taken from the recording or the cache."""
 
 
-Opens = Callable[[str | None, Sequence[WorkspaceValue]], Chosen]
+Opens = Callable[[str | None, Sequence[WorkspaceValue]], ChosenEndpoint]
 """Opens the endpoint at an address, else the user's. Raises `UsageFailure`."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.text import TextEdit, apply_edits
-from merrow_optimizer.repair.search import Repair, Taken, repair
+from merrow_optimizer.repair.search import Repair, TakenStep, repair
 from merrow_server.checking import Checker, diagrams, in_file
 from merrow_server.files import Target
 
@@ -21,7 +21,7 @@ class RepairedFile:
     text: str
     edits: tuple[TextEdit, ...]
     weight: int
-    steps: tuple[Taken, ...]
+    steps: tuple[TakenStep, ...]
     left: tuple[Diagnostic, ...]
     is_smallest: bool
     diagrams: int

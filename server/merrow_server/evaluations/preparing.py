@@ -25,7 +25,7 @@ from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
 from merrow_runtime.running.masking import mask_of, maskable
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Chosen, choose, without_user
+from merrow_runtime.running.resources import ChosenEndpoint, choose, without_user
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.extractions import ExtractionRecord
@@ -48,12 +48,12 @@ LABELS = "labels"
 """The metric that people's verdicts are."""
 _GOLD = 200
 """Characters of a gold answer that are kept to be shown."""
-Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], Chosen]
+Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
 """Chooses the endpoint, as `choose` does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluationRequest:
     """What a person says about an evaluation, beside its workflow. ``dataset`` is a path, or the name of a shipped set; None: as
     `read_items` has it.
     """
@@ -103,7 +103,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedEvaluation:
     """An evaluation that can begin: its plan, its data, and what a resume needs."""
 
     plan: Plan
@@ -117,7 +117,9 @@ class Prepared:
         await self.plan.chosen.endpoint.close()
 
 
-async def prepare(workflow: Workflow, asked: Asked, user: Store, choosing: Choosing = choose) -> Prepared:
+async def prepare(
+    workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing = choose
+) -> PreparedEvaluation:
     """Check everything that can be wrong, and make the evaluation ready. ``user`` is the user's store; ``choosing`` chooses
     and opens the endpoint.
 
@@ -129,7 +131,9 @@ async def prepare(workflow: Workflow, asked: Asked, user: Store, choosing: Choos
         raise InputError(str(problem)) from None
 
 
-async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Choosing) -> Prepared:
+async def _prepared(
+    workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing
+) -> PreparedEvaluation:
     data = asked.read(asked.part)
     name = asked.metric or data.metric_name
     own = data.metric_options if name == data.metric_name else {}
@@ -177,10 +181,10 @@ async def _prepared(workflow: Workflow, asked: Asked, user: Store, choosing: Cho
         await chosen.endpoint.close()
         raise
     again = {**_again(workflow, asked, data), "scored_by": scored_by.identity, **masking_of(plan)}
-    return Prepared(plan, data, scored_by, again)
+    return PreparedEvaluation(plan, data, scored_by, again)
 
 
-def _again(workflow: Workflow, asked: Asked, data: DataSet) -> dict[str, Any]:
+def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet) -> dict[str, Any]:
     """What a resume needs, as plain data."""
     said = asdict(asked)
     if not is_shipped(asked.dataset):
@@ -210,7 +214,7 @@ async def prepare_again(
     concurrency: int | None,
     reuse: Reuse | None = None,
     choosing: Choosing = choose,
-) -> Prepared:
+) -> PreparedEvaluation:
     """An evaluation of the journal made ready to go on, or what a search evaluates: the workflow, options and metric that it has,
     with the data of its file.
 
@@ -233,7 +237,7 @@ async def prepare_again(
         before.tokens if limits.tokens is None else limits.tokens,
         before.seconds if limits.seconds is None else limits.seconds,
     )
-    prepared = await prepare(restore(record.plan["snapshot"]), Asked(**said, limits=now), user, choosing)
+    prepared = await prepare(restore(record.plan["snapshot"]), EvaluationRequest(**said, limits=now), user, choosing)
     why = None
     origin = prepared.plan.chosen.endpoint.origin
     if prepared.data.hash != record.dataset or list(record.plan["golds"]) != [one.id for one in prepared.data.items]:
@@ -265,7 +269,7 @@ async def prepare_again(
     return replace(prepared, plan=plan)
 
 
-def forecast_json(user: Store, prepared: Prepared) -> dict[str, Any]:
+def forecast_json(user: Store, prepared: PreparedEvaluation) -> dict[str, Any]:
     """What an evaluation may use, for programs."""
     data = prepared.data
     return {
@@ -276,7 +280,7 @@ def forecast_json(user: Store, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def remarks(user: Store, prepared: Prepared) -> list[str]:
+def remarks(user: Store, prepared: PreparedEvaluation) -> list[str]:
     """What is remarkable about an evaluation, in sentences to be read before its first call."""
     plan, data = prepared.plan, prepared.data
     said = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []

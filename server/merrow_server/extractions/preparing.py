@@ -23,13 +23,13 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse
-from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.recordings.answer_recording import AnsweringRecorded, RecordingAnswers
 from merrow_runtime.workflow import Workflow, check_workflow
 from merrow_server.errors import InputError
-from merrow_server.evaluations.preparing import Asked, Choosing, Prepared, prepare, prepare_again
+from merrow_server.evaluations.preparing import Choosing, EvaluationRequest, PreparedEvaluation, prepare, prepare_again
 
 FEW = 50
 """A file that is not a part by its name and has fewer cases is used as a whole: a fifth of it would say nothing."""
@@ -41,7 +41,7 @@ class ExtractionAsked:
     user's settings say. ``record`` and ``replay`` are files of answers.
     """
 
-    asked: Asked
+    asked: EvaluationRequest
     settings: Settings = field(default_factory=Settings)
     generator: str | None = None
     out: str = "operators.yaml"
@@ -57,7 +57,7 @@ class PreparedExtraction:
 
     plan: ExtractionPlan
     data: DataSet
-    base: Prepared
+    base: PreparedEvaluation
     out: Path
     again: dict[str, Any]
     notes: Sequence[str] = ()
@@ -146,11 +146,11 @@ def _recorded(record: str | None, replay: str | None, choosing: Choosing) -> Cho
 
     def chosen(
         options: RunOptions, base_url: str | None, machine: Sequence[WorkspaceValue], dialects: DialectStore | None
-    ) -> Chosen:
+    ) -> ChosenEndpoint:
         if replay is not None:
             settings = read_user_settings()
             concurrency = options.concurrency or settings.concurrency
-            found = Chosen(AnsweringRecorded(Path(replay)), settings.model)
+            found = ChosenEndpoint(AnsweringRecorded(Path(replay)), settings.model)
             return found if concurrency is None else replace(found, concurrency=concurrency)
         found = choosing(options, base_url, machine, dialects)
         return found if record is None else replace(found, endpoint=RecordingAnswers(found.endpoint, Path(record)))
@@ -188,7 +188,7 @@ def _inputs(data: DataSet) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _plan(base: Prepared, settings: Settings, generator: str, seed: int) -> ExtractionPlan:
+def _plan(base: PreparedEvaluation, settings: Settings, generator: str, seed: int) -> ExtractionPlan:
     data = base.data
     names = _inputs(data)
     is_code = "ENTRY_POINT" in names
@@ -212,7 +212,7 @@ def _check(plan: ExtractionPlan) -> None:
     check(plan)
 
 
-def _notes(plan: ExtractionPlan, base: Prepared) -> Iterator[str]:
+def _notes(plan: ExtractionPlan, base: PreparedEvaluation) -> Iterator[str]:
     """What there is to know before the first call."""
     if plan.left_out:
         are = "1 case has" if plan.left_out == 1 else f"{plan.left_out:,} cases have"

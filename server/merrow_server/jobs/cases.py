@@ -12,11 +12,11 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.connections import concurrency_at
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_server.cases.collecting import remember
 from merrow_server.cases.suites import Asked, Suite, carry_out, recorded
-from merrow_server.jobs.desk import Json, Kind, Work
+from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.endpoints import Endpoints
 from merrow_server.jobs.orders import CasesOrder
 from merrow_server.jobs.recorded import Check, Told
@@ -30,20 +30,22 @@ class CaseJobs(Kind[CasesOrder, Told, Json]):
     def __init__(self, user: Store, endpoints: Endpoints, check: Check) -> None:
         self._user, self._endpoints, self._check = user, endpoints, check
 
-    async def prepare(self, order: CasesOrder, told: Told) -> Work[Json]:
+    async def prepare(self, order: CasesOrder, told: Told) -> ReadyJob[Json]:
         """``told`` gets ``{id, result, spans}`` of each case: its result is None when it begins; ``spans`` are the places of id
         and message in the cases file, as offsets. Raises `RunFailure`.
         """
         file = read_cases(order.text)
         suite = Suite(order.path, file, self._check(order.workflow), order.files, recorded(order.path))
         cases = _meant(file.cases, order.ids, os.fspath(order.path))
-        return _Cases(suite, cases, Asked(order.record, order.model, order.base_url), self._user, self._endpoints, told)
+        return _ReadyCases(
+            suite, cases, Asked(order.record, order.model, order.base_url), self._user, self._endpoints, told
+        )
 
     def never_begun(self) -> Json:
         return {"whole": False}
 
 
-class _Cases(Work[Json]):
+class _ReadyCases(ReadyJob[Json]):
     """Cases that can be carried out."""
 
     def __init__(
@@ -73,11 +75,11 @@ class _Cases(Work[Json]):
         self._results.append((self._suite, result))
         self._told({"id": case.id, "result": result.to_json(), "spans": [case.span, result.place or case.span]})
 
-    def _opens(self, base_url: str | None, machine: Sequence[WorkspaceValue]) -> Chosen:
+    def _opens(self, base_url: str | None, machine: Sequence[WorkspaceValue]) -> ChosenEndpoint:
         choice, settings = self._endpoints.choose(base_url, machine), read_user_settings()
         endpoint = choice.open(self._user.dialects)
         concurrency = settings.concurrency or concurrency_at(endpoint)
-        return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
+        return ChosenEndpoint(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
 
 
 def _meant(cases: Sequence[Case], ids: Sequence[str] | None, name: str) -> list[Case]:

@@ -18,7 +18,7 @@ _MOST = 200
 """Events of a batch: whoever takes them has something else to do in between."""
 
 
-class Channel:
+class EventChannel:
     """Takes events in a run's loop, and has ``deliver`` called with them in ``loop``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, deliver: Deliver) -> None:

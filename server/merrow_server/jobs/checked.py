@@ -9,10 +9,10 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.program.loading import configuration
 from merrow_runtime.program.workspace import Surroundings
 from merrow_runtime.workflow import Workflow, check_workflow
-from merrow_server.jobs.orders import WorkflowText
+from merrow_server.jobs.orders import EditorWorkflow
 
 
-def check(text: WorkflowText) -> Workflow:
+def check(text: EditorWorkflow) -> Workflow:
     """The workflow of a text, checked. Raises `UsageFailure` where it has errors."""
     return check_workflow(
         text.text,

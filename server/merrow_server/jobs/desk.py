@@ -21,19 +21,19 @@ Agree = Callable[[str], Awaitable[None]]
 """Is given a sentence about what something may cost, and raises where nobody agrees to it."""
 
 
-class Ordered(Protocol):
+class JobOrder(Protocol):
     """An order of any kind."""
 
     @property
     def ticket(self) -> Ticket: ...
 
 
-_Order = TypeVar("_Order", bound=Ordered)
+_Order = TypeVar("_Order", bound=JobOrder)
 _Told = TypeVar("_Told")
 _Done = TypeVar("_Done")
 
 
-class Work(Generic[_Done]):
+class ReadyJob(Generic[_Done]):
     """A job that is ready to begin, with ``forecast``, what it may cost, and ``consent``, the sentence about that to which
     somebody has to agree first; None where nobody has to.
     """
@@ -63,7 +63,7 @@ class Kind(Generic[_Order, _Told, _Done]):
     cancelled: ClassVar[str]
     """The sentence where one was cancelled before it began."""
 
-    async def prepare(self, order: _Order, told: _Told) -> Work[_Done]:
+    async def prepare(self, order: _Order, told: _Told) -> ReadyJob[_Done]:
         """Make one ready. Nothing is called, and everything that can be wrong is found. ``told`` hears how far it is, later.
         Raises `RunFailure`.
         """
@@ -143,7 +143,7 @@ class Desk:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _worked(kind: Kind[_Order, _Told, _Done], order: _Order, told: _Told, agree: Agree | None) -> Work[_Done]:
+async def _worked(kind: Kind[_Order, _Told, _Done], order: _Order, told: _Told, agree: Agree | None) -> ReadyJob[_Done]:
     """A job from its order to its end. It is cancelled as a task: before it has begun that ends this, too."""
     work = await kind.prepare(order, told)
     try:

@@ -6,14 +6,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from merrow_runtime.models.connections import Connection, concurrency_at
+from merrow_runtime.models.connections import EndpointConnection, concurrency_at
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.selection import EndpointChoice, ModelOptions, decide
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_server.jobs.keys import Keys
 
 
@@ -22,7 +22,7 @@ class Access:
     """An endpoint that is taken, and what the user's settings say of calls to it. ``notices`` are for the user to read."""
 
     endpoint: Endpoint
-    connection: Connection | None
+    connection: EndpointConnection | None
     model: str | None
     concurrency: int | None
     notices: tuple[str, ...]
@@ -33,7 +33,7 @@ class Endpoints:
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._open: dict[Connection | None, tuple[Endpoint, int]] = {}
+        self._open: dict[EndpointConnection | None, tuple[Endpoint, int]] = {}
 
     def choose(self, base_url: str | None, machine: Sequence[WorkspaceValue]) -> EndpointChoice:
         """The endpoint by the editor's keys, the environment and the user's settings. Raises `UsageFailure`."""
@@ -46,14 +46,14 @@ class Endpoints:
         base_url: str | None,
         machine: Sequence[WorkspaceValue],
         dialects: DialectStore | None,
-    ) -> Chosen:
+    ) -> ChosenEndpoint:
         """An endpoint for one evaluation alone, which closes it; chosen as for a run. Raises `UsageFailure`."""
         environment, settings = self._keys.grant(os.environ, read_user_settings())
         asked = ModelOptions(base_url=base_url, model=options.model, concurrency=options.concurrency)
         choice = decide(asked, environment, settings, machine)
         endpoint = choice.open(dialects)
         concurrency = options.concurrency or settings.concurrency or concurrency_at(endpoint)
-        return Chosen(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
+        return ChosenEndpoint(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
 
     def take(self, base_url: str | None, machine: Sequence[WorkspaceValue], dialects: DialectStore) -> Access:
         """Choose an endpoint and open it, unless it is open; to be given back with `release`. Raises `UsageFailure`."""

@@ -12,9 +12,9 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_server.evaluations.preparing import (
-    Asked,
     Choosing,
-    Prepared,
+    EvaluationRequest,
+    PreparedEvaluation,
     forecast_json,
     prepare,
     prepare_again,
@@ -33,10 +33,10 @@ from merrow_server.evaluations.report import (
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import comparison_lines
 from merrow_server.evaluations.words import cost_sentence, may_cost
-from merrow_server.jobs.desk import Json, Work
-from merrow_server.jobs.orders import ASKED, EvaluationOrder, WorkflowText
+from merrow_server.jobs.desk import Json, ReadyJob
+from merrow_server.jobs.orders import ASKED, EditorWorkflow, EvaluationOrder
 from merrow_server.jobs.places import place_of
-from merrow_server.jobs.recorded import Check, Recorded, Telling, Told
+from merrow_server.jobs.recorded import Check, ProgressReporter, Recorded, Told
 
 _TEXTS, _LONGEST = 1_800_000, 8_000
 """Characters of what was asked in a report, over all items, and of one value: a page has to be read, kept and drawn."""
@@ -53,13 +53,13 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
     def __init__(self, store: Store, choosing: Choosing, check: Check, here: Callable[[], set[str]]) -> None:
         super().__init__(store, store.evaluations, choosing, check, here)
 
-    async def prepare(self, order: EvaluationOrder, told: Told) -> Work[Json]:
+    async def prepare(self, order: EvaluationOrder, told: Told) -> ReadyJob[Json]:
         """Raises `RunFailure`, with every mistake in the data and its place."""
         limits = Limits(**order.budget)
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
-            asked = Asked(**order.asked, limits=limits)
+            asked = EvaluationRequest(**order.asked, limits=limits)
             prepared = await prepare(self._check(order.workflow), asked, self._store, self._choosing)
         else:
             record = self._idle(order.resume)
@@ -71,7 +71,7 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
                 concurrency=order.asked.get("concurrency"),
                 choosing=self._choosing,
             )
-        return _Evaluation(self, self._store, prepared, record, told)
+        return _ReadyEvaluation(self, self._store, prepared, record, told)
 
     def report(self, evaluation: str, item: str | None) -> Json:
         """An evaluation with all of its items, failures first; with ``item`` that one alone, with its answers."""
@@ -121,7 +121,7 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
         text = "\n".join(line for line in lines if line is not None)
         return {"before": self.object(before), "after": self.object(after), **found.to_json(), "text": text}
 
-    def last(self, text: WorkflowText) -> Json | None:
+    def last(self, text: EditorWorkflow) -> Json | None:
         """The newest evaluation of a workflow that has a score, and whether it was made before the ``changed`` text."""
         for record in self._store.evaluations.newest(_OLDER, text.name):
             found = self.object(record)
@@ -133,11 +133,16 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
         return {**evaluation_object(self._store, record, self._store.evaluations.scores(record.id)), **_place(record)}
 
 
-class _Evaluation(Work[Json]):
+class _ReadyEvaluation(ReadyJob[Json]):
     """An evaluation that can begin, or go on where it has a record."""
 
     def __init__(
-        self, jobs: EvaluationJobs, store: Store, prepared: Prepared, record: EvaluationRecord | None, told: Told
+        self,
+        jobs: EvaluationJobs,
+        store: Store,
+        prepared: PreparedEvaluation,
+        record: EvaluationRecord | None,
+        told: Told,
     ) -> None:
         self._jobs, self._store, self._told = jobs, store, told
         self._prepared = prepared
@@ -159,11 +164,11 @@ class _Evaluation(Work[Json]):
         return self._record.id
 
     async def run(self) -> None:
-        """``told`` is called with how far it is and the items that were scored since, as `_Telling` has it."""
+        """``told`` is called with how far it is and the items that were scored since, as `_EvaluationReporter` has it."""
         assert self._record is not None  # noqa: S101 (it has begun)
         plan, record = self._prepared.plan, self._record
         known = self._store.evaluations.scores(record.id)
-        telling = _Telling(record, SoFar(len(plan.items) * plan.repeats, known), self._told)
+        telling = _EvaluationReporter(record, SoFar(len(plan.items) * plan.repeats, known), self._told)
         telling.tell()
         try:
             await work(self._store, record.id, plan, telling.take)
@@ -178,7 +183,7 @@ class _Evaluation(Work[Json]):
         await self._prepared.close()
 
 
-class _Telling(Telling):
+class _EvaluationReporter(ProgressReporter):
     """``{evaluation, done, total, text, rows}``, ``rows`` being the answers that were scored since."""
 
     def __init__(self, record: EvaluationRecord, so_far: SoFar, told: Told) -> None:

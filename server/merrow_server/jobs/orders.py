@@ -24,7 +24,7 @@ _PATIENCE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class WorkflowText:
+class EditorWorkflow:
     """The text of a workflow as the editor has it, saved or not, and what surrounds it.
 
     ``name`` is what the journal calls it; ``path`` what its settings go by, ``file`` where it lies (None: nowhere yet).
@@ -48,7 +48,7 @@ class Order:
     """
 
     ticket: Ticket
-    workflow: WorkflowText | None = None
+    workflow: EditorWorkflow | None = None
     resume: str | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
     model: str | None = None
@@ -81,7 +81,7 @@ class RevisionOrder:
     """A workflow that a run is to continue as: ``workflow``, or that of its own revision ``number`` (0: as it began)."""
 
     run: str
-    workflow: WorkflowText | None = None
+    workflow: EditorWorkflow | None = None
     number: int | None = None
 
 
@@ -111,7 +111,7 @@ class EvaluationOrder:
     """An evaluation to make ready, or with ``resume`` one to go on with; ``asked`` are fields of `Asked` by name."""
 
     ticket: Ticket
-    workflow: WorkflowText | None = None
+    workflow: EditorWorkflow | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
     resume: str | None = None
@@ -119,12 +119,12 @@ class EvaluationOrder:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionOrder:
-    """Suggestions to ask for; ``asked`` are fields of `merrow_server.suggestions.preparing.Asked` by name, ``operators`` the
-    mutations of the workspace.
+    """Suggestions to ask for; ``asked`` are fields of `merrow_server.suggestions.preparing.SuggestionRequest` by name,
+    ``operators`` the mutations of the workspace.
     """
 
     ticket: Ticket
-    workflow: WorkflowText
+    workflow: EditorWorkflow
     asked: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
     operators: Mapping[str, Any] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class SuggestionOrder:
 
 @dataclass(frozen=True, slots=True)
 class PlanOrder:
-    """Plans to ask for; ``asked`` are fields of `merrow_server.plans.preparing.Asked` by name."""
+    """Plans to ask for; ``asked`` are fields of `merrow_server.plans.preparing.PlanRequest` by name."""
 
     ticket: Ticket
     asked: Mapping[str, Any] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class SearchOrder:
     """
 
     ticket: Ticket
-    workflow: WorkflowText | None = None
+    workflow: EditorWorkflow | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
     resume: str | None = None
@@ -160,7 +160,7 @@ class CasesOrder:
     ticket: Ticket
     path: Path
     text: str
-    workflow: WorkflowText
+    workflow: EditorWorkflow
     files: Provider
     ids: tuple[str, ...] | None = None
     record: bool = False

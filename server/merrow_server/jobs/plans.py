@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
-from merrow_server.jobs.desk import Json, Kind, Work
+from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.orders import PlanOrder
-from merrow_server.plans.preparing import Asked, Choosing, Outcome, Prepared, prepare
+from merrow_server.plans.preparing import Choosing, PlanOutcome, PlanRequest, PreparedPlan, prepare
 from merrow_server.plans.report import report
 from merrow_server.plans.words import cost_sentence
 
@@ -23,20 +23,20 @@ class PlanJobs(Kind[PlanOrder, Told, Json]):
     def __init__(self, store: Store, choosing: Choosing) -> None:
         self._store, self._choosing = store, choosing
 
-    async def prepare(self, order: PlanOrder, told: Told) -> Work[Json]:
+    async def prepare(self, order: PlanOrder, told: Told) -> ReadyJob[Json]:
         """No model is asked. Raises `RunFailure`."""
-        prepared = prepare(Asked(**order.asked), self._store, choosing=self._choosing)
+        prepared = prepare(PlanRequest(**order.asked), self._store, choosing=self._choosing)
         try:
-            return _Plan(prepared, await prepared.known(), told)
+            return _ReadyPlan(prepared, await prepared.known(), told)
         except BaseException:
             await prepared.close()
             raise
 
 
-class _Plan(Work[Json]):
+class _ReadyPlan(ReadyJob[Json]):
     """Plans to ask for, with their outcome where every answer is known."""
 
-    def __init__(self, prepared: Prepared, known: Outcome | None, told: Told) -> None:
+    def __init__(self, prepared: PreparedPlan, known: PlanOutcome | None, told: Told) -> None:
         self._prepared, self._outcome, self._told = prepared, known, told
         sentence = cost_sentence(prepared) if known is None else "All answers are known already; no call is made."
         self.forecast = {

@@ -17,15 +17,15 @@ from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.evaluations.preparing import Choosing
-from merrow_server.jobs.desk import Json, Kind, Ordered
-from merrow_server.jobs.orders import WorkflowText
+from merrow_server.jobs.desk import JobOrder, Json, Kind
+from merrow_server.jobs.orders import EditorWorkflow
 
-Check = Callable[[WorkflowText], Workflow]
+Check = Callable[[EditorWorkflow], Workflow]
 Told = Callable[[Json], None]
 _PAUSE = 0.1
 """Seconds between two tellings of how far something is."""
 
-_Order = TypeVar("_Order", bound=Ordered)
+_Order = TypeVar("_Order", bound=JobOrder)
 _Record = TypeVar("_Record", EvaluationRecord, OptimizationRecord)
 
 
@@ -73,7 +73,7 @@ class Recorded(Kind[_Order, Told, Json], Generic[_Order, _Record]):
             raise UsageFailure(f"{self.what} {record.id} is going on here already.")
         return record
 
-    def _changed(self, record: _Record, text: WorkflowText) -> bool:
+    def _changed(self, record: _Record, text: EditorWorkflow) -> bool:
         """Whether a text does something else than the workflow of a record. Both are read with the same options, so that another
         endpoint or model of the user's is not a change of the text. A text with errors is taken to be changed.
         """
@@ -86,7 +86,7 @@ class Recorded(Kind[_Order, Told, Json], Generic[_Order, _Record]):
             return True
 
 
-class Telling:
+class ProgressReporter:
     """Tells how far a job is, a few times a second at most: what ``news`` says then."""
 
     def __init__(self, told: Told) -> None:

@@ -15,7 +15,7 @@ from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.jobs.checked import check
-from merrow_server.jobs.orders import RevisionOrder, WorkflowText
+from merrow_server.jobs.orders import EditorWorkflow, RevisionOrder
 from merrow_server.jobs.places import place_of
 from merrow_server.jobs.session import Session
 from merrow_server.reports.run_report import revision_object
@@ -55,7 +55,7 @@ def compare(session: Session, order: RevisionOrder) -> Json:
     return _compared(lambda: difference(before, _workflow(store, run, order), finished, options=options))
 
 
-def compare_texts(old: WorkflowText, new: WorkflowText, finished: list[str] | None) -> Json:
+def compare_texts(old: EditorWorkflow, new: EditorWorkflow, finished: list[str] | None) -> Json:
     """The same of two texts, where the nodes ``finished`` are (None: all). Raises `UsageFailure` where ``old`` can't be run."""
     before = check(old)
     for name in finished or ():

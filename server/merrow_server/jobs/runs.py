@@ -11,13 +11,13 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.running.api import resume, start
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.workflow import Workflow, restore
-from merrow_server.jobs.channel import Channel
+from merrow_server.jobs.channel import EventChannel
 from merrow_server.jobs.checked import check
-from merrow_server.jobs.desk import Json, Kind, Work
+from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.endpoints import Access, Endpoints
 from merrow_server.jobs.orders import Hears, Order
 
@@ -35,7 +35,7 @@ class RunJobs(Kind[Order, Hears, Json]):
         self._store, self._endpoints = store, endpoints
         self.going: dict[str, Run] = {}
 
-    async def prepare(self, order: Order, told: Hears) -> Work[Json]:
+    async def prepare(self, order: Order, told: Hears) -> ReadyJob[Json]:
         """``told`` hears of its id and its workflow's name, then of its events. Raises `RunFailure`."""
         store = self._store()
         workflow, base_url = _ordered(store, order)
@@ -46,7 +46,7 @@ class RunJobs(Kind[Order, Hears, Json]):
         except BaseException:
             await self._endpoints.release(access)
             raise
-        return _Run(self, store, self._endpoints, order, workflow, access, told)
+        return _ReadyRun(self, store, self._endpoints, order, workflow, access, told)
 
     def nodes(self, run: str) -> list[NodeRecord]:
         """How the nodes of the run with exactly this id have ended so far. Raises `StoreFailure`."""
@@ -62,7 +62,7 @@ class RunJobs(Kind[Order, Hears, Json]):
         return here[0].id
 
 
-class _Run(Work[Json]):
+class _ReadyRun(ReadyJob[Json]):
     """A run that can begin, or go on."""
 
     def __init__(
@@ -92,7 +92,7 @@ class _Run(Work[Json]):
         """Its events are reported to the last one, also where it is cancelled or fails internally."""
         run, told = self._run, self._told
         assert run is not None  # noqa: S101 (it has begun)
-        self._reader = asyncio.create_task(_read(run, Channel(told.loop, told.deliver), self._access.notices))
+        self._reader = asyncio.create_task(_read(run, EventChannel(told.loop, told.deliver), self._access.notices))
         try:
             self._result = await run.result()
         except asyncio.CancelledError:
@@ -157,7 +157,7 @@ class _Run(Work[Json]):
         return last[0].id
 
 
-async def _read(run: Run, channel: Channel, notices: tuple[str, ...]) -> None:
+async def _read(run: Run, channel: EventChannel, notices: tuple[str, ...]) -> None:
     async for event in run.events():
         shown = event.to_json()
         if shown["event"] == "run_started" and notices:
@@ -177,7 +177,7 @@ def _ordered(store: Store, order: Order) -> tuple[Workflow, str | None]:
 
 
 def _with_only_model(access: Access, order: Order, workflow: Workflow) -> Access:
-    chosen = Chosen(access.endpoint, access.model, notices=access.notices, connection=access.connection)
+    chosen = ChosenEndpoint(access.endpoint, access.model, notices=access.notices, connection=access.connection)
     chosen = with_only_model(chosen, RunOptions(model=order.model), workflow.reached())
     return replace(access, model=chosen.model, notices=chosen.notices)
 

@@ -16,11 +16,11 @@ from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
-from merrow_server.evaluations.preparing import Asked, Choosing
-from merrow_server.jobs.desk import Json, Work
-from merrow_server.jobs.orders import SearchOrder, WorkflowText
+from merrow_server.evaluations.preparing import Choosing, EvaluationRequest
+from merrow_server.jobs.desk import Json, ReadyJob
+from merrow_server.jobs.orders import EditorWorkflow, SearchOrder
 from merrow_server.jobs.places import place_of
-from merrow_server.jobs.recorded import Check, Recorded, Telling, Told
+from merrow_server.jobs.recorded import Check, ProgressReporter, Recorded, Told
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.preparing import (
     PreparedSearch,
@@ -48,13 +48,13 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
     def __init__(self, store: Store, choosing: Choosing, check: Check, here: Callable[[], set[str]]) -> None:
         super().__init__(store, store.optimizations, choosing, check, here)
 
-    async def prepare(self, order: SearchOrder, told: Told) -> Work[Json]:
+    async def prepare(self, order: SearchOrder, told: Told) -> ReadyJob[Json]:
         """Raises `RunFailure`, with every mistake in the data and its place."""
         limits = Limits(**order.budget)
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
-            asked = Asked(**order.asked, limits=limits)
+            asked = EvaluationRequest(**order.asked, limits=limits)
             given = dict(order.search)
             wanted = SearchAsked(
                 asked,
@@ -74,7 +74,7 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
                 reuse=None,
                 choosing=self._choosing,
             )
-        return _Search(self, self._store, prepared, record, order.out, told)
+        return _ReadySearch(self, self._store, prepared, record, order.out, told)
 
     def report(self, search: str) -> Json:
         """A search, with its report as a page in ``html`` and in words in ``text``."""
@@ -105,7 +105,7 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
             "text": "\n".join(report_lines(found, whole=False)),
         }
 
-    def last(self, text: WorkflowText) -> Json | None:
+    def last(self, text: EditorWorkflow) -> Json | None:
         """The newest search that found a better version of a workflow as it is now, shown on held-out items; None where none
         did, and where the text does something else now.
         """
@@ -120,7 +120,7 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
         return {**search_object(load(self._store, record.id)), **place_of(record.workflow)}
 
 
-class _Search(Work[Json]):
+class _ReadySearch(ReadyJob[Json]):
     """A search that can begin, or go on where it has a record; ``out`` is the folder for its candidates where one is named."""
 
     def __init__(
@@ -151,12 +151,12 @@ class _Search(Work[Json]):
         return self._record.id
 
     async def run(self) -> None:
-        """``told`` is called with how far it is, as `_Telling` has it. Raises also `UsageFailure` where it can't continue as it
-        began.
+        """``told`` is called with how far it is, as `_SearchReporter` has it. Raises also `UsageFailure` where it can't continue
+        as it began.
         """
         assert self._record is not None  # noqa: S101 (it has begun)
         plan, record = self._prepared.plan, self._record
-        telling = _Telling(record.id, plan.evaluations, load(self._store, record.id), self._told)
+        telling = _SearchReporter(record.id, plan.evaluations, load(self._store, record.id), self._told)
         telling.tell()
         try:
             await work(self._store, record, plan, telling.take)
@@ -174,7 +174,7 @@ class _Search(Work[Json]):
         await self._prepared.close()
 
 
-class _Telling(Telling):
+class _SearchReporter(ProgressReporter):
     """``{search, done, total, text, crown, told}``; ``total`` is 0 where no number of answers bounds it."""
 
     def __init__(self, search: str, evaluations: int, found: SearchRecord, told: Told) -> None:

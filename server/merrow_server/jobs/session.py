@@ -13,7 +13,7 @@ from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
 from merrow_server.choosing_models import asked_in, unserved
@@ -21,7 +21,7 @@ from merrow_server.jobs.checked import check
 from merrow_server.jobs.desk import Desk, Json, Kind
 from merrow_server.jobs.endpoints import Endpoints
 from merrow_server.jobs.keys import Keys
-from merrow_server.jobs.orders import Order, WorkflowText
+from merrow_server.jobs.orders import EditorWorkflow, Order
 from merrow_server.jobs.runs import RunJobs
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Session:
         found = unserved(choice, asked_in(forecast))
         return {**forecast.to_json(), "findings": list(found.findings), "served": list(found.served)}
 
-    def answering(self, text: WorkflowText | None, model: str | None) -> Json:
+    def answering(self, text: EditorWorkflow | None, model: str | None) -> Json:
         """What would answer a run: ``{endpoint, source, key, models}``. ``key`` says whether one is sent, ``models`` are those
         that the nodes name or would get. For a text with errors only the endpoint is certain. Raises `UsageFailure`.
         """
@@ -164,7 +164,7 @@ class Session:
             self._store = None
 
 
-def _chosen(choice: EndpointChoice, model: str | None, workflow: Workflow | None) -> Chosen:
+def _chosen(choice: EndpointChoice, model: str | None, workflow: Workflow | None) -> ChosenEndpoint:
     """What would answer a run of a workflow, or of any, with ``model``, if that is set. Raises `UsageFailure`."""
-    chosen = Chosen(choice.open(), choice.model, connection=choice.connection)
+    chosen = ChosenEndpoint(choice.open(), choice.model, connection=choice.connection)
     return with_only_model(chosen, RunOptions(model=model), None if workflow is None else workflow.reached())

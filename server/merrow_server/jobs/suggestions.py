@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from merrow_optimizer.evaluation.plan import Limits
 from merrow_optimizer.mutations.base import Difference
-from merrow_optimizer.suggestions.session import Outcome, price_of
+from merrow_optimizer.suggestions.session import SuggestionOutcome, price_of
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import NOTHING, Usage
-from merrow_server.jobs.desk import Json, Kind, Work
+from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.orders import SuggestionOrder
 from merrow_server.jobs.recorded import Check
-from merrow_server.suggestions.preparing import Asked, Choosing, Prepared, prepare
+from merrow_server.suggestions.preparing import Choosing, PreparedSuggestions, SuggestionRequest, prepare
 from merrow_server.suggestions.report import report
 from merrow_server.suggestions.words import cost_sentence, usage_sentence
 
@@ -30,27 +30,27 @@ class SuggestionJobs(Kind[SuggestionOrder, Told, Suggested]):
     def __init__(self, store: Store, choosing: Choosing, check: Check) -> None:
         self._store, self._choosing, self._check = store, choosing, check
 
-    async def prepare(self, order: SuggestionOrder, told: Told) -> Work[Suggested]:
+    async def prepare(self, order: SuggestionOrder, told: Told) -> ReadyJob[Suggested]:
         """No model is asked. Raises `RunFailure`."""
         prepared = await prepare(
             self._check(order.workflow),
-            Asked(**order.asked, limits=Limits(**order.budget)),
+            SuggestionRequest(**order.asked, limits=Limits(**order.budget)),
             self._store,
             choosing=self._choosing,
             operators=order.operators,
             told=told,
         )
         try:
-            return _Suggestions(prepared, await prepared.known())
+            return _ReadySuggestions(prepared, await prepared.known())
         except BaseException:
             await prepared.close()
             raise
 
 
-class _Suggestions(Work[Suggested]):
+class _ReadySuggestions(ReadyJob[Suggested]):
     """A session of suggestions, with its outcome where every answer is known."""
 
-    def __init__(self, prepared: Prepared, known: Outcome | None) -> None:
+    def __init__(self, prepared: PreparedSuggestions, known: SuggestionOutcome | None) -> None:
         self._prepared, self._outcome = prepared, known
         self._spent: Usage = NOTHING
         models, endpoint = prepared.session.models, prepared.chosen.endpoint.origin

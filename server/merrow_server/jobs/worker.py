@@ -15,7 +15,7 @@ _SWITCH = 0.0005
 """Seconds after which a thread that computes makes way for one that waits; Python's default of 0.005 can be felt when typing."""
 
 
-class Worker:
+class JobThread:
     """The thread, begun by what is first submitted. It ends with the process, whatever it does."""
 
     def __init__(self, name: str) -> None:

@@ -28,7 +28,14 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.errors import InputError
-from merrow_server.evaluations.preparing import OFFLINE, Asked, Choosing, Prepared, prepare, prepare_again
+from merrow_server.evaluations.preparing import (
+    OFFLINE,
+    Choosing,
+    EvaluationRequest,
+    PreparedEvaluation,
+    prepare,
+    prepare_again,
+)
 from merrow_server.suggestions.preparing import check_models
 
 _UNSEEN = 20
@@ -44,7 +51,7 @@ class SearchAsked:
     ``goal`` says in words what should get better.
     """
 
-    asked: Asked
+    asked: EvaluationRequest
     strategy: str = "climb"
     proposer: str | None = None
     seed: int = 42
@@ -67,7 +74,7 @@ class PreparedSearch:
 
     plan: SearchPlan
     data: DataSet
-    base: Prepared
+    base: PreparedEvaluation
     again: dict[str, Any]
     notes: Sequence[str] = ()
 
@@ -205,7 +212,7 @@ def _unseen(data: DataSet, wanted: SearchAsked) -> tuple[DataSet, list[str]]:
     return replace(data, items=left), [f"{gone:,} items that the operators were drawn from score nobody."]
 
 
-def _proposing(wanted: SearchAsked, base: Prepared) -> Proposing | None:
+def _proposing(wanted: SearchAsked, base: PreparedEvaluation) -> Proposing | None:
     """Who proposes beside safe moves; None where nobody does. Raises `InputError`, `UsageFailure`."""
     named, chosen = read_user_settings().models, base.plan.chosen
     proposer = wanted.proposer
@@ -223,7 +230,7 @@ def _proposing(wanted: SearchAsked, base: Prepared) -> Proposing | None:
     return Proposing(models, wanted.goal, proposer == "model")
 
 
-def _parts(asked: Asked) -> tuple[DataSet, Sequence[Item]]:
+def _parts(asked: EvaluationRequest) -> tuple[DataSet, Sequence[Item]]:
     """The items to search with, and those of the part ``test`` where the file has it apart."""
     file = data_file(asked.dataset)
 
@@ -245,7 +252,7 @@ def _parts(asked: Asked) -> tuple[DataSet, Sequence[Item]]:
     return data, read("test", None, ()).items
 
 
-def _only(base: Prepared, split: Split) -> Prepared:
+def _only(base: PreparedEvaluation, split: Split) -> PreparedEvaluation:
     """The same with the items of the search alone, those that are searched first."""
     plan = base.plan
     items = (*split.searched, *split.held_out, *split.shown)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from merrow_optimizer.planning.candidates import REPAIRS, Candidate, Told, Wanted, ask_for_plans, written
-from merrow_optimizer.planning.choosing import Ranked, in_order, usable
+from merrow_optimizer.planning.candidates import REPAIRS, PlanCandidate, PlanningTask, Told, ask_for_plans, written
+from merrow_optimizer.planning.choosing import RankedPlan, in_order, usable
 from merrow_optimizer.planning.coverage import Coverage, judge
 from merrow_optimizer.planning.questions import KEY
 from merrow_optimizer.planning.ranking import RuleName
-from merrow_optimizer.planning.reading import Bounds, read_plans
+from merrow_optimizer.planning.reading import PlanBounds, read_plans
 from merrow_runtime.asking.asker import Asker, UnknownAnswerError
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import RunFailure
@@ -23,7 +23,7 @@ from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_setting
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
 
@@ -31,14 +31,14 @@ OFFLINE = (
     "The embedded offline model plans, which is not a real model: it gives the same plan for every task, and nothing is"
     " judged."
 )
-Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], Chosen]
+Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
 """Chooses the endpoint, as `choose` does."""
 _METER = "merrow plan"
 """What the ledger of spending calls it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanRequest:
     """What is to be planned, and how. ``given`` is the text of a file that has the plans already."""
 
     task: str
@@ -61,7 +61,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class PlanForecast:
     """Bounds of calls, tokens and US dollars: each plan asked for once, or once more for each repair, and the judge.
 
     The cost is None where a price is not known.
@@ -78,11 +78,11 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PlanOutcome:
     """The plans in order, those that can't be used, and what the judge said (or why nothing)."""
 
-    plans: tuple[Ranked, ...]
-    refused: tuple[Candidate, ...]
+    plans: tuple[RankedPlan, ...]
+    refused: tuple[PlanCandidate, ...]
     coverage: Coverage | None
     notice: str | None
     used: Usage
@@ -90,14 +90,14 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedPlan:
     """A plan that can be asked for, with what it may cost. Close it in the end."""
 
-    asked: Asked
-    wanted: Wanted
+    asked: PlanRequest
+    wanted: PlanningTask
     judge_model: str
-    chosen: Chosen
-    forecast: Forecast
+    chosen: ChosenEndpoint
+    forecast: PlanForecast
     ask_above_usd: float
     notices: tuple[str, ...]
     _user: Store
@@ -113,7 +113,7 @@ class Prepared:
         cost = self.forecast.cost_usd
         return cost is None or cost[1] > self.ask_above_usd
 
-    async def known(self) -> Outcome | None:
+    async def known(self) -> PlanOutcome | None:
         """The outcome, where every answer is known already; None where a model has to be asked."""
         if self.asked.fresh:
             return None
@@ -122,7 +122,7 @@ class Prepared:
         except (UnknownAnswerError, RunFailure):
             return None
 
-    async def run(self, told: Told = lambda _, __, ___: None) -> Outcome:
+    async def run(self, told: Told = lambda _, __, ___: None) -> PlanOutcome:
         """Ask the models; what came of it. ``told`` hears how far it is. Raises `RunFailure`."""
         asker = Asker(Purse(self.chosen, _METER), self._user.cache, KEY, fresh=self.asked.fresh)
         try:
@@ -130,7 +130,7 @@ class Prepared:
         finally:
             asker.close()
 
-    async def _made(self, asker: Asker, told: Told = lambda _, __, ___: None) -> Outcome:
+    async def _made(self, asker: Asker, told: Told = lambda _, __, ___: None) -> PlanOutcome:
         asked, wanted = self.asked, self.wanted
         steps = asked.n + (1 if self.is_judged else 0)
         if asked.given is None:
@@ -144,7 +144,7 @@ class Prepared:
             told("comparing the plans with the task", steps - 1, steps)
             coverage = await judge(wanted.task, [graph for _, graph in plans], self.judge_model, asker)
         found = coverage if isinstance(coverage, Coverage) else None
-        return Outcome(
+        return PlanOutcome(
             tuple(in_order(plans, asked.rank, found)),
             tuple(one for one in candidates if one.graph is None),
             found,
@@ -158,7 +158,7 @@ class Prepared:
         await self.chosen.endpoint.close()
 
 
-def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepared:
+def prepare(asked: PlanRequest, user: Store, *, choosing: Choosing = choose) -> PreparedPlan:
     """Make a plan ready to be asked for. ``user`` is the user's store. Raises `UsageFailure`."""
     settings = read_user_settings()
     options = RunOptions(default_model=settings.model, base_url=asked.base_url)
@@ -168,12 +168,12 @@ def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepar
         chosen = with_only_model(chosen, options, None)
     model = named or chosen.model or DEFAULT_MODEL
     judge_model = asked.judge_model or settings.models.judge or model
-    bounds = Bounds(asked.max_nodes, asked.max_agents, asked.roles, needs_agents=asked.given is None)
-    wanted = Wanted(asked.task, model, bounds, asked.as_mermaid)
+    bounds = PlanBounds(asked.max_nodes, asked.max_agents, asked.roles, needs_agents=asked.given is None)
+    wanted = PlanningTask(asked.task, model, bounds, asked.as_mermaid)
     is_offline = chosen.endpoint.origin == OFFLINE_ORIGIN
     notices = chosen.notices + ((OFFLINE,) if is_offline and asked.given is None else ())
     allowed = [usd for usd in (settings.suggest_ask_above_usd, asked.ask_above_usd) if usd is not None]
-    return Prepared(
+    return PreparedPlan(
         asked,
         wanted,
         judge_model,
@@ -185,7 +185,7 @@ def prepare(asked: Asked, user: Store, *, choosing: Choosing = choose) -> Prepar
     )
 
 
-def _forecast(asked: Asked, wanted: Wanted, judge_model: str, chosen: Chosen) -> Forecast:
+def _forecast(asked: PlanRequest, wanted: PlanningTask, judge_model: str, chosen: ChosenEndpoint) -> PlanForecast:
     """A call of the judge, which is shown all plans, is taken to be as long as one for a plan."""
     judges = 1 if _is_judged(asked, chosen) else 0
     asks = 0 if asked.given is not None else asked.n
@@ -194,13 +194,13 @@ def _forecast(asked: Asked, wanted: Wanted, judge_model: str, chosen: Chosen) ->
     one, judged = (estimate_call(question, price_at(chosen.endpoint, model)) for model in (wanted.model, judge_model))
     known = (not asks or one.cost_usd is not None) and (not judges or judged.cost_usd is not None)
     once, last = one.cost_usd or 0.0, judges * (judged.cost_usd or 0.0)
-    return Forecast(
+    return PlanForecast(
         (asks + judges, most + judges),
         ((asks + judges) * one.tokens, (most + judges) * one.tokens),
         (asks * once + last, most * once + last) if known else None,
     )
 
 
-def _is_judged(asked: Asked, chosen: Chosen) -> bool:
+def _is_judged(asked: PlanRequest, chosen: ChosenEndpoint) -> bool:
     """Whether a judge is asked: the embedded model can't judge."""
     return asked.judge and chosen.endpoint.origin != OFFLINE_ORIGIN

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from merrow_optimizer.planning.choosing import Ranked
+from merrow_optimizer.planning.choosing import RankedPlan
 from merrow_optimizer.planning.ranking import RULES, ranked
-from merrow_server.plans.preparing import Outcome, Prepared
+from merrow_server.plans.preparing import PlanOutcome, PreparedPlan
 
 
-def report(prepared: Prepared, outcome: Outcome, files: Sequence[str] = ()) -> dict[str, Any]:
+def report(prepared: PreparedPlan, outcome: PlanOutcome, files: Sequence[str] = ()) -> dict[str, Any]:
     """As ``--format json`` prints it. ``files`` are where plans were written, the best first; there may be fewer than plans."""
     rule = RULES[prepared.asked.rank]
     names = [*files, *[None] * len(outcome.plans)]
@@ -33,7 +33,7 @@ def report(prepared: Prepared, outcome: Outcome, files: Sequence[str] = ()) -> d
     }
 
 
-def _places(plans: Sequence[Ranked]) -> dict[str, list[int]]:
+def _places(plans: Sequence[RankedPlan]) -> dict[str, list[int]]:
     """By each rule the place of each plan, from 1, by structure alone."""
     graphs = [one.graph for one in plans]
     found: dict[str, list[int]] = {}
@@ -43,7 +43,7 @@ def _places(plans: Sequence[Ranked]) -> dict[str, list[int]]:
     return found
 
 
-def _plan(number: int, one: Ranked, file: str | None) -> dict[str, Any]:
+def _plan(number: int, one: RankedPlan, file: str | None) -> dict[str, Any]:
     return {
         "rank": number,
         "candidate": one.candidate.number,

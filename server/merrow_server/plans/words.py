@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from merrow_optimizer.planning.candidates import Candidate
-from merrow_optimizer.planning.choosing import Ranked
+from merrow_optimizer.planning.candidates import PlanCandidate
+from merrow_optimizer.planning.choosing import RankedPlan
 from merrow_optimizer.planning.coverage import Coverage
 from merrow_optimizer.planning.ranking import RankingRule
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
-from merrow_server.plans.preparing import Prepared
+from merrow_server.plans.preparing import PreparedPlan
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 
 _MOST_NAMED = 8
 
 
-def cost_sentence(prepared: Prepared) -> str:
+def cost_sentence(prepared: PreparedPlan) -> str:
     """What planning may cost, said before the first call."""
     forecast, model, judge = prepared.forecast, visible(prepared.wanted.model), visible(prepared.judge_model)
     least, most = forecast.calls
@@ -31,13 +31,13 @@ def cost_sentence(prepared: Prepared) -> str:
     return f"{calls} to {who} at {where}, at most about {forecast.tokens[1]:,} tokens, {money}."
 
 
-def refused_lines(refused: Sequence[Candidate]) -> Iterator[str]:
+def refused_lines(refused: Sequence[PlanCandidate]) -> Iterator[str]:
     """Why plans can't be used."""
     for one in refused:
         yield f"plan {one.number} can't be used: {visible(' '.join(one.problems))}"
 
 
-def plan_lines(plans: Sequence[Ranked], coverage: Coverage | None, rule: RankingRule) -> Iterator[str]:
+def plan_lines(plans: Sequence[RankedPlan], coverage: Coverage | None, rule: RankingRule) -> Iterator[str]:
     """The plans in their order, with the figures of the rule that ranked them, its formula and its fault."""
     for place, one in enumerate(plans, 1):
         yield f"{place}. {title_of(one)}; {figures_text(one, rule)}"
@@ -51,19 +51,19 @@ def plan_lines(plans: Sequence[Ranked], coverage: Coverage | None, rule: Ranking
         yield f"Ranked by `{rule.name}`: {rule.formula} {rule.fault}"
 
 
-def title_of(one: Ranked) -> str:
+def title_of(one: RankedPlan) -> str:
     """``plan 2: 5 tasks in 3 steps``."""
     depth = one.measures.depth
     assert depth is not None  # noqa: S101 (what is ranked has no cycle)
     return f"plan {one.candidate.number}: {counted(len(one.graph.tasks), 'task')} in {counted(depth, 'step')}"
 
 
-def figures_text(one: Ranked, rule: RankingRule) -> str:
+def figures_text(one: RankedPlan, rule: RankingRule) -> str:
     """``score 312.4, time 12.1, work 20.3, rework 5.4``."""
     return ", ".join(f"{name} {value:.4g}" for name, value in one.figures[rule.name].items()).replace("_", " ")
 
 
-def coverage_text(one: Ranked, coverage: Coverage) -> str:
+def coverage_text(one: RankedPlan, coverage: Coverage) -> str:
     """Which requirements a plan covers, and which not."""
     met, count = len(coverage.requirements) - len(one.missing), len(coverage.requirements)
     misses = f"; misses {visible('; '.join(one.missing))}" if one.missing else ""

@@ -15,7 +15,7 @@ from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.inputs import MissingInputs, read_inputs
 from merrow_runtime.running.api import resume, start
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.contract import RunRecord, exhausted_of
 from merrow_runtime.store.database import Store
@@ -44,7 +44,7 @@ class ServedRuns:
     """
 
     def __init__(
-        self, workflow: Workflow, options: RunOptions, chosen: Chosen, store: Store, *, most: int, usd: float
+        self, workflow: Workflow, options: RunOptions, chosen: ChosenEndpoint, store: Store, *, most: int, usd: float
     ) -> None:
         self.workflow = workflow
         self._options = replace(

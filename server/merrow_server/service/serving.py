@@ -26,7 +26,7 @@ from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Forecast
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
 from merrow_server.cli.texts.forecast import bounds_text, cost_text
@@ -168,7 +168,9 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _about(workflow: Workflow, options: RunOptions, chosen: Chosen, address: str, limits: Limits) -> Iterator[str]:
+def _about(
+    workflow: Workflow, options: RunOptions, chosen: ChosenEndpoint, address: str, limits: Limits
+) -> Iterator[str]:
     """What is served where, and what a run costs."""
     yield from workflow.how_read
     yield from chosen.notices
@@ -193,7 +195,7 @@ def _about(workflow: Workflow, options: RunOptions, chosen: Chosen, address: str
     )
 
 
-def _forecast(workflow: Workflow, options: RunOptions, chosen: Chosen) -> Forecast | None:
+def _forecast(workflow: Workflow, options: RunOptions, chosen: ChosenEndpoint) -> Forecast | None:
     inputs = {}
     for node in workflow.graph.inputs:
         type_ = type_of_input(node)

@@ -16,11 +16,11 @@ from merrow_optimizer.mutations.moves import OPERATORS, Proposals
 from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.describing import effect_text
 from merrow_optimizer.suggestions.failures import failure_of
-from merrow_optimizer.suggestions.forecasts import Forecast, first_question, forecast
+from merrow_optimizer.suggestions.forecasts import SuggestionForecast, first_question, forecast
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
-from merrow_optimizer.suggestions.session import Models, Outcome, Session, Told
+from merrow_optimizer.suggestions.prompt import FailedItem, Try, Wish
+from merrow_optimizer.suggestions.session import Models, SuggestionOutcome, SuggestionSession, Told
 from merrow_optimizer.suggestions.writing import takes_prompt
 from merrow_runtime.asking.asker import Asker, UnknownAnswerError
 from merrow_runtime.asking.purse import Purse
@@ -34,7 +34,7 @@ from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.usage import Usage
@@ -45,12 +45,12 @@ VALIDATE = "validate"
 """The part of data that a model may be shown."""
 _LOOKED_AT = 50
 _MOST_TRIES = 5
-Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], Chosen]
+Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
 """Chooses the endpoint, as `choose` does."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SuggestionRequest:
     """What a person says about suggestions, beside the workflow. ``datasets`` are paths: items of them that the last evaluation
     got wrong are shown to the model. ``about`` are nodes that are meant, ``node`` the only one whose prompt may change.
     """
@@ -72,19 +72,19 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedSuggestions:
     """A session that can begin, with what it may cost. Close it in the end."""
 
-    session: Session
-    chosen: Chosen
-    forecast: Forecast
+    session: SuggestionSession
+    chosen: ChosenEndpoint
+    forecast: SuggestionForecast
     ask_above_usd: float
     notices: tuple[str, ...]
     _user: Store
-    _asked: Asked
+    _asked: SuggestionRequest
     _told: Told
 
-    async def known(self) -> Outcome | None:
+    async def known(self) -> SuggestionOutcome | None:
         """The outcome, where every answer is known already; None where a model has to be asked. Nobody is told."""
         if self._asked.fresh:
             return None
@@ -93,7 +93,7 @@ class Prepared:
         except (UnknownAnswerError, RunFailure):
             return None
 
-    async def run(self, used: Callable[[Usage], None]) -> Outcome:
+    async def run(self, used: Callable[[Usage], None]) -> SuggestionOutcome:
         """Ask the models; what came of it. ``used`` is told in the end what it used, also where it was cancelled. Raises
         `RunFailure`.
         """
@@ -139,13 +139,13 @@ class Prepared:
 
 async def prepare(
     workflow: Workflow,
-    asked: Asked,
+    asked: SuggestionRequest,
     user: Store,
     *,
     choosing: Choosing = choose,
     operators: Mapping[str, Proposals] = OPERATORS,
     told: Told = lambda _, __, ___: None,
-) -> Prepared:
+) -> PreparedSuggestions:
     """Check everything that can be wrong, and make a session ready. ``user`` is the user's store; ``told`` hears what goes on
     while models are asked.
 
@@ -168,7 +168,7 @@ async def prepare(
         check_models(chosen, models, asked.limits)
         wish = Wish(asked.n, asked.goal, asked.node, asked.about, failures, tries)
         session = await asyncio.to_thread(  # its menu takes half a second, and others use the event loop
-            Session, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed
+            SuggestionSession, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed
         )
         found = forecast(session, chosen.endpoint)
     except BaseException:
@@ -176,15 +176,15 @@ async def prepare(
         raise
     said = (*notices, *chosen.notices)
     allowed = [usd for usd in (settings.suggest_ask_above_usd, asked.ask_above_usd) if usd is not None]
-    return Prepared(session, chosen, found, min(allowed, default=ASK_ABOVE_USD), said, user, asked, told)
+    return PreparedSuggestions(session, chosen, found, min(allowed, default=ASK_ABOVE_USD), said, user, asked, told)
 
 
-def _executor(workflow: Workflow, asked: Asked, chosen: Chosen) -> str:
+def _executor(workflow: Workflow, asked: SuggestionRequest, chosen: ChosenEndpoint) -> str:
     """The model that the workflow itself asks."""
     return asked.model or workflow.analysis.settings.model or chosen.model or DEFAULT_MODEL
 
 
-def check_models(chosen: Chosen, models: Models, limits: Limits) -> None:
+def check_models(chosen: ChosenEndpoint, models: Models, limits: Limits) -> None:
     """Raise `UsageFailure` where these can't suggest within limits: the embedded model, one without a price."""
     if chosen.endpoint.origin == OFFLINE_ORIGIN:
         raise UsageFailure(
@@ -198,13 +198,13 @@ def check_models(chosen: Chosen, models: Models, limits: Limits) -> None:
 
 
 def _evaluated(
-    ground: Ground, asked: Asked, user: Store
-) -> tuple[list[Item], tuple[Failure, ...], tuple[Try, ...], list[str]]:
+    ground: Ground, asked: SuggestionRequest, user: Store
+) -> tuple[list[Item], tuple[FailedItem, ...], tuple[Try, ...], list[str]]:
     """The items of the data, those that the last evaluation got wrong, what earlier versions of the workflow scored, and what is
     to be said of that.
     """
     items: list[Item] = []
-    failures: list[Failure] = []
+    failures: list[FailedItem] = []
     tries: list[Try] = []
     notices: list[str] = []
     name = whole_path(ground.workflow.name)
@@ -246,10 +246,10 @@ def _read(record: EvaluationRecord, dataset: str, part: str | None) -> list[Item
         raise InputError(str(problem)) from None
 
 
-def _failures(user: Store, record: EvaluationRecord, shown: Sequence[Item], seed: int) -> list[Failure]:
+def _failures(user: Store, record: EvaluationRecord, shown: Sequence[Item], seed: int) -> list[FailedItem]:
     """Items of those that may be shown that an evaluation got wrong, in the seed's order."""
     by_id = {item.id: item for item in shown}
-    found: dict[str, Failure] = {}
+    found: dict[str, FailedItem] = {}
     for score in user.evaluations.scores(record.id, outputs=True):
         item = by_id.get(score.item)
         failure = None if item is None else failure_of(item, score)

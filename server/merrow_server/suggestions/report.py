@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from merrow_optimizer.suggestions.session import Outcome, Price, Tally
+from merrow_optimizer.suggestions.session import CandidateTally, RunPrice, SuggestionOutcome
 from merrow_runtime.usage import Usage
-from merrow_server.suggestions.preparing import Prepared
+from merrow_server.suggestions.preparing import PreparedSuggestions
 
 
-def tally_of(outcome: Outcome) -> Tally:
+def tally_of(outcome: SuggestionOutcome) -> CandidateTally:
     """The counts of both forms together."""
-    return sum(outcome.tallies.values(), Tally())
+    return sum(outcome.tallies.values(), CandidateTally())
 
 
 def report(
-    prepared: Prepared, outcome: Outcome, usage: Usage, now: Price | None, suggestions: Sequence[dict[str, Any]]
+    prepared: PreparedSuggestions,
+    outcome: SuggestionOutcome,
+    usage: Usage,
+    now: RunPrice | None,
+    suggestions: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     """A session as it ended. ``suggestions`` are those of the outcome with texts and places as the caller has them; ``now`` is
     what a run of the workflow uses as it is.

@@ -19,7 +19,7 @@ from merrow_optimizer.evaluation.scores import Score
 from merrow_runtime import RunOptions, Store, Workflow
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.evaluations import EvaluationRecord
 
 FLOW = workflow('A@{op: Custom, prompt: "first"}', "PROBLEM --> A --> RETURN")
@@ -62,7 +62,7 @@ def plan_of(
         flow,
         data_of(items),
         metric or Ends(),
-        Chosen(endpoint, None, concurrency),
+        ChosenEndpoint(endpoint, None, concurrency),
         RunOptions(retry=RetryPolicy(retries=0), **options),
         repeats=repeats,
         limits=limits,

@@ -20,10 +20,10 @@ from merrow_optimizer.extraction.plan import Settings
 from merrow_optimizer.extraction.report import files, library, report
 from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
-from merrow_server.evaluations.preparing import Asked
+from merrow_server.evaluations.preparing import EvaluationRequest
 from merrow_server.extractions.preparing import ExtractionAsked, prepare_extraction
 
 MARKS = {
@@ -86,10 +86,10 @@ def extract(
         return ModelReply(found, usage=Usage(10, 5, 1, 0.0)) if isinstance(found, str) else found
 
     endpoint = FakeEndpoint(said)
-    asked = ExtractionAsked(Asked(str(file), model="m"), Settings(**settings), "g")
+    asked = ExtractionAsked(EvaluationRequest(str(file), model="m"), Settings(**settings), "g")
 
     async def carried_out(user: Store) -> Extractor:
-        prepared = await prepare_extraction(asked, user, lambda *_: Chosen(endpoint, concurrency=16))
+        prepared = await prepare_extraction(asked, user, lambda *_: ChosenEndpoint(endpoint, concurrency=16))
         try:
             data = prepared.data
             record = begin(user, prepared.plan, str(file), data.hash, data.part, prepared.again)

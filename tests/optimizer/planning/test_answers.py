@@ -20,9 +20,9 @@ import merrow_runtime
 from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.measures.metrics import subtasks_of
-from merrow_optimizer.planning.candidates import REPAIRS, Candidate, Wanted, ask_for_plans
+from merrow_optimizer.planning.candidates import REPAIRS, PlanCandidate, PlanningTask, ask_for_plans
 from merrow_optimizer.planning.questions import AGENTS_IN_FRONT, KEY, WHOLE_LANGUAGE
-from merrow_optimizer.planning.reading import Bounds
+from merrow_optimizer.planning.reading import PlanBounds
 from merrow_runtime.errors import BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import Finish, ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore
@@ -44,19 +44,19 @@ class Scripted:
         return ModelReply(self._texts[min(len(self.asked), len(self._texts)) - 1], self._finish)
 
 
-def all_planned(model: Callable[[ModelRequest], ModelReply], wanted: Wanted, count: int) -> list[Candidate]:
-    async def plan() -> list[Candidate]:
+def all_planned(model: Callable[[ModelRequest], ModelReply], wanted: PlanningTask, count: int) -> list[PlanCandidate]:
+    async def plan() -> list[PlanCandidate]:
         return await ask_for_plans(wanted, count, asker(model, KEY))
 
     return asyncio.run(plan())
 
 
-def planned(model: Scripted, bounds: Bounds, *, as_mermaid: bool) -> Candidate:
-    [found] = all_planned(model, Wanted(TASK, "m", bounds, as_mermaid), 1)
+def planned(model: Scripted, bounds: PlanBounds, *, as_mermaid: bool) -> PlanCandidate:
+    [found] = all_planned(model, PlanningTask(TASK, "m", bounds, as_mermaid), 1)
     return found
 
 
-def check(found: Candidate, bounds: Bounds) -> None:
+def check(found: PlanCandidate, bounds: PlanBounds) -> None:
     """What holds for every plan that is there, also after repairs."""
     if found.graph is None:
         assert found.problems
@@ -79,7 +79,7 @@ def check(found: Candidate, bounds: Bounds) -> None:
 
 
 BOUNDS = st.builds(
-    Bounds, st.integers(1, 8), st.none() | st.integers(1, 3), st.sampled_from([(), ROLES, ("Solver",), ("Nobody",)])
+    PlanBounds, st.integers(1, 8), st.none() | st.integers(1, 3), st.sampled_from([(), ROLES, ("Solver",), ("Nobody",)])
 )
 AGENT = st.fixed_dictionaries(
     {"id": st.sampled_from(["a", "b", "Agent 1", 2, ""]), "role": st.sampled_from([*ROLES, "Cook", "", "\n"])}
@@ -144,14 +144,14 @@ def drawn(draw: st.DrawFn) -> str:
 
 @settings(max_examples=15, deadline=None)
 @given(st.lists(in_json(), min_size=1, max_size=2), BOUNDS)
-def test_whatever_is_answered_in_json(texts: list[str], bounds: Bounds) -> None:
+def test_whatever_is_answered_in_json(texts: list[str], bounds: PlanBounds) -> None:
     check(planned(Scripted(*texts), bounds, as_mermaid=False), bounds)
 
 
 @pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(st.lists(drawn(), min_size=1, max_size=2), BOUNDS)
-def test_whatever_is_answered_in_mermaid(texts: list[str], bounds: Bounds) -> None:
+def test_whatever_is_answered_in_mermaid(texts: list[str], bounds: PlanBounds) -> None:
     check(planned(Scripted(*texts), bounds, as_mermaid=True), bounds)
 
 
@@ -159,7 +159,7 @@ def test_whatever_is_answered_in_mermaid(texts: list[str], bounds: Bounds) -> No
 @given(in_json(), drawn())
 def test_every_plan_runs_without_an_input(said: str, drawing: str) -> None:
     for text, as_mermaid in ((said, False), (drawing, True)):
-        found = planned(Scripted(text), Bounds(), as_mermaid=as_mermaid)
+        found = planned(Scripted(text), PlanBounds(), as_mermaid=as_mermaid)
         if found.graph is not None:
             flow = check_workflow(found.text, name="plan.mmd")
             endpoint = FakeEndpoint(lambda request: answered(request, "fine"))
@@ -171,21 +171,21 @@ def test_every_plan_runs_without_an_input(said: str, drawing: str) -> None:
 @pytest.mark.parametrize("as_mermaid", [False, True])
 def test_no_more_than_three_repairs_and_each_with_the_reason(as_mermaid: bool) -> None:
     model = Scripted(*(f"I'd rather not, {number}." for number in range(9)))
-    found = planned(model, Bounds(), as_mermaid=as_mermaid)
+    found = planned(model, PlanBounds(), as_mermaid=as_mermaid)
     assert (found.graph, found.repairs, len(model.asked)) == (None, REPAIRS, 1 + REPAIRS)
     for request in model.asked[1:]:
         assert request.messages[:2] == model.asked[0].messages
         assert all(problem in request.messages[-1].content for problem in found.problems)
         assert len(request.messages) == 4
     same = Scripted("I'd rather not.")
-    assert (planned(same, Bounds(), as_mermaid=as_mermaid).graph, len(same.asked)) == (None, 3)
+    assert (planned(same, PlanBounds(), as_mermaid=as_mermaid).graph, len(same.asked)) == (None, 3)
     assert len(same.asked[2].messages) == 2
 
 
 @pytest.mark.parametrize("finish", ["length", "refusal"])
 def test_an_answer_that_ended_early_is_asked_for_again_however_well_it_looks(finish: Finish) -> None:
     model = Scripted(answer(merrow_form(plan_of("AB", "AB"))), finish=finish)
-    found = planned(model, Bounds(), as_mermaid=False)
+    found = planned(model, PlanBounds(), as_mermaid=False)
     assert found.graph is None
     assert ("cut off" if finish == "length" else "refused") in found.problems[0]
 
@@ -222,7 +222,7 @@ class Ending:
 
 @pytest.mark.parametrize("failure", LAST)
 def test_plans_that_came_are_kept_where_no_more_calls_can_be_made(failure: RunFailure) -> None:
-    wanted = Wanted(TASK, "m", Bounds())
+    wanted = PlanningTask(TASK, "m", PlanBounds())
     found = all_planned(Ending(2, failure), wanted, 3)
     assert [(one.graph is None, one.problems) for one in found] == [(False, ()), (False, ()), (True, (str(failure),))]
     with pytest.raises(type(failure), match=str(failure)):
@@ -232,13 +232,13 @@ def test_plans_that_came_are_kept_where_no_more_calls_can_be_made(failure: RunFa
 @pytest.mark.parametrize(
     ("bounds", "sentence"),
     [
-        (Bounds(max_agents=2, roles=ROLES), None),
-        (Bounds(max_agents=1), "It has 2 agents; use at most 1."),
-        (Bounds(roles=("Solver",)), "The agent `b` has the role `web  Designer`; the roles are Solver."),
-        (Bounds(max_nodes=1), "It has 2 tasks; write at most 1."),
+        (PlanBounds(max_agents=2, roles=ROLES), None),
+        (PlanBounds(max_agents=1), "It has 2 agents; use at most 1."),
+        (PlanBounds(roles=("Solver",)), "The agent `b` has the role `web  Designer`; the roles are Solver."),
+        (PlanBounds(max_nodes=1), "It has 2 tasks; write at most 1."),
     ],
 )
-def test_bounds_hold_for_drawn_plans(bounds: Bounds, sentence: str | None) -> None:
+def test_bounds_hold_for_drawn_plans(bounds: PlanBounds, sentence: str | None) -> None:
     model = Scripted(STEPS)
     found = planned(model, bounds, as_mermaid=True)
     assert found.problems == (() if sentence is None else (sentence,))
@@ -249,27 +249,27 @@ def test_bounds_hold_for_drawn_plans(bounds: Bounds, sentence: str | None) -> No
 def test_as_many_tasks_may_be_drawn_as_the_bounds_allow(tasks: int, most: int) -> None:
     steps = " --> ".join(f'N{number}["Do {number}."]' for number in range(tasks))
     model = Scripted(f"flowchart TD\nPROBLEM([P]) --> {steps} --> RETURN([R])")
-    found = planned(model, Bounds(most), as_mermaid=True)
+    found = planned(model, PlanBounds(most), as_mermaid=True)
     assert found.problems == (() if tasks <= most else (f"It has {tasks} tasks; write at most {most}.",))
     assert f"There are at most {most + 14} boxes" in model.asked[0].messages[0].content
 
 
 def test_with_roles_every_drawn_step_has_an_agent() -> None:
-    found = planned(Scripted(STEPS.replace("    B@{ agent: b }\n", "")), Bounds(roles=ROLES), as_mermaid=True)
+    found = planned(Scripted(STEPS.replace("    B@{ agent: b }\n", "")), PlanBounds(roles=ROLES), as_mermaid=True)
     assert found.problems == ("These steps have no agent: B. The roles of the agents are Solver, Web designer.",)
-    assert planned(Scripted(STEPS.replace("    B@{ agent: b }\n", "")), Bounds(), as_mermaid=True).graph is not None
+    assert planned(Scripted(STEPS.replace("    B@{ agent: b }\n", "")), PlanBounds(), as_mermaid=True).graph is not None
 
 
 def test_bounds_hold_after_a_repair_too() -> None:
     broken = STEPS.replace('B["Draw it."]', "B[Draw (all of) it]")
-    assert planned(Scripted(broken), Bounds(), as_mermaid=True).notes
-    found = planned(Scripted(broken), Bounds(max_agents=1, max_nodes=1), as_mermaid=True)
+    assert planned(Scripted(broken), PlanBounds(), as_mermaid=True).notes
+    found = planned(Scripted(broken), PlanBounds(max_agents=1, max_nodes=1), as_mermaid=True)
     assert found.problems == ("It has 2 tasks; write at most 1.", "It has 2 agents; use at most 1.")
 
 
 def test_a_drawn_plan_has_its_agents_and_objectives() -> None:
     with_idle = STEPS.replace("---\nflow", "    idle: {role: Cook}\n---\nflow")
-    graph = planned(Scripted(with_idle), Bounds(), as_mermaid=True).graph
+    graph = planned(Scripted(with_idle), PlanBounds(), as_mermaid=True).graph
     assert graph is not None
     assert [(task.id, task.objective, task.agent, task.after) for task in graph.tasks] == [
         ("A", "Write it.", "a", ()),
@@ -280,7 +280,7 @@ def test_a_drawn_plan_has_its_agents_and_objectives() -> None:
 
 @pytest.mark.parametrize("text", [WHOLE_LANGUAGE, AGENTS_IN_FRONT])
 def test_what_the_planner_is_shown_can_be_used(text: str) -> None:
-    found = planned(Scripted(text), Bounds(), as_mermaid=True)
+    found = planned(Scripted(text), PlanBounds(), as_mermaid=True)
     assert found.problems == ()
     assert not found.notes
 
@@ -300,7 +300,7 @@ def test_orders_in_a_task_or_a_result_stay_data(order: str) -> None:
     assert isinstance(said["tasks"], list)
     said["tasks"][0]["objective"] = order
     model = Scripted(json.dumps(said))
-    wanted = Wanted(order, "m", Bounds())
+    wanted = PlanningTask(order, "m", PlanBounds())
     [found] = all_planned(model, wanted, 1)
     assert found.graph is not None
     system, user = model.asked[0].messages
@@ -319,5 +319,5 @@ def test_orders_in_a_task_or_a_result_stay_data(order: str) -> None:
 def test_equal_questions_of_two_plans_are_told_apart() -> None:
     """Both are asked for, also where their questions are the same to the letter."""
     model = Scripted(*(f"no {number}" for number in range(9)))
-    all_planned(model, Wanted(TASK, "m", Bounds()), 2)
+    all_planned(model, PlanningTask(TASK, "m", PlanBounds()), 2)
     assert len(model.asked) == 2 * (1 + REPAIRS)

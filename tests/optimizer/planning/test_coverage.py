@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.optimizer.planning.plans import answer, plan_of, plans
 
-from merrow_optimizer.planning.candidates import Candidate
+from merrow_optimizer.planning.candidates import PlanCandidate
 from merrow_optimizer.planning.choosing import in_order, usable
 from merrow_optimizer.planning.coverage import Coverage, read_coverage
 
@@ -62,7 +62,7 @@ def test_any_answer_is_survived(value: object) -> None:
 def test_who_misses_two_more_than_the_best_comes_last(graphs: list[Any], count: int, data: st.DataObject) -> None:
     names = tuple(f"r{number}" for number in range(count))
     met = tuple({name: ("x",) for name in names if data.draw(st.booleans())} for _ in graphs)
-    candidates = [Candidate(number, graph, str(number)) for number, graph in enumerate(graphs, 1)]
+    candidates = [PlanCandidate(number, graph, str(number)) for number, graph in enumerate(graphs, 1)]
     found = in_order(usable(candidates), "expected", Coverage(names, met))
     assert len(found) == len(graphs)
     least = min(len(one.missing) for one in found)
@@ -76,4 +76,6 @@ def test_who_misses_two_more_than_the_best_comes_last(graphs: list[Any], count: 
 
 def test_equal_plans_are_one() -> None:
     graph = plan_of("AB", "AB")
-    assert [one.number for one, _ in usable([Candidate(1), Candidate(2, graph, "t"), Candidate(3, graph, "t")])] == [2]
+    assert [
+        one.number for one, _ in usable([PlanCandidate(1), PlanCandidate(2, graph, "t"), PlanCandidate(3, graph, "t")])
+    ] == [2]

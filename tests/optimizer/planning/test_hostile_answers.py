@@ -11,7 +11,7 @@ from tests.optimizer.planning.plans import answer, merrow_form, plan_of
 from merrow_optimizer.planning import drawings
 from merrow_optimizer.planning.coverage import read_coverage
 from merrow_optimizer.planning.drawings import read_drawing
-from merrow_optimizer.planning.reading import LONGEST_TEXTS, Bounds, read_plan
+from merrow_optimizer.planning.reading import LONGEST_TEXTS, PlanBounds, read_plan
 from merrow_optimizer.planning.writing import workflow_text
 
 SECONDS = 20.0
@@ -22,7 +22,7 @@ EDGE = "PROBLEM([P]) --> {} --> RETURN([R])\n"
 
 def drawn(lines: str) -> list[str]:
     begun = time.process_time()
-    found, text = read_drawing(f"flowchart TD\n{lines}", "Do.", Bounds())
+    found, text = read_drawing(f"flowchart TD\n{lines}", "Do.", PlanBounds())
     assert time.process_time() - begun < SECONDS
     assert (found.graph, text) == (None, "")
     return list(found.problems)
@@ -45,18 +45,18 @@ def test_a_text_that_is_nothing_but_mistakes_is_asked_for_again(monkeypatch: pyt
 def test_texts_of_a_plan_are_bounded_together(key: str) -> None:
     form = merrow_form(plan_of("AB", "AB"))
     form["tasks"][1][key] = "y\n" * (LONGEST_TEXTS // 2)  # type: ignore[index]
-    (problem,) = read_plan(answer(form), Bounds()).problems
+    (problem,) = read_plan(answer(form), PlanBounds()).problems
     assert problem.endswith("write at most 100,000.")
     form["tasks"][1][key] = "y" * (LONGEST_TEXTS // 2)  # type: ignore[index]
-    assert read_plan(answer(form), Bounds()).graph is not None
+    assert read_plan(answer(form), PlanBounds()).graph is not None
 
 
 def test_what_makes_a_text_look_otherwise_is_left_out() -> None:
     form = merrow_form(plan_of("AB", "AB"))
     form["tasks"][1]["objective"] = f"Do{HIDDEN}it."  # type: ignore[index]
-    found = read_plan(json.dumps(form), Bounds())
+    found = read_plan(json.dumps(form), PlanBounds())
     assert found.graph is not None
-    _, text = read_drawing("flowchart TD\n" + EDGE.format(f'A["Do{HIDDEN}it."]'), "Do.", Bounds())
+    _, text = read_drawing("flowchart TD\n" + EDGE.format(f'A["Do{HIDDEN}it."]'), "Do.", PlanBounds())
     for written in (workflow_text(found.graph, "Do."), text):
         assert "Do" in written
         assert not set(HIDDEN) - set("[2J") & set(written)

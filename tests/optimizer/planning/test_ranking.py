@@ -14,7 +14,7 @@ from tests.optimizer.planning.plans import plan_of, plans
 from tests.shared import SHARED
 
 from merrow_optimizer.planning.ranking import RULES, path_counts, ranked
-from merrow_optimizer.planning.reading import Bounds, read_plans
+from merrow_optimizer.planning.reading import PlanBounds, read_plans
 from merrow_optimizer.planning.task_graph import PlannedTask, TaskGraph
 
 EXAMPLES = {
@@ -82,7 +82,7 @@ def _published() -> list[Path]:
 def test_published_figures_and_choices(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     known = json.loads(text)
-    read = read_plans(text, Bounds(needs_agents=False))
+    read = read_plans(text, PlanBounds(needs_agents=False))
     accepted = [one.graph for one, said in zip(read, known["candidates"], strict=True) if said["accepted_by_original"]]
     graphs = [graph for graph in accepted if graph is not None]
     assert len(graphs) == len(accepted)
@@ -129,7 +129,7 @@ def test_by_the_codes_rule_a_loser_matters() -> None:
         pytest.skip("the corpus is not here")
     changed = 0
     for file, known in zip(_published(), published, strict=True):
-        read = read_plans(file.read_text(encoding="utf-8"), Bounds(needs_agents=False))
+        read = read_plans(file.read_text(encoding="utf-8"), PlanBounds(needs_agents=False))
         graphs = [
             one.graph for one, said in zip(read, known["candidates"], strict=True) if said["accepted_by_original"]
         ]

@@ -15,16 +15,16 @@ from merrow_optimizer.planning.candidates import written
 from merrow_optimizer.planning.choosing import in_order, usable
 from merrow_optimizer.planning.questions import PLAN
 from merrow_optimizer.planning.ranking import RULES
-from merrow_optimizer.planning.reading import Bounds, Reading, read_plan, read_plans
+from merrow_optimizer.planning.reading import PlanBounds, PlanReading, read_plan, read_plans
 from merrow_optimizer.planning.task_graph import TaskGraph
 
-BOUNDS = Bounds()
+BOUNDS = PlanBounds()
 DIAMOND = plan_of("ABCD", "AB", "AC", "BD", "CD")
 CHAIN = plan_of("ABCD", "AB", "BC", "CD")
 FLOW = SHARED / "corpus" / "flow"
 
 
-def read(said: object, bounds: Bounds = BOUNDS) -> Reading:
+def read(said: object, bounds: PlanBounds = BOUNDS) -> PlanReading:
     return read_plan(said if isinstance(said, str) else answer(said), bounds)
 
 
@@ -187,9 +187,9 @@ JSON = st.recursive(
 
 @given(JSON | st.text())
 def test_whatever_the_answer_says_a_plan_keeps_to_its_promises(said: Any) -> None:
-    bounds = Bounds(max_nodes=3, max_agents=2)
+    bounds = PlanBounds(max_nodes=3, max_agents=2)
     for needs in (True, False):
-        found = read(said if isinstance(said, str) else answer(said), Bounds(3, 2, (), needs_agents=needs))
+        found = read(said if isinstance(said, str) else answer(said), PlanBounds(3, 2, (), needs_agents=needs))
         assert (found.graph is None) == bool(found.problems)
         if found.graph is not None:
             ids = found.graph.ids
@@ -249,17 +249,17 @@ def test_asked_again_with_the_sentence(said: object, sentence: str) -> None:
 def test_sixty_one_tasks_are_too_many() -> None:
     said = merrow(tasks=[{"id": number, "objective": "x", "agent": "solver", "after": []} for number in range(61)])
     assert read(said).problems == ("It has 61 tasks; write at most 50.",)
-    assert read(said, Bounds(max_nodes=61)).graph is not None
-    assert read(said, Bounds(max_nodes=60)).graph is None
+    assert read(said, PlanBounds(max_nodes=61)).graph is not None
+    assert read(said, PlanBounds(max_nodes=60)).graph is None
 
 
 def test_roles_and_agents_are_bounded() -> None:
     said = merrow(agents=[{"id": "a", "role": "Coder"}, {"id": "b", "role": "Tester"}, {"id": "c", "role": "Idle"}])
     for number, task in enumerate(said["tasks"]):
         task["agent"] = "ab"[number % 2]
-    assert read(said, Bounds(max_agents=2, roles=("coder", "TESTER"))).graph is not None
-    assert read(said, Bounds(max_agents=1)).problems == ("It has 2 agents; use at most 1.",)
-    wrong = read(said, Bounds(roles=("coder",))).problems
+    assert read(said, PlanBounds(max_agents=2, roles=("coder", "TESTER"))).graph is not None
+    assert read(said, PlanBounds(max_agents=1)).problems == ("It has 2 agents; use at most 1.",)
+    wrong = read(said, PlanBounds(roles=("coder",))).problems
     assert wrong == ("The agent `b` has the role `Tester`; the roles are coder.",)
 
 
@@ -302,7 +302,7 @@ def test_a_plan_none_of_whose_dependencies_can_be_read_is_asked_for_again_and_of
     assert found.graph is None
     assert "None of its dependencies can be read" in found.problems[0]
     in_file = [
-        read_plans(text, Bounds())[0] for text in (json.dumps(tasks(**unreadable)), answer(merrow_form(DIAMOND)))
+        read_plans(text, PlanBounds())[0] for text in (json.dumps(tasks(**unreadable)), answer(merrow_form(DIAMOND)))
     ]
     plans = usable([written(number, one, "task") for number, one in enumerate(in_file, 1)])
     for rule in RULES:
@@ -343,7 +343,7 @@ def test_published_candidates_are_read() -> None:
         pytest.skip("the corpus is not here")
     for file in files:
         text = file.read_text(encoding="utf-8")
-        found = read_plans(text, Bounds(needs_agents=False))
+        found = read_plans(text, PlanBounds(needs_agents=False))
         known = json.loads(text)["candidates"]
         assert len(found) == len(known) == 10
         for one, candidate in zip(found, known, strict=True):

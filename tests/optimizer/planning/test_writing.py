@@ -12,7 +12,7 @@ from tests.optimizer.planning.plans import answer, merrow_form, plan_of, plans
 from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.measures.metrics import subtasks_of
-from merrow_optimizer.planning.reading import Bounds, read_plan
+from merrow_optimizer.planning.reading import PlanBounds, read_plan
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_runtime import dry_run
@@ -65,7 +65,7 @@ def test_every_file_is_valid_formatted_and_says_the_plan(plan: TaskGraph, data: 
     agents = tuple(
         replace(agent, role=data.draw(TEXTS), prompt=data.draw(st.just("") | TEXTS)) for agent in plan.agents
     )
-    found = read_plan(answer(merrow_form(TaskGraph(tasks, agents))), Bounds()).graph
+    found = read_plan(answer(merrow_form(TaskGraph(tasks, agents))), PlanBounds()).graph
     if found is None:
         return  # An id of whitespace and control characters alone, or a text of nothing else.
     task = data.draw(TEXTS)

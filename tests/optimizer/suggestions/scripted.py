@@ -15,12 +15,12 @@ from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Wish
-from merrow_optimizer.suggestions.session import Models, Outcome, Session
+from merrow_optimizer.suggestions.session import Models, SuggestionOutcome, SuggestionSession
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.options import RunOptions
-from merrow_runtime.running.resources import Chosen, choose
+from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import check_workflow
 
@@ -144,7 +144,7 @@ class Asked:
     """A session on an endpoint, with what it needs."""
 
     server: OpenAIServer
-    chosen: Chosen
+    chosen: ChosenEndpoint
     store: MemoryStore
 
     async def suggest(
@@ -157,9 +157,11 @@ class Asked:
         budget: Budget | None = None,
         max_nodes: int | None = None,
         seed: int = 0,
-    ) -> Outcome:
+    ) -> SuggestionOutcome:
         models = Models("optimizer-model", judge)
-        one = Session(ground(text, max_nodes), wish or Wish(), models, leaks, endpoint=self.chosen.endpoint, seed=seed)
+        one = SuggestionSession(
+            ground(text, max_nodes), wish or Wish(), models, leaks, endpoint=self.chosen.endpoint, seed=seed
+        )
         return await one.run(Asker(Purse(self.chosen, "flow.mmd", budget), self.store.cache, KEY))
 
 
@@ -183,13 +185,13 @@ def lines(text: str, *replaced: tuple[str, str]) -> str:
     return text
 
 
-def titles(outcome: Outcome) -> list[str]:
+def titles(outcome: SuggestionOutcome) -> list[str]:
     return [one.title for one in outcome.suggestions]
 
 
-def stages(outcome: Outcome) -> list[str]:
+def stages(outcome: SuggestionOutcome) -> list[str]:
     return [one.stage for one in outcome.lost]
 
 
-def texts(outcome: Outcome) -> Iterable[str]:
+def texts(outcome: SuggestionOutcome) -> Iterable[str]:
     return [one.text for one in outcome.suggestions]

@@ -14,8 +14,8 @@ from merrow_analysis.text import apply_edits
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.mutations.moves import find
 from merrow_optimizer.suggestions.allowed import what_is_forbidden
-from merrow_optimizer.suggestions.answers import Answer, Apply, NewPrompt, NewValue, Step
-from merrow_optimizer.suggestions.gate import Gate, Passed
+from merrow_optimizer.suggestions.answers import Apply, CandidateAnswer, NewPrompt, NewValue, Step
+from merrow_optimizer.suggestions.gate import PassedCandidate, SuggestionGate
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.menu import menu_of
 from merrow_optimizer.suggestions.refusals import Unusable
@@ -32,9 +32,9 @@ def checked(
     node: str | None = None,
     taken: Sequence[str] = (),
     max_nodes: int | None = None,
-) -> Passed:
+) -> PassedCandidate:
     at = ground(text, max_nodes)
-    return Gate(at, menu_of(at), Leaks(items), node).check(Answer("T", "R", moves, workflow), taken)
+    return SuggestionGate(at, menu_of(at), Leaks(items), node).check(CandidateAnswer("T", "R", moves, workflow), taken)
 
 
 def refused(stage: str, says: str, *moves: Step, **given: Any) -> None:
@@ -60,9 +60,9 @@ def test_everything_on_the_menu_passes(name: str, examples: Any) -> None:
     assert 10 < len(menu) <= 40
     assert menu_of(at) == menu
     assert len({one.operator for one in menu}) >= 4
-    gate = Gate(at, menu, Leaks())
+    gate = SuggestionGate(at, menu, Leaks())
     for one in menu:
-        passed = gate.check(Answer("T", "R", (Apply(one.id),)), ())
+        passed = gate.check(CandidateAnswer("T", "R", (Apply(one.id),)), ())
         assert passed.key != at.own_key
 
 
@@ -107,7 +107,7 @@ def test_moves_after_others_find_what_they_meant() -> None:
     second = next(one for one in menu if one.title == "Insert Review on A -> VOTE")
     after = at.read(find(at.analysis, first.id, at.choice).apply(FLOW))  # type: ignore[union-attr]
     assert find(after, second.id, at.choice) is None
-    passed = Gate(at, menu, Leaks()).check(Answer("T", "R", (Apply(first.id), Apply(second.id))), ())
+    passed = SuggestionGate(at, menu, Leaks()).check(CandidateAnswer("T", "R", (Apply(first.id), Apply(second.id))), ())
     graph = passed.analysis.typed
     assert graph is not None
     assert (graph.by_id["VOTE"].operator, graph.by_id["REVIEW"].operator) == ("AnswerGenerate", "Review")

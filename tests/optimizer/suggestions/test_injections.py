@@ -30,7 +30,7 @@ from tests.runtime.openai_server import Received, Reply, Step
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.suggestions.allowed import what_is_forbidden
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
+from merrow_optimizer.suggestions.prompt import FailedItem, Try, Wish
 from merrow_optimizer.suggestions.quoting import quoted
 
 TEXTS = [
@@ -148,7 +148,7 @@ async def test_nothing_changes_but_what_may(number: int, fenced: list[Any], tmp_
     wish = Wish(
         12,
         goal=text,
-        failures=(Failure(text, text, text, text),),
+        failures=(FailedItem(text, text, text, text),),
         tries=(Try(text, 0.1, 0.2),),
         others=((flow, None),),
     )

@@ -10,7 +10,7 @@ from tests.optimizer.suggestions.scripted import FLOW, Asked, Model, asking, can
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.prompt import Failure, Try
+from merrow_optimizer.suggestions.prompt import FailedItem, Try
 from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal
 from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.asking.asker import Asker
@@ -42,9 +42,9 @@ async def test_candidates_are_made_of_the_first_parent_and_are_plain_data() -> N
     async with asking(model) as one:
         made = proposer(one)
         parents = [Parent(3, CHILD, 0.5), Parent(0, FLOW, 0.4)]
-        found = await made.propose(parents, [Failure("in", "gold", "out")], [Try("Removes X", 0.5, 0.25)], 3)
+        found = await made.propose(parents, [FailedItem("in", "gold", "out")], [Try("Removes X", 0.5, 0.25)], 3)
         count = len(model.requests)
-        again = await made.propose(parents, [Failure("in", "gold", "out")], [Try("Removes X", 0.5, 0.25)], 3)
+        again = await made.propose(parents, [FailedItem("in", "gold", "out")], [Try("Removes X", 0.5, 0.25)], 3)
     assert [(one.title, one.form, one.parents) for one in found.proposals] == [
         ("Check", "moves", (3,)),
         ("Both", "graph", (3, 0)),

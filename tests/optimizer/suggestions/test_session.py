@@ -29,9 +29,9 @@ from tests.optimizer.suggestions.scripted import (
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, Received, Reply, Status, Step
 
-from merrow_optimizer.suggestions.judge import CRITERIA, Verdict, ranking
+from merrow_optimizer.suggestions.judge import CRITERIA, JudgeVerdict, ranking
 from merrow_optimizer.suggestions.judge import verdicts as judged
-from merrow_optimizer.suggestions.prompt import Failure, Try, Wish
+from merrow_optimizer.suggestions.prompt import FailedItem, Try, Wish
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, StoreFailure
 from merrow_runtime.models.budget import Budget
 
@@ -220,8 +220,8 @@ def test_swapped_calls_give_the_same_verdicts(rows: list[tuple[list[int], str]],
     first = [Row(*row) for row in rows]
     second = [Row(chance.sample(numbers, 5), reason[::-1]) for numbers, reason in rows]
     chance.shuffle(second)
-    one: list[Verdict] = judged(first, second)  # type: ignore[arg-type]
-    other: list[Verdict] = judged(second, first)  # type: ignore[arg-type]
+    one: list[JudgeVerdict] = judged(first, second)  # type: ignore[arg-type]
+    other: list[JudgeVerdict] = judged(second, first)  # type: ignore[arg-type]
     assert one == other
     assert ranking(one) == ranking(other)
 
@@ -327,7 +327,7 @@ async def test_a_full_disk_ends_a_session_with_a_sentence(monkeypatch: pytest.Mo
 async def test_the_model_is_told_what_it_needs() -> None:
     wish = Wish(
         goal="shorter answers",
-        failures=(Failure("What is 2 + 2?", "4", "It is 5.", "5"),),
+        failures=(FailedItem("What is 2 + 2?", "4", "It is 5.", "5"),),
         tries=(Try("Removes CHECK", 0.5, 0.75),),
         others=((FLOW.replace("Two voices", "Other"), 0.5),),
     )

@@ -13,7 +13,7 @@ from merrow_runtime.asking.purse import Purse
 from merrow_runtime.asking.question import Answer, Asked, Key, Question, Source
 from merrow_runtime.errors import AnswerFailure, EndpointFailure
 from merrow_runtime.requests import Message, ModelReply, ModelRequest
-from merrow_runtime.running.resources import Chosen
+from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.usage import NOTHING, Usage
 
@@ -48,7 +48,7 @@ class Place:
         return self._answers[min(len(self.endpoint.seen), len(self._answers)) - 1]
 
     def asker(self, key: Key = KEY, **more: Any) -> Asker:
-        return Asker(Purse(Chosen(self.endpoint), "flow.mmd"), self.store.cache, key, **more)
+        return Asker(Purse(ChosenEndpoint(self.endpoint), "flow.mmd"), self.store.cache, key, **more)
 
 
 @pytest.fixture(autouse=True)

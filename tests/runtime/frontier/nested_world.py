@@ -16,8 +16,8 @@ from merrow_runtime.frontier import (
     Frontier,
     Gave,
     Inputs,
-    Judge,
     Judged,
+    JudgeTurn,
     Opens,
     Outcome,
     Skip,
@@ -49,7 +49,7 @@ class NestedRun:
     def finish(self) -> None:
         """Run to the end; every value that arrives is looked at."""
         pending = self.frontier.begin()
-        running: list[Start | Judge] = []
+        running: list[Start | JudgeTurn] = []
         visits: set[str] = set()
         while True:
             for one in pending:
@@ -60,7 +60,7 @@ class NestedRun:
                     if self.frontier.failure is None and self.frontier.counts(one.visit):
                         self.check(one.node, one.inputs)
                     running.append(one)
-                elif isinstance(one, Judge):
+                elif isinstance(one, JudgeTurn):
                     running.append(one)
             if not running:
                 break
@@ -90,8 +90,8 @@ class NestedRun:
         elif isinstance(one, Closes):
             self.seen["closed"] += 1
 
-    def outcome(self, one: Start | Judge) -> Outcome:
-        if isinstance(one, Judge):
+    def outcome(self, one: Start | JudgeTurn) -> Outcome:
+        if isinstance(one, JudgeTurn):
             drawn = Random(f"{self.seed} {one.path}")
             score = drawn.choice([1.0, 2.0, 3.0]) if one.settings.best is not None else None
             return Judged(one.path, one.settings.until is not None and drawn.random() < 0.4, score)

@@ -20,8 +20,8 @@ from merrow_runtime.frontier import (
     Frontier,
     Gave,
     Inputs,
-    Judge,
     Judged,
+    JudgeTurn,
     Opens,
     Skip,
     Start,
@@ -44,7 +44,7 @@ def said(consequences: list[Consequence]) -> list[str]:
             case Opens() | Closes():
                 place = f"{one.path}/{one.composite.id}" if one.path else one.composite.id
                 words.append(f"{'+' if isinstance(one, Opens) else '-'}{place}[{one.number}] of {one.most}")
-            case Judge():
+            case JudgeTurn():
                 words.append(f"? {one.path}!{one.redo}" if one.redo else f"? {one.path}")
     return words
 

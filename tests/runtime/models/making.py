@@ -9,7 +9,7 @@ from typing import Any
 from tests.patience import PATIENCE
 
 from merrow_runtime.errors import RephrasedFailure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
@@ -41,7 +41,7 @@ async def endpoint_at(base_url: str, *, key: str | None = KEY, **options: Any) -
     connection = {
         name: options.pop(name) for name in ("proxy", "concurrency", "environment_headers") if name in options
     }
-    endpoint = OpenAIEndpoint(Connection(base_url, key, **connection), **options)
+    endpoint = OpenAIEndpoint(EndpointConnection(base_url, key, **connection), **options)
     try:
         yield endpoint
     finally:

@@ -14,7 +14,7 @@ from tests.runtime.models.making import KEY, asking, endpoint_at
 from tests.runtime.openai_server import OpenAIServer, Reply
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.reach import reach
 
 CERTIFICATE = Path(__file__).with_name("loopback.pem")
@@ -114,7 +114,7 @@ async def test_tls_that_breaks_later_is_no_matter_of_certificates(
 async def test_a_proxy_that_cannot_be_used_is_told(environment: pytest.MonkeyPatch, proxy: str) -> None:
     environment.setenv("ALL_PROXY", proxy)
     base_url = "https://models.invalid/v1"
-    reached = await reach(Connection(base_url, KEY))
+    reached = await reach(EndpointConnection(base_url, KEY))
     failure = await failing(base_url, proxy)
     assert failure.fatal
     assert not failure.sent
@@ -198,7 +198,7 @@ async def test_headers_that_cannot_be_sent_are_told(environment: pytest.MonkeyPa
         async with endpoint_at(server.base_url, environment_headers=True) as endpoint:
             with pytest.raises(EndpointFailure, match=variable) as caught:
                 await endpoint.complete(asking())
-        reached = await reach(Connection(server.base_url, KEY, environment_headers=True))
+        reached = await reach(EndpointConnection(server.base_url, KEY, environment_headers=True))
         assert server.requests == []
     assert caught.value.fatal
     assert not caught.value.sent
@@ -233,9 +233,9 @@ async def test_a_header_of_the_environment_takes_the_place_of_one_in_other_lette
 async def test_doctor_treats_a_key_as_a_run_does() -> None:
     async with OpenAIServer(lambda _: Reply("")) as server:
         server.scripts_models = True
-        refused = await reach(Connection(server.base_url, "schlüssel"))
+        refused = await reach(EndpointConnection(server.base_url, "schlüssel"))
         assert server.requests == []
-        await reach(Connection(server.base_url, f" {KEY}\n"))
+        await reach(EndpointConnection(server.base_url, f" {KEY}\n"))
     assert refused.ok is False
     assert "characters that no key has" in refused.sentence
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
@@ -244,7 +244,7 @@ async def test_doctor_treats_a_key_as_a_run_does() -> None:
 @pytest.mark.parametrize("host", ["a..b", ".b", f"{'a' * 64}.b"])
 async def test_a_host_that_no_name_server_takes_is_no_address(host: str) -> None:
     with pytest.raises(UsageFailure, match="is not an address"):
-        await reach(Connection(f"http://{host}/v1"))
+        await reach(EndpointConnection(f"http://{host}/v1"))
 
 
 async def test_a_network_that_does_not_lead_there_is_told() -> None:

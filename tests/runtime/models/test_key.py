@@ -15,7 +15,7 @@ from tests.runtime.models.making import KEY, asking, endpoint_at, unseen
 from tests.runtime.openai_server import OpenAIServer, Raw, Reply, Status, Step
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 from merrow_runtime.models.redaction import quoted, redacted
 
@@ -157,7 +157,7 @@ async def test_a_proxy_gets_its_own_password_and_not_the_key(
 @pytest.mark.parametrize("key", ["two words", "line\nbreak", "schlüssel"])
 def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(UsageFailure) as caught:
-        OpenAIEndpoint(Connection("https://api.openai.com/v1", key))
+        OpenAIEndpoint(EndpointConnection("https://api.openai.com/v1", key))
     assert key not in str(caught.value)
 
 

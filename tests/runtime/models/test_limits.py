@@ -18,7 +18,7 @@ from tests.runtime.openai_server import OpenAIServer, Raw
 
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models import limits
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.reach import reach
 from merrow_runtime.models.retry import RetryPolicy
 
@@ -111,7 +111,7 @@ async def test_an_answer_without_end_is_read_to_its_limit_and_not_asked_for_agai
 @pytest.mark.parametrize("kind", ["JSON", "an error", "events"])
 async def test_doctor_reads_no_further_either(kind: str) -> None:
     async with endless(*ENDLESS[kind]) as server:
-        reached = await reach(Connection(server.base_url))
+        reached = await reach(EndpointConnection(server.base_url))
         await asyncio.wait_for(server.gone.wait(), PATIENCE)
     assert reached.ok is False
     assert "sent more than" in reached.sentence

@@ -9,7 +9,7 @@ import pytest
 from tests.runtime.models.making import KEY
 from tests.runtime.openai_server import Cut, Hang, OpenAIServer, Raw, Status, Step
 
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.reach import reach
 
 
@@ -61,7 +61,7 @@ async def test_what_came_of_it_is_told(step: Step, ok: bool | None, sentence: st
     async with OpenAIServer() as server:
         server.scripts_models = True
         server.script(step)
-        reached = await reach(Connection(server.base_url, KEY), 0.3 if isinstance(step, Hang) else 10.0)
+        reached = await reach(EndpointConnection(server.base_url, KEY), 0.3 if isinstance(step, Hang) else 10.0)
         assert (server.requests[0].method, server.requests[0].path) == ("GET", "/v1/models")
         assert reached.sentence == f"The endpoint {server.origin} {sentence}"
     assert (reached.ok, reached.models) == (ok, models)
@@ -70,6 +70,6 @@ async def test_what_came_of_it_is_told(step: Step, ok: bool | None, sentence: st
 async def test_nobody_there_is_told() -> None:
     async with OpenAIServer() as server:
         base_url = server.base_url
-    reached = await reach(Connection(base_url))
+    reached = await reach(EndpointConnection(base_url))
     assert reached.ok is False
     assert "refuses connections" in reached.sentence

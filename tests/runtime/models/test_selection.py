@@ -11,7 +11,7 @@ from tests.runtime.models.making import KEY, asking
 from tests.runtime.openai_server import OpenAIServer, Reply
 
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.origins import is_loopback, origin_of
 from merrow_runtime.models.prices import Price, PriceTable
 from merrow_runtime.models.selection import EndpointChoice, ModelOptions, choose_endpoint, decide
@@ -146,7 +146,7 @@ def test_an_unencrypted_endpoint_without_a_key_is_nothing_to_remark() -> None:
 
 
 LOCAL = "http://localhost:11434"
-AT_HOME = Connection(f"{LOCAL}/v1", None, 4, max_tokens=4096, is_guessed=True)
+AT_HOME = EndpointConnection(f"{LOCAL}/v1", None, 4, max_tokens=4096, is_guessed=True)
 NOT_SENT = (
     f"OPENAI_API_KEY is not sent to {MINE}, which it was not set for; to send it, add"
     f' "{MINE}" = "OPENAI_API_KEY" to `[api_key_env]` in your own settings.'
@@ -180,7 +180,10 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             {"OPENAI_API_KEY": f" {KEY} "},
             UserSettings(),
             EndpointChoice(
-                OPENAI, "default", Connection(f"{OPENAI}/v1", KEY, 64, environment_headers=True), "OPENAI_API_KEY"
+                OPENAI,
+                "default",
+                EndpointConnection(f"{OPENAI}/v1", KEY, 64, environment_headers=True),
+                "OPENAI_API_KEY",
             ),
             KEY,
         ),
@@ -191,7 +194,7 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             EndpointChoice(
                 OPENAI,
                 "default",
-                Connection(f"{OPENAI}/v1", "typed-0123", 3, "http://p:1", environment_headers=True),
+                EndpointConnection(f"{OPENAI}/v1", "typed-0123", 3, "http://p:1", environment_headers=True),
                 "command line",
                 prices=PRICES,
             ),
@@ -201,7 +204,7 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             ModelOptions(concurrency=5),
             WITH_KEY,
             UserSettings(base_url=f"{MINE}/v1", concurrency=3, proxy=False),
-            EndpointChoice(MINE, "settings", Connection(f"{MINE}/v1", None, 5, False), notices=(NOT_SENT,)),
+            EndpointChoice(MINE, "settings", EndpointConnection(f"{MINE}/v1", None, 5, False), notices=(NOT_SENT,)),
             None,
         ),
         (
@@ -216,7 +219,10 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             {"MINE_KEY": "mine-0123"},
             UserSettings(base_url=f"{MINE}/v1", api_key_env={MINE: "MINE_KEY"}),
             EndpointChoice(
-                MINE, "settings", Connection(f"{MINE}/v1", "mine-0123"), f"MINE_KEY (your settings name it for {MINE})"
+                MINE,
+                "settings",
+                EndpointConnection(f"{MINE}/v1", "mine-0123"),
+                f"MINE_KEY (your settings name it for {MINE})",
             ),
             "mine-0123",
         ),
@@ -227,7 +233,7 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             EndpointChoice(
                 MINE,
                 "settings",
-                Connection(f"{MINE}/v1"),
+                EndpointConnection(f"{MINE}/v1"),
                 notices=(f"MINE_KEY, which your settings name for the key of {MINE}, is not set.",),
             ),
             None,
@@ -239,7 +245,7 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             EndpointChoice(
                 OPENAI,
                 "default",
-                Connection(f"{OPENAI}/v1", environment_headers=True),
+                EndpointConnection(f"{OPENAI}/v1", environment_headers=True),
                 f"THEIRS (your settings name it for {OPENAI})",
             ),
             "theirs-0123",
@@ -258,7 +264,7 @@ PRICES = PriceTable({MINE: {"*": Price(1, 2)}})
             EndpointChoice(
                 "http://m.example",
                 "environment",
-                Connection("http://m.example/v1", environment_headers=True),
+                EndpointConnection("http://m.example/v1", environment_headers=True),
                 "OPENAI_API_KEY",
                 notices=("The key goes to http://m.example unencrypted; use an https address where there is one.",),
             ),

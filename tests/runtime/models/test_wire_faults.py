@@ -15,7 +15,7 @@ from tests.runtime.models.making import KEY, asking, endpoint_at, unseen
 from tests.runtime.openai_server import Cut, Hang, OpenAIServer, Raw, Reply, Status, Step
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 
 HTML = Raw(b"<!DOCTYPE html><html><body>Sign in</body></html>", "text/html")
@@ -174,7 +174,7 @@ async def test_cut_and_refused_answers_say_so(reply: Step, finish: str, streamed
 )
 def test_a_base_url_that_is_none_is_refused_without_repeating_it(url: str) -> None:
     with pytest.raises(UsageFailure) as caught:
-        OpenAIEndpoint(Connection(url, KEY))
+        OpenAIEndpoint(EndpointConnection(url, KEY))
     assert "pw" not in str(caught.value)
 
 

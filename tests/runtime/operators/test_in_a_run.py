@@ -10,7 +10,7 @@ import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
 
 from merrow_runtime import RunOptions, check_workflow, dry_run, run
-from merrow_runtime.models.connections import Connection
+from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.offline import OfflineEndpoint
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
 
@@ -115,7 +115,10 @@ async def test_every_operator_runs_against_a_server(schemas: str) -> None:
         return answer(request)
 
     workflow = check_workflow(WORKFLOW, name="all.mmd")
-    async with OpenAIServer(respond) as server, closing(OpenAIEndpoint(Connection(server.base_url))) as endpoint:
+    async with (
+        OpenAIServer(respond) as server,
+        closing(OpenAIEndpoint(EndpointConnection(server.base_url))) as endpoint,
+    ):
         result = await run(workflow, INPUTS, options=RunOptions(no_store=True), endpoint=endpoint)
     assert result.error is None
     assert result.outputs == {"RETURN": "a + b"}

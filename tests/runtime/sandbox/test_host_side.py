@@ -14,7 +14,7 @@ import pytest
 from tests.runtime.sandbox.conftest import run
 
 from merrow_runtime.sandbox import Limits
-from merrow_runtime.sandbox.backends.base import BackendStatus, Start
+from merrow_runtime.sandbox.backends.base import BackendStatus, GuestStart
 from merrow_runtime.sandbox.process import Guest, GuestEndedError, parsed_report
 from merrow_runtime.sandbox.results import SandboxRefusedError, TestFailure, TestResult
 from merrow_runtime.sandbox.testing import test_solution as tested
@@ -42,9 +42,9 @@ class Shell:
     def status(self) -> BackendStatus:
         return BackendStatus(self.name, True, "", ())
 
-    def start(self, folder: Path, limits: Limits) -> Start:  # noqa: ARG002
+    def start(self, folder: Path, limits: Limits) -> GuestStart:  # noqa: ARG002
         script = self._scripts.pop(0)
-        return Start(["/bin/sh", "-c", script], {"PATH": os.environ["PATH"]}, {}, watch=False)
+        return GuestStart(["/bin/sh", "-c", script], {"PATH": os.environ["PATH"]}, {}, watch=False)
 
 
 def says(*frames: bytes) -> str:
@@ -200,8 +200,10 @@ os.write(1, b"k\\0\\0\\0\\4nullv" + struct.pack(">I", len(said)) + said.encode()
 @pytest.mark.parametrize(("as_source", "kind"), [(True, "str"), (False, "code")])
 def test_another_version_of_python_is_sent_source(as_source: bool, kind: str) -> None:
     class Reader(Shell):
-        def start(self, folder: Path, limits: Limits) -> Start:  # noqa: ARG002
-            return Start([sys.executable, "-c", READER], {}, {"a": 1}, ["/libraries"], as_source=as_source, watch=False)
+        def start(self, folder: Path, limits: Limits) -> GuestStart:  # noqa: ARG002
+            return GuestStart(
+                [sys.executable, "-c", READER], {}, {"a": 1}, ["/libraries"], as_source=as_source, watch=False
+            )
 
     async def of() -> dict[str, Any]:
         async with Guest(Reader(), Limits(), {"work": "evaluate", "b": 2}) as guest:  # type: ignore[arg-type]

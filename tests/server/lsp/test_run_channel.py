@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from merrow_server.jobs.channel import Channel
+from merrow_server.jobs.channel import EventChannel
 
 Json = dict[str, Any]
 PAUSE = 0.05
@@ -27,10 +27,10 @@ class Clock(asyncio.SelectorEventLoop):
             await asyncio.sleep(0)
 
 
-def on_a_clock(scenario: Callable[[Clock, Channel, list[list[Json]]], Coroutine[Any, Any, None]]) -> None:
+def on_a_clock(scenario: Callable[[Clock, EventChannel, list[list[Json]]], Coroutine[Any, Any, None]]) -> None:
     loop, batches = Clock(), list[list[Json]]()
     try:
-        loop.run_until_complete(scenario(loop, Channel(loop, batches.append), batches))
+        loop.run_until_complete(scenario(loop, EventChannel(loop, batches.append), batches))
     finally:
         loop.close()
 
@@ -44,7 +44,7 @@ def output(node: str, text: str, **more: Any) -> Json:
 
 
 def test_what_a_node_says_within_a_pause_is_one_event_up_to_its_next_other_one() -> None:
-    async def scenario(clock: Clock, channel: Channel, batches: list[list[Json]]) -> None:
+    async def scenario(clock: Clock, channel: EventChannel, batches: list[list[Json]]) -> None:
         channel.put(event("run_started"))
         await clock.settle()
         assert batches == [[event("run_started")]], "the first is sent at once"
@@ -92,7 +92,7 @@ def test_what_a_node_says_within_a_pause_is_one_event_up_to_its_next_other_one()
 
 
 def test_many_events_come_in_batches_in_order_and_the_last_brings_all_that_wait() -> None:
-    async def scenario(clock: Clock, channel: Channel, batches: list[list[Json]]) -> None:
+    async def scenario(clock: Clock, channel: EventChannel, batches: list[list[Json]]) -> None:
         events = [event("node_started", str(number)) for number in range(1001)]
         for one in events[:450]:
             channel.put(one)
@@ -128,7 +128,7 @@ def test_a_run_goes_on_though_nobody_listens_any_more() -> None:
     gone.close()
 
     async def put() -> None:
-        channel = Channel(gone, lambda _: None)
+        channel = EventChannel(gone, lambda _: None)
         channel.put(event("run_started"))
         channel.put(event("run_finished"))
 

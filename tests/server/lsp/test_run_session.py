@@ -24,17 +24,17 @@ from merrow_runtime.errors import RunFailure
 from merrow_server.jobs import journal, revising
 from merrow_server.jobs.keys import Keys
 from merrow_server.jobs.orders import (
+    EditorWorkflow,
     EvaluationOrder,
     Hears,
     Order,
     RevisionOrder,
     SearchOrder,
     SuggestionOrder,
-    WorkflowText,
 )
 from merrow_server.jobs.session import Session
 from merrow_server.jobs.ticket import Ticket
-from merrow_server.jobs.worker import Worker
+from merrow_server.jobs.worker import JobThread
 
 Json = dict[str, Any]
 _T = TypeVar("_T")
@@ -68,9 +68,9 @@ class Bench:
         self.begun: list[tuple[str, str]] = []
         self.events: list[Json] = []
 
-    def text(self, text: str, name: str = "flow.mmd") -> WorkflowText:
+    def text(self, text: str, name: str = "flow.mmd") -> EditorWorkflow:
         file = self.folder / name
-        return WorkflowText(str(file), text, path=str(file), file=file)
+        return EditorWorkflow(str(file), text, path=str(file), file=file)
 
     def begin(self, order: Order) -> asyncio.Task[Json]:
         hears = Hears(lambda run, name: self.begun.append((run, name)), asyncio.get_running_loop(), self.events.extend)
@@ -84,7 +84,7 @@ class Bench:
         """What came of an order of a kind."""
         return await self.session.desk.carry_out(self.session.kind(what), order, told or unheard)
 
-    async def run(self, text: WorkflowText | None, **more: Any) -> Json:
+    async def run(self, text: EditorWorkflow | None, **more: Any) -> Json:
         return await self.begin(Order(Ticket(), text, **({"inputs": QUESTION} | more)))
 
     async def refused(self, work: Coroutine[Any, Any, Any] | Callable[[], Any]) -> str:
@@ -370,7 +370,7 @@ def data(folder: Path, count: int = 6, name: str = "own.jsonl") -> Json:
     return {"dataset": str(folder / name), "gold": "answer", "metric": "numeric"}
 
 
-async def evaluated(bench: Bench, text: WorkflowText, asked: Json, news: list[Json] | None = None) -> Json:
+async def evaluated(bench: Bench, text: EditorWorkflow, asked: Json, news: list[Json] | None = None) -> Json:
     order = EvaluationOrder(ticket(1), text, asked)
     done: Json = await bench.do("evaluation", order, (news if news is not None else []).append)
     return done
@@ -718,7 +718,7 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
     bench.server.answer = answers
     path = asked["dataset"]
 
-    def order(number: int, flow: WorkflowText, **more: Any) -> SuggestionOrder:
+    def order(number: int, flow: EditorWorkflow, **more: Any) -> SuggestionOrder:
         return SuggestionOrder(ticket(number), flow, {"n": 2, "datasets": (path,), **more}, operators=OPERATORS)
 
     def refusal(what: str) -> str:
@@ -790,7 +790,7 @@ async def test_a_session_that_is_closed_ends_what_goes_on_and_says_so_in_the_jou
 
 
 def test_work_is_done_in_a_thread_of_its_own_begun_by_the_first_and_ended_by_stop() -> None:
-    worker = Worker("test-runs")
+    worker = JobThread("test-runs")
     called: list[int] = []
     worker.call(called.append, 1)
     worker.stop(1)

@@ -24,7 +24,7 @@ _MOST_WALKS = 4
 """Knots behind each of which what is left goes on in its old order; then all of it waits in the heap."""
 
 
-class Ranked(Protocol):
+class RankedShape(Protocol):
     """What a shape has that its order is made of; see `merrow_analysis.graph.bare.shape`."""
 
     ranks: list[float]
@@ -39,7 +39,7 @@ class Ranked(Protocol):
     def by_rank(self, nodes: Iterable[int]) -> list[int]: ...
 
 
-class Ordered(NamedTuple):
+class NodeOrder(NamedTuple):
     """Nodes in their order, and the knots among them, of more than one node each, as they come."""
 
     order: list[int]
@@ -53,7 +53,7 @@ class Strayed(NamedTuple):
     first: int
 
 
-def ordered_cold(shape: Ranked, nodes: Collection[int]) -> Ordered:
+def ordered_cold(shape: RankedShape, nodes: Collection[int]) -> NodeOrder:
     """The order of ``nodes``, which are all nodes of a shape, made of nothing. Linear but for the heap."""
     ranks, following, wrong = shape.ranks, shape.following, shape.wrong
     missing = list(map(len, shape.before))
@@ -76,7 +76,7 @@ def ordered_cold(shape: Ranked, nodes: Collection[int]) -> Ordered:
                 if not missing[target]:
                     heappush(ready, (ranks[target], target))
         if len(order) == len(nodes):
-            return Ordered(order, knots)
+            return NodeOrder(order, knots)
         came.update(order[counted:])
         counted = len(order)
         if rest is None:
@@ -92,14 +92,14 @@ def ordered_cold(shape: Ranked, nodes: Collection[int]) -> Ordered:
                     heappush(ready, (ranks[target], target))
 
 
-def _counted(shape: Ranked, node: int) -> Collection[int]:
+def _counted(shape: RankedShape, node: int) -> Collection[int]:
     """Where the edges out of a node lead that count for the order, a target once for each edge."""
     targets = shape.targets(node)
     row = shape.following[node]
     return row if len(row) == len(targets) else [target for target in row if target in targets]
 
 
-def _knots(shape: Ranked, left: Collection[int]) -> Iterator[list[int]]:
+def _knots(shape: RankedShape, left: Collection[int]) -> Iterator[list[int]]:
     """The strongly connected components among nodes that are left, sources first, from what the first of them waits for on."""
 
     def roots() -> Iterator[int]:
@@ -110,7 +110,7 @@ def _knots(shape: Ranked, left: Collection[int]) -> Iterator[list[int]]:
     return components(_rows(shape), roots(), set(left))
 
 
-def _rows(shape: Ranked) -> list[list[int]]:
+def _rows(shape: RankedShape) -> list[list[int]]:
     """The sources of all nodes that count for the order."""
     rows = shape.before
     if shape.wrong:
@@ -120,7 +120,9 @@ def _rows(shape: Ranked) -> list[list[int]]:
     return rows
 
 
-def first_place(shape: Ranked, node: int, order: Sequence[int], places: Sequence[int], begin: int = 0) -> int | None:
+def first_place(
+    shape: RankedShape, node: int, order: Sequence[int], places: Sequence[int], begin: int = 0
+) -> int | None:
     """The first place in an order, from ``begin`` on, at which a node may come whose sources differ from those it had there; None
     where it stays.
 
@@ -138,7 +140,7 @@ def first_place(shape: Ranked, node: int, order: Sequence[int], places: Sequence
     return None if first == own_place else first
 
 
-def ordered(shape: Ranked, order: list[int], places: list[int], strayed: Sequence[Strayed]) -> Ordered:
+def ordered(shape: RankedShape, order: list[int], places: list[int], strayed: Sequence[Strayed]) -> NodeOrder:
     """The order of a shape's nodes, of one that all but the nodes ``strayed`` fit in, and that has no knots.
 
     ``places`` are those of the nodes in ``order``, by handle. Takes time linear in the part of the order that does not hold any
@@ -149,7 +151,7 @@ def ordered(shape: Ranked, order: list[int], places: list[int], strayed: Sequenc
 
 @dataclass(slots=True, eq=False)
 class _Ordering:
-    shape: Ranked
+    shape: RankedShape
     base: list[int]
     places: list[int]
     strayed: Sequence[Strayed]
@@ -174,7 +176,7 @@ class _Ordering:
     closed: bool = False
     """Whether all that follow from those that strayed are known to be late."""
 
-    def run(self) -> Ordered:
+    def run(self) -> NodeOrder:
         shape, base, places, heap = self.shape, self.base, self.places, self.heap
         ranks, rows, late, watched = shape.ranks, _rows(shape), self.late, self.watched
         found, came, size = self.found, self.came, len(base)
@@ -219,7 +221,7 @@ class _Ordering:
             if self.arrived and last + 1 == len(found) == self.here < until:
                 self._start(len(found))
                 last = len(found) - 1
-        return Ordered([*found, *base[len(found) :]], self.knots)
+        return NodeOrder([*found, *base[len(found) :]], self.knots)
 
     def _start(self, place: int) -> None:
         """Go on from a place of the old order, up to which all have come, to the first where one that strayed may come."""

@@ -23,7 +23,7 @@ _MOST_STRAYED = 64
 
 
 @dataclass(slots=True, eq=False)
-class Shape:
+class GraphShape:
     """Nodes by handle: ``following`` and ``before`` have the neighbours of each, in the order of the edges.
 
     ``ranks`` says in which order nodes are first mentioned (`NO_RANK`: there is no node with this handle). ``order`` has every
@@ -159,7 +159,7 @@ class Shape:
         born: Collection[int],
         gone: Collection[int],
         reordered: bool,
-    ) -> Shape:
+    ) -> GraphShape:
         """The shape where the nodes ``born`` came and ``gone`` went, and rows differ. ``reordered`` says that nodes that were
         there have other ranks than before, relative to each other.
         """
@@ -172,7 +172,7 @@ class Shape:
         for node, row in before.items():
             after_before[node] = row
         rims_hold = inputs == self.inputs and outputs == self.outputs
-        shape = Shape(
+        shape = GraphShape(
             ranks,
             inputs,
             outputs,
@@ -200,7 +200,7 @@ class Shape:
         self._reorder(shape, born, gone, before)
         return shape
 
-    def _reorder(self, shape: Shape, born: Collection[int], gone: Collection[int], before: Rows) -> None:
+    def _reorder(self, shape: GraphShape, born: Collection[int], gone: Collection[int], before: Rows) -> None:
         """Set the order of ``shape``, in which ``born`` came, ``gone`` went, and the nodes in ``before`` have other sources."""
         calm, changed, came, went = self._calm()
         known = calm.places
@@ -257,13 +257,15 @@ class Shape:
                     for one in late:
                         following[one] = [target for target in following[one] if target != node]
         none: frozenset[int] = frozenset()
-        calm = Shape(
+        calm = GraphShape(
             self.ranks, self.inputs, self.outputs, following, before, [], [], self.wrong, none, none, none, none
         )
         calm._order()
         return Calm(calm, frozenset(cut))
 
-    def _with_nodes(self, shape: Shape, births: Sequence[int], gone: Collection[int]) -> tuple[list[int], list[int]]:
+    def _with_nodes(
+        self, shape: GraphShape, births: Sequence[int], gone: Collection[int]
+    ) -> tuple[list[int], list[int]]:
         """The order without the nodes ``gone``, and with ``births``: each behind the last of its sources in ``shape``, before the
         first node of a greater rank. And the places in it.
         """
@@ -327,13 +329,13 @@ class Shape:
 class Calm(NamedTuple):
     """A shape without cycles, and how another one differs: ``changed`` may have other sources, ``born`` came, ``gone`` went."""
 
-    shape: Shape
+    shape: GraphShape
     changed: frozenset[int] = frozenset()
     born: Sequence[int] = ()
     gone: frozenset[int] = frozenset()
 
 
-def _sources_first(shape: Shape, born: Collection[int]) -> list[int] | None:
+def _sources_first(shape: GraphShape, born: Collection[int]) -> list[int] | None:
     """Some nodes, each behind those of them that lead to it; None where they wait for each other, or are many."""
     if len(born) > _FEW:
         return None
@@ -355,4 +357,4 @@ def _placed(order: list[int], count: int) -> list[int]:
     return places
 
 
-EMPTY_SHAPE = Shape([], [], [], [], [], [], [], frozenset(), frozenset(), frozenset(), frozenset(), frozenset())
+EMPTY_SHAPE = GraphShape([], [], [], [], [], [], [], frozenset(), frozenset(), frozenset(), frozenset(), frozenset())

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.labels.parameters import parse_label
-from merrow_analysis.definitions.settings import Budget
+from merrow_analysis.definitions.settings import BudgetSettings
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.resolve import Parameter
 
@@ -259,7 +259,7 @@ class LoopSettings:
     most: int = 3
     until: str | None = None
     best: str | None = None
-    budget: Budget | None = None
+    budget: BudgetSettings | None = None
     on_error: str = "fail"
 
 
@@ -283,7 +283,7 @@ def loop_settings(box: Composite) -> LoopSettings:
         int(str(said.get("max", 3))),
         None if said.get("until") is None else str(said["until"]),
         None if said.get("best") is None else str(said["best"]),
-        Budget(**budget) if isinstance(budget, dict) else None,
+        BudgetSettings(**budget) if isinstance(budget, dict) else None,
         str(said.get("on_error", "fail")),
     )
 

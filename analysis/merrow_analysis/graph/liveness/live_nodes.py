@@ -1,7 +1,7 @@
 """Which nodes run and which are skipped, given what the Decisions choose.
 
 One function, `spread`, says it, for the checker and the scheduler alike. It is written over an algebra of truth: with
-`Chosen` it answers for the choices made so far of one run (runs, skipped, not known yet), with `Conditions` for all
+`RunTruth` it answers for the choices made so far of one run (runs, skipped, not known yet), with `Conditions` for all
 combinations at once.
 
 A node runs when each of its required ports has a live source and, if case edges enter it, one of them was chosen;
@@ -211,7 +211,7 @@ def spread(plan: LivePlan, algebra: Algebra[Truth], loops: Mapping[str, LiveLoop
     return live
 
 
-class Chosen:
+class RunTruth:
     """The truth of one run: True, False, or None for what isn't known before some Decision has chosen."""
 
     always: bool | None = True

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from merrow_analysis.graph.bare.shape import Shape
+from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.boxes.words import OVER
 from merrow_analysis.graph.liveness.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
@@ -186,7 +186,7 @@ def _inside(graph: PlanGraph) -> dict[str, frozenset[int | str]]:
     }
 
 
-def _is_cyclic(shape: Shape) -> bool:
+def _is_cyclic(shape: GraphShape) -> bool:
     return bool(shape.cycles or shape.wrong)
 
 

@@ -10,7 +10,7 @@ from merrow_analysis.graph.boxes.composites import Border, Composites
 from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, Word, entered_map, possible_words
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.ide.completion.fitting import Value, upstream
-from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.cursor.label_place import LabelPlace, label_place
 from merrow_analysis.ide.cursor.place import InStatement
 from merrow_analysis.ide.cursor.schema_walk import words_at
@@ -41,7 +41,7 @@ def words_between(graph: TypedGraph, source: TypedNode, target: TypedNode) -> li
 
 
 def word_items(
-    items: Items, graph: TypedGraph, sources: Sequence[TypedNode], targets: Sequence[TypedNode], length: int
+    items: CompletionItems, graph: TypedGraph, sources: Sequence[TypedNode], targets: Sequence[TypedNode], length: int
 ) -> None:
     """The words that have a meaning on an edge from all sources to all targets; without targets those that may have one."""
     if not graph.composites or not sources:
@@ -97,7 +97,7 @@ def title_place(text: str) -> tuple[LabelPlace, int]:
     return here, len(text) - here.start
 
 
-def title_items(items: Items, place: InStatement) -> None:
+def title_items(items: CompletionItems, place: InStatement) -> None:
     """Items for a subgraph's title: Loop and Map, then their parameters."""
     graph = items.analysis.typed
     here, length = title_place(place.before[place.typed.inside :])
@@ -122,7 +122,7 @@ def title_items(items: Items, place: InStatement) -> None:
         box_values(items, graph, place.typed.node, operator, here.key, length)
 
 
-def operator_of_title(items: Items, name: str, written: str) -> str:
+def operator_of_title(items: CompletionItems, name: str, written: str) -> str:
     """Loop or Map: what the title says, else what the subgraph is by its class or metadata; empty for neither."""
     if written in KEYS_BY_OPERATOR:
         return written
@@ -131,7 +131,9 @@ def operator_of_title(items: Items, name: str, written: str) -> str:
     return "" if box is None else box.operator
 
 
-def box_values(items: Items, graph: TypedGraph | None, name: str, operator: str, key: str, length: int) -> None:
+def box_values(
+    items: CompletionItems, graph: TypedGraph | None, name: str, operator: str, key: str, length: int
+) -> None:
     """Values of a parameter of a Loop or a Map."""
     keys = KEYS_BY_OPERATOR[operator]
     if key in EXPRESSIONS and graph is not None:

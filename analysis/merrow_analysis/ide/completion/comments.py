@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.cursor.place import InComment
 from merrow_analysis.rules.registry import all_rules
 
@@ -13,7 +13,7 @@ _AFTER_MARK = re.compile(r"%%\s*merrow\b[ \t]*:[ \t]*([\w-]*)$", re.IGNORECASE)
 _BEGUN = re.compile(r"%%[ \t]*(\w*)$")
 
 
-def comment_items(items: Items, place: InComment) -> None:
+def comment_items(items: CompletionItems, place: InComment) -> None:
     """Items for a comment line."""
     in_list = _OPEN_LIST.search(place.before)
     if in_list is not None:
@@ -40,7 +40,7 @@ def comment_items(items: Items, place: InComment) -> None:
         )
 
 
-def _rules(items: Items, listed: str) -> None:
+def _rules(items: CompletionItems, listed: str) -> None:
     """The rules; those that are broken in this file come first."""
     word = re.split(r"[\s,]", listed)[-1]
     named = {code.strip().upper() for code in listed.split(",")[:-1]}

@@ -7,7 +7,7 @@ from merrow_analysis.definitions.schema import FRONT_MATTER
 from merrow_analysis.ide.completion.comments import comment_items
 from merrow_analysis.ide.completion.flow import statement_items
 from merrow_analysis.ide.completion.front_matter import front_matter_items
-from merrow_analysis.ide.completion.items import Completions, Items, Subject
+from merrow_analysis.ide.completion.items import CompletionItems, Completions, Subject
 from merrow_analysis.ide.completion.variables import variable_items
 from merrow_analysis.ide.cursor.lookup import line_at
 from merrow_analysis.ide.cursor.place import InComment, InFrontMatter, place_at
@@ -22,7 +22,7 @@ from merrow_analysis.text import Position
 
 def complete(analysis: Analysis, position: Position) -> Completions:
     """What could be written at a position, in the order of how well it fits. Never raises."""
-    items = Items(analysis, position, line_at(analysis, position.line))
+    items = CompletionItems(analysis, position, line_at(analysis, position.line))
     place = place_at(analysis, position)
     if variable_items(items):
         return Completions(items.sorted(), items.is_whole, items.path)

@@ -12,7 +12,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.placing.notation import read_label
 from merrow_analysis.ide.completion.boxes import crossing, title_items
 from merrow_analysis.ide.completion.fitting import CYCLE, NO_FIT, WELCOME, Fit, Value, fit, steps, upstream, values_of
-from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.completion.keys import label_items, metadata_items
 from merrow_analysis.ide.completion.operator_snippets import operator_items
 from merrow_analysis.ide.completion.ports import edge_label_items
@@ -48,7 +48,7 @@ _KEYWORDS = (
 )
 
 
-def statement_items(items: Items, place: InStatement) -> None:
+def statement_items(items: CompletionItems, place: InStatement) -> None:
     """Items for a place in a statement."""
     typed = place.typed
     length = len(place.before) - typed.start
@@ -75,7 +75,7 @@ def statement_items(items: Items, place: InStatement) -> None:
         title_items(items, place)
 
 
-def _is_being_typed(items: Items, node: FlowNode) -> bool:
+def _is_being_typed(items: CompletionItems, node: FlowNode) -> bool:
     """Whether a node is only there because its name is being typed at the cursor."""
     if len(node.mentions) != 1 or node.mentions[0].declares:
         return False
@@ -83,7 +83,7 @@ def _is_being_typed(items: Items, node: FlowNode) -> bool:
     return start.line == items.position.line and start.column <= items.position.column <= end.column
 
 
-def _known_nodes(items: Items, length: int) -> list[FlowNode]:
+def _known_nodes(items: CompletionItems, length: int) -> list[FlowNode]:
     """The nodes to offer; of very many those that have the letters typed so far, the nearest ones."""
     nodes = [node for node in items.analysis.flow.nodes.values() if not _is_being_typed(items, node)]
     if len(nodes) <= _MOST_NODES:
@@ -95,13 +95,13 @@ def _known_nodes(items: Items, length: int) -> list[FlowNode]:
     return nsmallest(_MOST_NODES, named, key=lambda node: abs(node.mentions[0].block.line - line))
 
 
-def _what(items: Items, node: FlowNode) -> str:
+def _what(items: CompletionItems, node: FlowNode) -> str:
     typed = items.analysis.typed
     found = typed.by_id.get(node.id) if typed is not None else None
     return "" if found is None else found.operator or "unknown operator"
 
 
-def _statement(items: Items, typed: Typed, length: int) -> None:
+def _statement(items: CompletionItems, typed: Typed, length: int) -> None:
     place = items.range(length)
     if items.analysis.diagram.header is None:
         for rank, keyword in enumerate(("flowchart TD", "flowchart LR")):
@@ -118,7 +118,7 @@ def _statement(items: Items, typed: Typed, length: int) -> None:
             items.add(name, "keyword", place, rank=3, text=text, detail=help_text)
 
 
-def _nodes(items: Items, typed: Typed, length: int, before: str) -> None:
+def _nodes(items: CompletionItems, typed: Typed, length: int, before: str) -> None:
     """The nodes that an edge may lead to: those first whose ports take what arrives, those last that close a cycle."""
     graph = items.analysis.typed
     gap = " " if length == 0 and before[-1:] not in ("", " ", "\t", "|", "\n", "&") else ""
@@ -153,7 +153,7 @@ def _nodes(items: Items, typed: Typed, length: int, before: str) -> None:
         )
 
 
-def _fit_all(items: Items, sources: list[TypedNode], target: TypedNode, label: str | None) -> Fit:
+def _fit_all(items: CompletionItems, sources: list[TypedNode], target: TypedNode, label: str | None) -> Fit:
     """How well the values of all sources go into a target; a label on the arrow says which output and port are meant."""
     graph = items.analysis.typed
     assert graph is not None  # noqa: S101  there are sources of it
@@ -182,7 +182,7 @@ def _fit_all(items: Items, sources: list[TypedNode], target: TypedNode, label: s
     return worst
 
 
-def _after_node(items: Items, length: int, before: str) -> None:
+def _after_node(items: CompletionItems, length: int, before: str) -> None:
     begun = before[len(before) - length :] if length else ""
     gap = " " if not begun and before[-1:] not in (" ", "\t", "\n") else ""
     place = items.range(length) if not length else items.range(length)._replace(end=items.position)
@@ -204,7 +204,7 @@ def _after_node(items: Items, length: int, before: str) -> None:
         items.add("@{ }", "arrow", place, rank=9, text="@{ ", snippet="@{ $1 \\}", detail="metadata")
 
 
-def _ids(items: Items, typed: Typed, length: int) -> None:
+def _ids(items: CompletionItems, typed: Typed, length: int) -> None:
     beside = set(typed.ids)
     graph = items.analysis.typed
     for node in _known_nodes(items, length):
@@ -217,7 +217,7 @@ def _ids(items: Items, typed: Typed, length: int) -> None:
             items.add(name, "node", items.range(length), rank=2, detail="subgraph")
 
 
-def _classes(items: Items, typed: Typed, length: int) -> None:
+def _classes(items: CompletionItems, typed: Typed, length: int) -> None:
     """Classes of operators and of the author; first what the nodes' labels, metadata or names ask for."""
     graph = items.analysis.typed
     meant: set[str] = set()

@@ -7,7 +7,7 @@ import re
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.schema import FRONT_MATTER, Fragment
 from merrow_analysis.definitions.types import BUILT_IN_TYPES
-from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.cursor.place import InFrontMatter
 from merrow_analysis.ide.cursor.schema_walk import keys_at, words_at
 from merrow_analysis.ide.cursor.yaml_place import YamlPlace, yaml_place
@@ -15,7 +15,7 @@ from merrow_analysis.ide.cursor.yaml_place import YamlPlace, yaml_place
 _FLOW_KEY = re.compile(r"[{,][ \t]*([\w?-]+)[ \t]*:")
 
 
-def front_matter_items(items: Items, place: InFrontMatter) -> None:
+def front_matter_items(items: CompletionItems, place: InFrontMatter) -> None:
     """Items for a place in the front matter."""
     here = yaml_place(place.text, place.offset)
     if here.in_text:
@@ -30,7 +30,7 @@ def front_matter_items(items: Items, place: InFrontMatter) -> None:
         _values(items, here, word)
 
 
-def _keys(items: Items, place: InFrontMatter, here: YamlPlace, length: int) -> None:
+def _keys(items: CompletionItems, place: InFrontMatter, here: YamlPlace, length: int) -> None:
     known = keys_at(FRONT_MATTER, here.path)
     present = _present(place, here.path)
     followed = items.line[items.range(length).end.column :].lstrip().startswith(":")
@@ -78,7 +78,7 @@ def _is_mermaids(fragment: Fragment) -> bool:
     return str(fragment.get("description", "")).startswith("Mermaid")
 
 
-def _values(items: Items, here: YamlPlace, word: str) -> None:
+def _values(items: CompletionItems, here: YamlPlace, word: str) -> None:
     length = len(word)
     place = items.range(length)
     for known in words_at(FRONT_MATTER, here.path):
@@ -110,7 +110,7 @@ def wants_type(path: tuple[str, ...]) -> bool:
     return len(path) == 4 or path[4:] == ("type",)
 
 
-def add_types(items: Items, length: int, rank: int = 0) -> None:
+def add_types(items: CompletionItems, length: int, rank: int = 0) -> None:
     """Add all types; ``list[...]`` of each is left to the writer."""
     typed = items.analysis.typed
     parents = (typed.types if typed is not None else BUILT_IN_TYPES).parents

@@ -48,7 +48,7 @@ class Completion:
 
 
 class Completions(NamedTuple):
-    """The items for a place, the likeliest first; ``is_whole`` and ``path`` as in `Items`."""
+    """The items for a place, the likeliest first; ``is_whole`` and ``path`` as in `CompletionItems`."""
 
     items: list[Completion]
     is_whole: bool
@@ -63,7 +63,7 @@ class PathPlace(NamedTuple):
     wants_quotes: bool
 
 
-class Items:
+class CompletionItems:
     """Gathers the items for one place; the smaller ``rank`` is, the earlier an item stands.
 
     ``is_whole`` is False where further letters could bring items that are not among these. ``path`` is set where a workflow of

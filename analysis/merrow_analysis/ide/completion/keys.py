@@ -12,7 +12,7 @@ from merrow_analysis.definitions.validators import told
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.completion.boxes import box_values, operator_of_title
 from merrow_analysis.ide.completion.front_matter import add_types
-from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.completion.paths import path_place
 from merrow_analysis.ide.cursor.label_place import label_place
 from merrow_analysis.ide.cursor.metadata_place import metadata_place
@@ -54,7 +54,7 @@ def typed_node(analysis: Analysis, name: str) -> TypedNode | None:
     return graph.by_id.get(name) if graph is not None else None
 
 
-def label_items(items: Items, place: InStatement) -> None:
+def label_items(items: CompletionItems, place: InStatement) -> None:
     """Items for a node's label: operators on its first line, then keys and values of parameters."""
     if items.analysis.typed is None:
         return
@@ -83,7 +83,7 @@ def _numbers(node: TypedNode) -> list[str]:
     return [name for name, type_ in (fields or {}).items() if node.types.fits(type_, NUMBER)]
 
 
-def _operators(items: Items, length: int) -> None:
+def _operators(items: CompletionItems, length: int) -> None:
     graph = items.analysis.typed
     if graph is None:
         return
@@ -91,7 +91,7 @@ def _operators(items: Items, length: int) -> None:
         items.add(spec.name, "operator", items.range(length), detail=spec.note, subject=("operator", spec.name))
 
 
-def metadata_items(items: Items, place: InStatement) -> None:
+def metadata_items(items: CompletionItems, place: InStatement) -> None:
     """Items inside ``@{ }`` of a node, an edge or a subgraph."""
     here = metadata_place(place.before[place.typed.inside :])
     if here.path[-1:] == (_PATH_KEY,) and not here.is_key:
@@ -125,7 +125,7 @@ def metadata_items(items: Items, place: InStatement) -> None:
 
 
 def _keys(
-    items: Items,
+    items: CompletionItems,
     keys: Mapping[str, Fragment],
     present: Iterable[str],
     length: int,
@@ -153,7 +153,7 @@ def _keys(
 
 
 def _values(
-    items: Items, path: tuple[str, ...], length: int, node: TypedNode | None, *, in_label: bool = False
+    items: CompletionItems, path: tuple[str, ...], length: int, node: TypedNode | None, *, in_label: bool = False
 ) -> None:
     place = items.range(length)
     analysis = items.analysis

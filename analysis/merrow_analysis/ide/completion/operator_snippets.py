@@ -10,7 +10,7 @@ from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import NUMBER, Type, TypeTable, innermost
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.ide.completion.fitting import steps, values_of
-from merrow_analysis.ide.completion.items import Items, escaped
+from merrow_analysis.ide.completion.items import CompletionItems, escaped
 
 _SOURCE = "SOURCE"
 _NEAREST = 100
@@ -24,7 +24,7 @@ class _Edge(NamedTuple):
     label: str
 
 
-def operator_items(items: Items, length: int, rank: int) -> None:
+def operator_items(items: CompletionItems, length: int, rank: int) -> None:
     """Add every operator of the workflow."""
     graph = items.analysis.typed
     if graph is None:
@@ -46,7 +46,7 @@ def operator_items(items: Items, length: int, rank: int) -> None:
         )
 
 
-def _sources(items: Items, graph: TypedGraph) -> list[TypedNode]:
+def _sources(items: CompletionItems, graph: TypedGraph) -> list[TypedNode]:
     """The nodes that may feed a new one: inputs, and of those declared above the nearest."""
     above: list[TypedNode] = []
     inputs: list[TypedNode] = []
@@ -83,7 +83,9 @@ class _Line(NamedTuple):
     complete: bool = True
 
 
-def _lines(items: Items, graph: TypedGraph, sources: list[TypedNode], spec: OperatorSpec, name: str) -> list[_Line]:
+def _lines(
+    items: CompletionItems, graph: TypedGraph, sources: list[TypedNode], spec: OperatorSpec, name: str
+) -> list[_Line]:
     node = _Stop(name)
     if spec.is_decision:
         lines = [_Line((node, "{", _Stop("passed?"), "}"))]

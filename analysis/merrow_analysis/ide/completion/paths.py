@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from merrow_analysis.definitions.callees import Callee
-from merrow_analysis.ide.completion.items import Completion, Items, PathPlace
+from merrow_analysis.ide.completion.items import Completion, CompletionItems, PathPlace
 from merrow_analysis.ide.texts.describe import port_text
 from merrow_analysis.text import Position, Range, TextEdit
 
@@ -14,7 +14,7 @@ _PATH_END = re.compile(r"[\w./-]*")
 _QUOTED_END = re.compile(r"[^\"'\n]*?(?=[\"'])|[\w./-]*")
 
 
-def path_place(items: Items, length: int, *, in_label: bool) -> PathPlace:
+def path_place(items: CompletionItems, length: int, *, in_label: bool) -> PathPlace:
     """The path at the cursor, of which ``length`` characters stand before it."""
     line, column = items.line, items.position.column
     start = column - length

@@ -12,7 +12,7 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER
 from merrow_analysis.ide.completion.boxes import crossing, without_word, word_items
 from merrow_analysis.ide.completion.fitting import Value, steps, value_at, values_of
-from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.cursor.place import InStatement
 
 _TARGETS = re.compile(r"[^|;]*\|[ \t]*(\w[\w.-]*(?:[ \t]*&[ \t]*\w[\w.-]*)*)")
@@ -20,7 +20,7 @@ _NO_FIT = 50
 _MEANINGFUL = (AGAIN, OVER, EACH, FIRST)
 
 
-def edge_label_items(items: Items, place: InStatement) -> None:
+def edge_label_items(items: CompletionItems, place: InStatement) -> None:
     """Items for the text between the bars of an arrow."""
     graph = items.analysis.typed
     if graph is None:
@@ -81,7 +81,7 @@ def _carried(graph: TypedGraph, decision: TypedNode, head: str) -> list[Value]:
     return [Value(field.strip(), None if whole is None else graph.types.field_at(whole, field.strip()))]
 
 
-def _fields(items: Items, graph: TypedGraph, values: list[Value], length: int) -> None:
+def _fields(items: CompletionItems, graph: TypedGraph, values: list[Value], length: int) -> None:
     """The fields of the records that are carried, each as an output."""
     for value in values:
         fields = None if value.type is None else graph.types.fields_of(value.type)
@@ -108,7 +108,9 @@ def _open(target: TypedNode) -> list[tuple[InputPort, bool]]:
     return [(port, port.many or not target.sources(port.name)) for port in target.input_ports]
 
 
-def _ports(items: Items, graph: TypedGraph, values: list[Value], targets: list[TypedNode], length: int) -> None:
+def _ports(
+    items: CompletionItems, graph: TypedGraph, values: list[Value], targets: list[TypedNode], length: int
+) -> None:
     """The ports of the targets; where no target is known yet, those of all nodes."""
     for target in targets or graph.nodes:
         for port, free in _open(target):
@@ -132,7 +134,9 @@ def _ports(items: Items, graph: TypedGraph, values: list[Value], targets: list[T
             )
 
 
-def _outputs(items: Items, graph: TypedGraph, values: list[Value], targets: list[TypedNode], length: int) -> None:
+def _outputs(
+    items: CompletionItems, graph: TypedGraph, values: list[Value], targets: list[TypedNode], length: int
+) -> None:
     """``output:port`` for outputs other than the default one, which need no name."""
     for number, value in enumerate(values[1:]):
         for target in targets:
@@ -158,7 +162,7 @@ def _outputs(items: Items, graph: TypedGraph, values: list[Value], targets: list
         )
 
 
-def _cases(items: Items, graph: TypedGraph, decision: TypedNode, word: str) -> None:
+def _cases(items: CompletionItems, graph: TypedGraph, decision: TypedNode, word: str) -> None:
     """What a Decision's edges may be labelled; cases without an edge come first."""
     decided_by, when = decision.placement.decided_by, decision.placement.when
     known = decision.cases.keys if decision.cases is not None else ()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.ide.completion.items import Items
+from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.cursor.lookup import spot
 from merrow_analysis.places.template_places import templates_of
 
 _OPENED = re.compile(r"(\{+)([\w-]*)$")
 
 
-def variable_items(items: Items) -> bool:
+def variable_items(items: CompletionItems) -> bool:
     """Add the ports that may be named behind the brace at the cursor; False where there is no such brace."""
     opened = _OPENED.search(items.line[: items.position.column])
     here = spot(items.analysis, items.position)

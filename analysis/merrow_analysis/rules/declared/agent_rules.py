@@ -9,12 +9,12 @@ from merrow_analysis.edits.front_entries import add_entry, remove_entry
 from merrow_analysis.graph.instructions import agent_name
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, named, parameter_range, report, why_unused
 from merrow_analysis.suggest import Names
 from merrow_analysis.text import Range, TextEdit
 
-_FAMILY = Family[GraphContext](Scope.PARAMETER)
+_FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
 UNKNOWN_AGENT = _FAMILY.rule(
     "MW317", "unknown-agent", "A node names an agent that does not exist.", Severity.ERROR, fix="sometimes"
 )

@@ -14,11 +14,11 @@ from merrow_analysis.definitions.validators import paths_of_files
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.front_entries import Front, write_value
 from merrow_analysis.rules.context import TextContext
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
-_FAMILY = Family[TextContext](Scope.TEXT)
+_FAMILY = RuleFamily[TextContext](Scope.TEXT)
 MACHINE_SETTING = _FAMILY.rule(
     "MW501",
     "machine-setting-in-file",

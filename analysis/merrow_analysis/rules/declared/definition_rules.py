@@ -9,11 +9,11 @@ from merrow_analysis.definitions.types import DefinitionProblem
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity, Tag
 from merrow_analysis.edits.front_entries import remove_entry
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.text import Range, TextEdit
 
-_FAMILY = Family[GraphContext](Scope.NODE, Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.NODE, Flags.QUICK_LOOK)
 TYPE_DEFINITION = _FAMILY.rule(
     "MW220", "type-definition", "A type in the front matter is declared wrongly.", Severity.ERROR, fix="sometimes"
 )

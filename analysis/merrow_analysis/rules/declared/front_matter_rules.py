@@ -13,13 +13,13 @@ from merrow_analysis.edits.yaml_write import flow
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING, machine_setting_message
 from merrow_analysis.rules.fixes.better_values import better_values
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Range, TextEdit
 
-_FAMILY = Family[TextContext](Scope.TEXT)
+_FAMILY = RuleFamily[TextContext](Scope.TEXT)
 UNKNOWN_KEY = _FAMILY.rule(
     "MW310", "unknown-setting", "The `workflow:` block has an unknown key.", Severity.ERROR, fix="sometimes"
 )

@@ -9,12 +9,12 @@ from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.front_entries import remove_entry
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import Names
 from merrow_analysis.text import TextEdit
 
-_FAMILY = Family[GraphContext](Scope.PARAMETER)
+_FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
 UNKNOWN_REDO = _FAMILY.rule(
     "MW321", "unknown-redo", "`redo` names something that can't be made again.", Severity.ERROR, fix="sometimes"
 )

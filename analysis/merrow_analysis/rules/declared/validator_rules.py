@@ -16,12 +16,12 @@ from merrow_analysis.edits.front_entries import add_entry, remove_entry, write_v
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.places.node_places import metadata_value_range
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, named, parameter_range, report, why_unused
 from merrow_analysis.suggest import Names
 from merrow_analysis.text import Range, TextEdit
 
-_FAMILY = Family[GraphContext](Scope.PARAMETER)
+_FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
 UNKNOWN_VALIDATOR = _FAMILY.rule(
     "MW331", "unknown-validator", "A node names a validator that does not exist.", Severity.ERROR, fix="sometimes"
 )

@@ -15,13 +15,13 @@ from merrow_analysis.graph.records import ClassRecord
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.assignment_fixes import assigned_later, assigned_less
 from merrow_analysis.rules.fixes.box_moves import moved_below
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, listed, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.tree import Block, ClassAssign, Name
 from merrow_analysis.text import TextEdit
 
-_FAMILY = Family[GraphContext](Scope.NODE, Flags.NEEDS_WHOLE | Flags.SPELLING | Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.NODE, Flags.NEEDS_WHOLE | Flags.SPELLING | Flags.QUICK_LOOK)
 UNDEFINED_CLASS = _FAMILY.rule(
     "MW114", "undefined-class", "A class is used without a classDef.", Severity.WARNING, fix="always"
 )

@@ -16,12 +16,12 @@ from merrow_analysis.rules.fixes.box_fixes import label_ways
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.key_rules import IDLE
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, label_range, listed, parameter_range, report
 from merrow_analysis.text import TextEdit
 
 # What is read into a drawing depends on all of it, so it is found again at each analysis.
-_FAMILY = Family[TextContext](Scope.TEXT)
+_FAMILY = RuleFamily[TextContext](Scope.TEXT)
 PLAIN_STEPS = _FAMILY.rule(
     "MW313",
     "plain-steps",

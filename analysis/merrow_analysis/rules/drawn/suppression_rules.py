@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 
-_FAMILY = Family[None](Scope.TEXT, Flags.ABOUT_COMMENTS)
+_FAMILY = RuleFamily[None](Scope.TEXT, Flags.ABOUT_COMMENTS)
 MALFORMED = _FAMILY.rule(
     "MW510",
     "malformed-suppression",

@@ -15,7 +15,7 @@ from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.end_fixes import closed, link_style_fixes
 from merrow_analysis.rules.fixes.syntax_fixes import fixes_for
 from merrow_analysis.rules.fixes.yaml_fixes import readable_front, readable_metadata
-from merrow_analysis.rules.registry import Family, FixAvailability, Flags, Rule, Scope
+from merrow_analysis.rules.registry import FixAvailability, Flags, Rule, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, metadata_value_span, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import Diagram
@@ -34,7 +34,7 @@ from merrow_analysis.syntax.tree import (
 )
 from merrow_analysis.text import Position, Range, TextEdit
 
-_FAMILY = Family[TextContext](Scope.TEXT, Flags.READING)
+_FAMILY = RuleFamily[TextContext](Scope.TEXT, Flags.READING)
 
 
 def _refused(code: str, name: str, summary: str, fix: FixAvailability = "none") -> Rule:

@@ -16,7 +16,7 @@ from merrow_analysis.rules.fixes.edge_fixes import relabel
 from merrow_analysis.rules.fixes.fix_context import NOTHING, asked, what_feeding_brings
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.wiring.sources import sources
-from merrow_analysis.wiring.wires import Source, wire_to
+from merrow_analysis.wiring.wires import NodeOutput, wire_to
 
 _MOST_OFFERED = 3
 _MOST_TRIED = 8
@@ -51,7 +51,7 @@ def _fed(
     rule: Rule,
     node: TypedNode,
     port: InputPort,
-    source: Source,
+    source: NodeOutput,
     instead: TypedEdge | None,
     label: str | None,
 ) -> Iterator[Fix]:

@@ -25,11 +25,11 @@ from merrow_analysis.rules.fixes.port_fixes import fed
 from merrow_analysis.rules.liveness_rules import ENSEMBLE_NEEDS_TWO_SOURCES, PORT_FED_TWICE
 from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.port_rules import MISSING_REQUIRED_INPUT, TYPE_MISMATCH, tell_of_edge
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import label_range, listed, named, part_range, report
 from merrow_analysis.rules.word_rules import without_word
 
-_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.PORTS | Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.GRAPH, Flags.PORTS | Flags.QUICK_LOOK)
 TWO_LISTS = _FAMILY.rule(
     "MW222",
     "two-lists",

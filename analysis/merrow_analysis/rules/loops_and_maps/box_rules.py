@@ -34,13 +34,13 @@ from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
 from merrow_analysis.rules.fixes.loop_fixes import looped, with_word
 from merrow_analysis.rules.fixes.near_names import says_nearly
 from merrow_analysis.rules.operator_rules import OPERATOR_DISAGREEMENT, UNKNOWN_OPERATOR
-from merrow_analysis.rules.registry import Family, Flags, Scope
+from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, listed, part_range, report
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.wiring.takers import lists_into
 from merrow_analysis.wiring.wires import is_small
 
-_FAMILY = Family[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
+_FAMILY = RuleFamily[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 LEAVES_AND_COMES_BACK = _FAMILY.rule(
     "MW119",
     "path-comes-back",

@@ -15,11 +15,11 @@ from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.skipping import any_skips, failing_away, skipping_key
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.box_fixes import set_parameter
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, label_range, named, report
 
 # It needs liveness, and `on_error` of nodes as well.
-_FAMILY = Family[TextContext](Scope.TEXT)
+_FAMILY = RuleFamily[TextContext](Scope.TEXT)
 EMPTY_LIST = _FAMILY.rule(
     "MW223",
     "empty-list",

@@ -18,13 +18,13 @@ from merrow_analysis.rules.box_parameters import said_by_box, value_range
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.key_fixes import remove_key
-from merrow_analysis.rules.registry import Family, Scope
+from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import Position, Range, TextEdit
 
 # It needs types and liveness, and `on_error` of nodes as well.
-_FAMILY = Family[TextContext](Scope.TEXT)
+_FAMILY = RuleFamily[TextContext](Scope.TEXT)
 LOOP_EXPRESSION = _FAMILY.rule(
     "MW225",
     "loop-expression",

@@ -27,7 +27,7 @@ from merrow_runtime.program.files import whole_path
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.revising.reviser import Reviser
 from merrow_runtime.running.api import finish, start
-from merrow_runtime.running.resources import Chosen, NoEndpoint
+from merrow_runtime.running.resources import ChosenEndpoint, NoEndpoint
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.recordings.case_recording import CallList, CaseRecording, same_output
@@ -50,7 +50,7 @@ class Answers:
     """Where answers come from: the recording, the endpoint, or, with ``records``, first the one and then the other."""
 
     recording: CaseRecording | None
-    chosen: Chosen | None
+    chosen: ChosenEndpoint | None
     store: Store
     options: RunOptions
     records: bool = False
@@ -190,7 +190,7 @@ class Tester:
             return _Take(CaseStatus.ERROR, str(failure))
         file = whole_path(self._workflow.name)
         rows = JudgeRows(replay, kept, may_ask=answers.chosen is not None)
-        purse = Purse(answers.chosen or Chosen(NoEndpoint()), file)
+        purse = Purse(answers.chosen or ChosenEndpoint(NoEndpoint()), file)
         judge = Asker(purse, answers.store.cache, KEY, rows, fresh=fresh)
         try:
             take = await self._judge(case, result, inputs, replay, judge)

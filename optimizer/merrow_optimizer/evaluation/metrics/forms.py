@@ -1,4 +1,4 @@
-"""Metrics on the form of an output: a pattern that it has, a JSON Schema that it meets. Both are checked in a `Worker`."""
+"""Metrics on the form of an output: a pattern that it has, a JSON Schema that it meets. Both are checked in a `MetricWorker`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from merrow_analysis.bounded.schema_forms import problem_of_schema
 from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, golds_of, right, text_of, wrong
-from merrow_optimizer.evaluation.metrics.worker import Worker
+from merrow_optimizer.evaluation.metrics.worker import MetricWorker
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
 from merrow_runtime.operators.formats.fences import fences
 
@@ -31,7 +31,7 @@ class Pattern(BaseMetric):
             raise DataError.of(f"The pattern is wrong: {why}.", field="pattern")
         self._pattern = pattern
         self.needs_gold = pattern is None
-        self._worker = Worker("patterns")
+        self._worker = MetricWorker("patterns")
 
     def fault(self, item: Item) -> str | None:
         if self._pattern is not None:
@@ -82,7 +82,7 @@ class Schema(BaseMetric):
             raise DataError.of(f"The schema is wrong: {why}.", field="schema")
         self._schema = found
         self.needs_gold = found is None
-        self._worker = Worker("schemas")
+        self._worker = MetricWorker("schemas")
 
     def fault(self, item: Item) -> str | None:
         if self._schema is not None:

@@ -12,7 +12,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, right, text_of, wrong
 from merrow_optimizer.evaluation.metrics.boxes import last_box
 from merrow_optimizer.evaluation.metrics.structure import compare
-from merrow_optimizer.evaluation.metrics.worker import Worker
+from merrow_optimizer.evaluation.metrics.worker import MetricWorker
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
 from merrow_runtime.installing import how_to_install
 
@@ -33,7 +33,7 @@ _PUBLISHED_BOX = re.compile(r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}")
 class _Boxed(BaseMetric):
     def __init__(self) -> None:
         super().__init__()
-        self._worker = Worker("mathematics")
+        self._worker = MetricWorker("mathematics")
 
     async def prepare(self) -> None:
         if importlib.util.find_spec("math_verify") is None:

@@ -20,7 +20,7 @@ _PATIENCE = 5
 _START_S = 120.0
 
 
-class Worker:
+class MetricWorker:
     """One process that answers one question at a time; the others wait. ``work`` is what `guest` does in it.
 
     A thread waits for its answers. asyncio's own processes can't be used: one that is cancelled while it starts hangs the event

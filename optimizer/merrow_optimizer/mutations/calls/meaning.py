@@ -27,7 +27,7 @@ class Arrival(NamedTuple):
     values: tuple[tuple[str | None, str], ...]
 
 
-class Work(NamedTuple):
+class NodeMeaning(NamedTuple):
     """What a node does: its operator, its parameters, what it is told, and the box that it is in."""
 
     operator: str | None
@@ -36,7 +36,7 @@ class Work(NamedTuple):
     box: str | None
 
 
-class Box(NamedTuple):
+class BoxMeaning(NamedTuple):
     """A Loop or a Map: what it is, in which other one, with which parameters."""
 
     kind: str
@@ -48,9 +48,9 @@ class Box(NamedTuple):
 class Meaning:
     """What a workflow does, by the ids of its nodes and boxes. Edges are in the order in which they count, ``again`` last."""
 
-    nodes: Mapping[str, Work] = field(default_factory=dict)
+    nodes: Mapping[str, NodeMeaning] = field(default_factory=dict)
     arrivals: Mapping[str, tuple[Arrival, ...]] = field(default_factory=dict)
-    boxes: Mapping[str, Box] = field(default_factory=dict)
+    boxes: Mapping[str, BoxMeaning] = field(default_factory=dict)
 
 
 def meaning(analysis: Analysis) -> Meaning:
@@ -63,7 +63,7 @@ def meaning(analysis: Analysis) -> Meaning:
         {node.id: _work(node, graph, analysis) for node in graph.nodes},
         {node.id: tuple(_arrival(edge, first) for edge in (*node.incoming, *node.again_in)) for node in graph.nodes},
         {
-            box.id: Box(
+            box.id: BoxMeaning(
                 box.kind, box.parent, tuple(sorted((key, str(one.value)) for key, one in box.parameters.items()))
             )
             for box in graph.composites
@@ -71,7 +71,7 @@ def meaning(analysis: Analysis) -> Meaning:
     )
 
 
-def _work(node: TypedNode, graph: TypedGraph, analysis: Analysis) -> Work:
+def _work(node: TypedNode, graph: TypedGraph, analysis: Analysis) -> NodeMeaning:
     said = prompt_of(node, analysis.prompts)
     role = role_of(node)
     told = said.text if isinstance(said, Prompt) else said
@@ -79,7 +79,7 @@ def _work(node: TypedNode, graph: TypedGraph, analysis: Analysis) -> Work:
         told = f"({role[1].casefold()})"
     values = {key: str(one.value) for key, one in node.resolution.parameters.items() if key not in _OF_TEXT}
     box = graph.composites.inside.get(node.id)
-    return Work(node.operator, tuple(sorted(values.items())), told, box)
+    return NodeMeaning(node.operator, tuple(sorted(values.items())), told, box)
 
 
 def _arrival(edge: TypedEdge, first: Mapping[str, str | None]) -> Arrival:
@@ -111,7 +111,7 @@ def renamed(found: Meaning, names: Mapping[str, str]) -> Meaning:
             for key, arrivals in found.arrivals.items()
         },
         {
-            name(key): Box(box.kind, None if box.parent is None else name(box.parent), values(box.parameters))
+            name(key): BoxMeaning(box.kind, None if box.parent is None else name(box.parent), values(box.parameters))
             for key, box in found.boxes.items()
         },
     )

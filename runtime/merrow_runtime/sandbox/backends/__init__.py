@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from merrow_runtime.sandbox.backends.base import BackendStatus, Start
+from merrow_runtime.sandbox.backends.base import BackendStatus, GuestStart
 from merrow_runtime.sandbox.backends.bubblewrap import Bubblewrap
 from merrow_runtime.sandbox.backends.container import Container
 from merrow_runtime.sandbox.backends.landlock import Landlock
@@ -13,7 +13,7 @@ from merrow_runtime.sandbox.backends.limits_only import LimitsOnly
 from merrow_runtime.sandbox.backends.seatbelt import Seatbelt
 from merrow_runtime.sandbox.results import SandboxRefusedError
 
-__all__ = ["Backend", "Start", "available_backends", "choose"]
+__all__ = ["Backend", "GuestStart", "available_backends", "choose"]
 
 Backend = Landlock | Bubblewrap | Seatbelt | Container | LimitsOnly
 

@@ -17,9 +17,9 @@ __all__ = [
     "FOLDER",
     "Backend",
     "BackendStatus",
+    "GuestStart",
     "Libraries",
     "Limits",
-    "Start",
     "environment",
     "interpreter",
     "libraries",
@@ -53,7 +53,7 @@ BOOT = (
 
 
 @dataclass(frozen=True)
-class Start:
+class GuestStart:
     """How one guest is started.
 
     Attributes:
@@ -82,7 +82,7 @@ class Backend(Protocol):
 
     def status(self) -> BackendStatus: ...
 
-    def start(self, folder: Path, limits: Limits) -> Start: ...
+    def start(self, folder: Path, limits: Limits) -> GuestStart: ...
 
 
 def interpreter() -> list[str]:

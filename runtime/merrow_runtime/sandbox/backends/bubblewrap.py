@@ -13,8 +13,8 @@ from merrow_runtime.sandbox.backends.base import (
     BOOT,
     FOLDER,
     BackendStatus,
+    GuestStart,
     Limits,
-    Start,
     environment,
     interpreter,
     libraries,
@@ -47,7 +47,7 @@ class Bubblewrap:
             self.name, True, f"namespaces of {program}, seccomp and resource limits; used when asked for", HOLDS
         )
 
-    def start(self, folder: Path, limits: Limits) -> Start:  # noqa: ARG002 - the guest has a folder of its own
+    def start(self, folder: Path, limits: Limits) -> GuestStart:  # noqa: ARG002 - the guest has a folder of its own
         program = shutil.which("bwrap") or "bwrap"
         packages = libraries()
         command = [program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
@@ -75,7 +75,7 @@ class Bubblewrap:
         command += ["--", *interpreter(), "-c", BOOT]
         # The guest's parent is bubblewrap's own first process, hence `--die-with-parent` and not the kernel asked by the guest.
         lock = {"limits": resource_limits(limits), "seccomp": True}
-        return Start(command, {}, lock, list(packages.folders), watch=False)
+        return GuestStart(command, {}, lock, list(packages.folders), watch=False)
 
 
 def _links_of(path: str) -> list[str]:

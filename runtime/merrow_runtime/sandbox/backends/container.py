@@ -12,8 +12,8 @@ from merrow_runtime.sandbox.backends.base import (
     BOOT,
     FOLDER,
     BackendStatus,
+    GuestStart,
     Limits,
-    Start,
     environment,
     resource_limits,
 )
@@ -70,7 +70,7 @@ class Container:
             reasons.append(f"{engine} has no Python image: run `{engine} pull {IMAGES[0]}`")
         return BackendStatus(self.name, False, "; ".join(reasons), holds)
 
-    def start(self, folder: Path, limits: Limits) -> Start:  # noqa: ARG002 - the guest has a folder of its own
+    def start(self, folder: Path, limits: Limits) -> GuestStart:  # noqa: ARG002 - the guest has a folder of its own
         if not self._engine and not self.status().usable:
             raise OSError("the container engine does not answer")
         name = f"merrow-{secrets.token_hex(8)}"
@@ -124,4 +124,4 @@ class Container:
             for key in ("PATH", "HOME", "DOCKER_HOST", "DOCKER_CONTEXT", "XDG_RUNTIME_DIR")
             if key in os.environ
         }
-        return Start(command, kept, lock, as_source=True, end=lambda: [self._engine, "kill", name], watch=False)
+        return GuestStart(command, kept, lock, as_source=True, end=lambda: [self._engine, "kill", name], watch=False)

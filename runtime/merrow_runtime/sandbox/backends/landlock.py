@@ -10,8 +10,8 @@ from pathlib import Path
 from merrow_runtime.sandbox.backends.base import (
     BOOT,
     BackendStatus,
+    GuestStart,
     Limits,
-    Start,
     environment,
     interpreter,
     libraries,
@@ -54,7 +54,7 @@ class Landlock:
             )
         return BackendStatus(self.name, True, f"Landlock ABI {version}, seccomp and resource limits", HOLDS)
 
-    def start(self, folder: Path, limits: Limits) -> Start:
+    def start(self, folder: Path, limits: Limits) -> GuestStart:
         packages = libraries()
         lock = {
             "limits": resource_limits(limits),
@@ -67,4 +67,4 @@ class Landlock:
             "seccomp": True,
             "removed": os.fspath(removed(folder)),
         }
-        return Start([*interpreter(), "-c", BOOT], environment(os.fspath(folder)), lock, list(packages.folders))
+        return GuestStart([*interpreter(), "-c", BOOT], environment(os.fspath(folder)), lock, list(packages.folders))

@@ -8,8 +8,8 @@ from pathlib import Path
 from merrow_runtime.sandbox.backends.base import (
     BOOT,
     BackendStatus,
+    GuestStart,
     Limits,
-    Start,
     environment,
     interpreter,
     libraries,
@@ -26,6 +26,6 @@ class LimitsOnly:
             return BackendStatus(self.name, False, "resource limits need a POSIX system", holds)
         return BackendStatus(self.name, True, "resource limits alone: no sandbox, only with explicit leave", holds)
 
-    def start(self, folder: Path, limits: Limits) -> Start:
+    def start(self, folder: Path, limits: Limits) -> GuestStart:
         lock = {"limits": resource_limits(limits), "parent": os.getpid()}
-        return Start([*interpreter(), "-c", BOOT], environment(os.fspath(folder)), lock, list(libraries().folders))
+        return GuestStart([*interpreter(), "-c", BOOT], environment(os.fspath(folder)), lock, list(libraries().folders))

@@ -9,8 +9,8 @@ from pathlib import Path
 from merrow_runtime.sandbox.backends.base import (
     BOOT,
     BackendStatus,
+    GuestStart,
     Limits,
-    Start,
     environment,
     interpreter,
     libraries,
@@ -79,9 +79,9 @@ class Seatbelt:
             return BackendStatus(self.name, False, f"{_PROGRAM} is missing", holds)
         return BackendStatus(self.name, True, "a sandbox-exec profile and resource limits", holds)
 
-    def start(self, folder: Path, limits: Limits) -> Start:
+    def start(self, folder: Path, limits: Limits) -> GuestStart:
         real = os.path.realpath(folder)
         packages = libraries()
         text = profile(real, [*system_files(), *packages.readable], list(packages.folders))
         command = [_PROGRAM, "-p", text, *interpreter(), "-c", BOOT]
-        return Start(command, environment(real), {"limits": resource_limits(limits)}, list(packages.folders))
+        return GuestStart(command, environment(real), {"limits": resource_limits(limits)}, list(packages.folders))

@@ -95,7 +95,7 @@ def command(
     written = least if fix and not diff else None
     settings = Settings(config, use_files=not no_config, select=select, ignore=ignore, least=written)
     checker, shows = Checker(settings, as_workflow=as_workflow), output == "text" and not diff
-    run = _Run(checker, least if fix or diff else None, diff=diff, shows=shows)
+    run = _CheckRun(checker, least if fix or diff else None, diff=diff, shows=shows)
     report = run.check(paths, stdin_filename)
     report.problems += settings.problems
     report.files += settings.reports
@@ -114,7 +114,7 @@ def command(
         ctx.exit(NOT_WELL)
 
 
-class _Run:
+class _CheckRun:
     """One run over all targets. ``least`` is None unless fixes are wanted; ``diff`` says not to write them.
 
     With ``shows``, the findings are written for people (``shown``) while what is known of their file is still at hand.
@@ -190,7 +190,7 @@ class _Run:
             write(target.path, source)
 
 
-def _print(report: Report, output: str, run: _Run) -> None:
+def _print(report: Report, output: str, run: _CheckRun) -> None:
     # A repaired text on standard output has it for itself.
     aside = run.wrote_to_stdout
     if run.applied:
@@ -215,14 +215,14 @@ def _print(report: Report, output: str, run: _Run) -> None:
         emit(rendered, err=aside)
 
 
-def _say_what_a_fix_would_do(run: _Run) -> None:
+def _say_what_a_fix_would_do(run: _CheckRun) -> None:
     if run.applied:
         echo(_repaired(run, "Would repair"), err=True)
     elif not run.report.problems:
         echo("There is nothing to repair.", err=True)
 
 
-def _repaired(run: _Run, verb: str) -> str:
+def _repaired(run: _CheckRun, verb: str) -> str:
     """A line such as: Repaired 3 findings in 2 files: 2 x MW103, MW204."""
     each = ", ".join(code if number == 1 else f"{number} x {code}" for code, number in sorted(run.applied.items()))
     return f"{verb} {counted(run.applied.total(), 'finding')} in {counted(run.repaired_files, 'file')}: {each}."

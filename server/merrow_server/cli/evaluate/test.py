@@ -196,9 +196,9 @@ def _teller(suite: Suite, ended: _Ended, *, quiet: bool) -> Callable[[Case, Case
 
 def _opener(asked: Asked, user: Store) -> Callable[[str | None, Sequence[Any]], Any]:
     from merrow_runtime.options import RunOptions
-    from merrow_runtime.running.resources import Chosen, choose
+    from merrow_runtime.running.resources import ChosenEndpoint, choose
 
-    def opens(base_url: str | None, machine: Sequence[Any]) -> Chosen:
+    def opens(base_url: str | None, machine: Sequence[Any]) -> ChosenEndpoint:
         options = RunOptions(model=asked.model, base_url=base_url, concurrency=asked.concurrency)
         return choose(options, base_url, machine, user.dialects)
 

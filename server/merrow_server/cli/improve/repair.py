@@ -78,7 +78,7 @@ def command(
     The exit code is 0 when all files are valid after their repair, 1 when errors are left, 2 when a file could not be read.
     """
     settings = Settings(config, use_files=not no_config)
-    run = _Run(Checker(settings), seconds, applying=applying, as_json=output == "json")
+    run = _RepairRun(Checker(settings), seconds, applying=applying, as_json=output == "json")
     run.repair(paths, stdin_filename)
     for problem in (*run.problems, *settings.problems):
         complain(problem)
@@ -90,7 +90,7 @@ def command(
         ctx.exit(NOT_WELL)
 
 
-class _Run:
+class _RepairRun:
     """One run over all targets. ``objects`` has each file as JSON; ``has_errors`` says whether any is left."""
 
     def __init__(self, checker: Checker, seconds: float, *, applying: bool, as_json: bool) -> None:

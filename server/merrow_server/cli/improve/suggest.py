@@ -22,11 +22,11 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 
 if TYPE_CHECKING:
-    from merrow_optimizer.suggestions.session import Outcome, Told
+    from merrow_optimizer.suggestions.session import SuggestionOutcome, Told
     from merrow_runtime.store.database import Store
     from merrow_runtime.usage import Usage
     from merrow_server.opening import Opened
-    from merrow_server.suggestions.preparing import Prepared
+    from merrow_server.suggestions.preparing import PreparedSuggestions
 
 
 @click.command(
@@ -127,24 +127,24 @@ async def _suggest(user: Store, file: str, given: dict[str, Any]) -> int:
 
 def _asked(given: dict[str, Any]) -> Any:
     from merrow_optimizer.evaluation.plan import Limits
-    from merrow_server.suggestions.preparing import Asked
+    from merrow_server.suggestions.preparing import SuggestionRequest
 
     same = ("node", "goal", "optimizer_model", "judge_model", "model", "base_url", "datasets", "seed", "fresh")
-    return Asked(
+    return SuggestionRequest(
         given["count"],
         **{name: given[name] for name in same},
         limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
     )
 
 
-def _sentence(prepared: Prepared) -> str:
+def _sentence(prepared: PreparedSuggestions) -> str:
     from merrow_server.suggestions.words import cost_sentence
 
     models = prepared.session.models
     return cost_sentence(prepared.forecast.to_json(), models.optimizer, models.judge, prepared.chosen.endpoint.origin)
 
 
-def _print_forecast(prepared: Prepared, output: str) -> None:
+def _print_forecast(prepared: PreparedSuggestions, output: str) -> None:
     if output == "json":
         emit(json.dumps(prepared.forecast.to_json(), indent=2))
         return
@@ -152,7 +152,7 @@ def _print_forecast(prepared: Prepared, output: str) -> None:
     echo("No call was made.")
 
 
-async def _outcome(prepared: Prepared, given: dict[str, Any]) -> tuple[Outcome, Usage]:
+async def _outcome(prepared: PreparedSuggestions, given: dict[str, Any]) -> tuple[SuggestionOutcome, Usage]:
     """What came of the session: from what is known, or asked for, after the user agreed where that is needed."""
     from merrow_runtime.usage import NOTHING
     from merrow_server.cli.sessions.signals import cancelled_by_signals
@@ -182,7 +182,7 @@ async def _outcome(prepared: Prepared, given: dict[str, Any]) -> tuple[Outcome, 
         raise
 
 
-def _agree(prepared: Prepared) -> None:
+def _agree(prepared: PreparedSuggestions) -> None:
     """Ask a person to agree to the cost. Raises `InputError` where nobody can be asked, or doesn't agree."""
     limit = f"${prepared.ask_above_usd:g}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -200,7 +200,9 @@ def _agree(prepared: Prepared) -> None:
         raise InputError("Nothing was asked.")
 
 
-def _finish(opened: Opened, prepared: Prepared, outcome: Outcome, usage: Usage, given: dict[str, Any]) -> int:
+def _finish(
+    opened: Opened, prepared: PreparedSuggestions, outcome: SuggestionOutcome, usage: Usage, given: dict[str, Any]
+) -> int:
     from merrow_analysis.text import apply_edits
     from merrow_optimizer.suggestions.session import price_of
     from merrow_server.suggestions.report import report

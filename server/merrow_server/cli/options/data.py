@@ -10,7 +10,7 @@ import click
 from merrow_server.cli.given import words
 
 if TYPE_CHECKING:
-    from merrow_server.evaluations.preparing import Asked
+    from merrow_server.evaluations.preparing import EvaluationRequest
 
 DATA_OPTIONS = (
     click.option(
@@ -81,16 +81,16 @@ _SAME = (
 )
 
 
-def asked_of(given: dict[str, Any], repeats: int = 1) -> Asked:
+def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
     """What the options say. Raises `InputError`."""
     from merrow_optimizer.evaluation.metrics import NUMBER_OPTIONS
     from merrow_optimizer.evaluation.plan import Limits
     from merrow_server.cli.given.values import read_values
     from merrow_server.cli.options.refining import refine_given
-    from merrow_server.evaluations.preparing import Asked
+    from merrow_server.evaluations.preparing import EvaluationRequest
 
     options = read_values(given["metric_options"], "--metric-option")
-    return Asked(
+    return EvaluationRequest(
         **{name: given[name] for name in _SAME},
         mapping=read_values(given["mapping"], "--map"),
         metric_options={name: _number(value) if name in NUMBER_OPTIONS else value for name, value in options.items()},

@@ -16,7 +16,7 @@ from merrow_server.cli import INTERRUPTED, OK
 from merrow_server.cli.minutes import minutes
 from merrow_server.cli.sessions.watching import watched
 from merrow_server.cli.texts.evaluations import forecast_text
-from merrow_server.evaluations.preparing import Prepared, remarks
+from merrow_server.evaluations.preparing import PreparedEvaluation, remarks
 from merrow_server.evaluations.report import comparison, evaluation_report, other_metrics, summary
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import CUT, comparison_lines, report_lines
@@ -25,7 +25,7 @@ from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.terminal import console, echo, emit, style
 
 
-def begun(user: Store, prepared: Prepared) -> EvaluationRecord:
+def begun(user: Store, prepared: PreparedEvaluation) -> EvaluationRecord:
     """Put a new evaluation into the journal, after telling what it may cost and what is remarkable about it."""
     plan, data = prepared.plan, prepared.data
     echo(forecast_text(forecast(plan, user.evaluations.known), data_name(data.file), data.part), err=True)
@@ -39,7 +39,7 @@ def notice(sentence: str) -> None:
     echo(f"{style('Note:', fg='yellow')} {sentence}", err=True)
 
 
-async def watch(user: Store, record: EvaluationRecord, prepared: Prepared) -> int:
+async def watch(user: Store, record: EvaluationRecord, prepared: PreparedEvaluation) -> int:
     """Work on an evaluation to its end, with its progress on a terminal; the exit code without gates."""
     plan = prepared.plan
     progress = _progress(user, record, len(plan.items) * plan.repeats)

@@ -21,7 +21,7 @@ from merrow_server.cli.sessions.evaluation import begun, watch
 from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.errors import InputError
 from merrow_server.evaluations.masking import expected_text, published_lines
-from merrow_server.evaluations.preparing import Asked, forecast_json, prepare
+from merrow_server.evaluations.preparing import EvaluationRequest, forecast_json, prepare
 from merrow_server.evaluations.report import comparison, evaluation_object
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
@@ -73,7 +73,7 @@ def _listed(said: str | None, option: str) -> list[str | None]:
     return list(found)
 
 
-async def dry_run(user: Store, table: Sequence[Cell], asked: Asked, *, as_json: bool) -> None:
+async def dry_run(user: Store, table: Sequence[Cell], asked: EvaluationRequest, *, as_json: bool) -> None:
     """Print what each cell may cost."""
     shown: list[dict[str, Any]] = []
     for cell in table:
@@ -93,7 +93,7 @@ async def dry_run(user: Store, table: Sequence[Cell], asked: Asked, *, as_json: 
         echo("No call was made.")
 
 
-async def carry_out(user: Store, table: Sequence[Cell], asked: Asked, *, as_json: bool) -> int:
+async def carry_out(user: Store, table: Sequence[Cell], asked: EvaluationRequest, *, as_json: bool) -> int:
     """Evaluate cell after cell and print the table; the exit code, that of the first cell which stopped before its end. What
     is finished is kept, and not paid again when the same table is asked for.
     """
@@ -115,7 +115,7 @@ async def carry_out(user: Store, table: Sequence[Cell], asked: Asked, *, as_json
     return OK
 
 
-def _asked(asked: Asked, cell: Cell) -> Asked:
+def _asked(asked: EvaluationRequest, cell: Cell) -> EvaluationRequest:
     refine = asked.refine if cell.refine is None else {**(asked.refine or {}), **({} if cell.refine else {"max": 0})}
     return replace(asked, model=cell.model or asked.model, refine=refine)
 

@@ -22,7 +22,7 @@ from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, create, created, read, write_stdout
 from merrow_server.output_files import check_folder
 from merrow_server.plan_files import task_of
-from merrow_server.plans.preparing import Asked, Outcome, Prepared, prepare
+from merrow_server.plans.preparing import PlanOutcome, PlanRequest, PreparedPlan, prepare
 from merrow_server.plans.report import report
 from merrow_server.plans.words import cost_sentence, plan_lines, refused_lines
 from merrow_server.rendering.counts import counted
@@ -32,7 +32,7 @@ from merrow_server.reports.run_report import cost_text
 
 
 def plan(
-    asked: Asked, source: str | None, *, output: Path | None, folder: Path | None, as_json: bool, dry_run: bool
+    asked: PlanRequest, source: str | None, *, output: Path | None, folder: Path | None, as_json: bool, dry_run: bool
 ) -> int:
     """Plan, and print or write the plans; the exit code. ``source`` is a file that has the plans already.
 
@@ -63,7 +63,7 @@ def _check_places(output: Path | None, folder: Path | None) -> None:
 
 
 async def _plan(
-    asked: Asked, user: Store, output: Path | None, folder: Path | None, *, as_json: bool, dry_run: bool
+    asked: PlanRequest, user: Store, output: Path | None, folder: Path | None, *, as_json: bool, dry_run: bool
 ) -> int:
     prepared = prepare(asked, user)
     try:
@@ -93,7 +93,9 @@ def _shown() -> Iterator[Told]:
         yield lambda what, done, most: say(f"{what} ({min(done + 1, most)} of {most} steps)")
 
 
-def _report(prepared: Prepared, outcome: Outcome, *, output: Path | None, folder: Path | None, as_json: bool) -> int:
+def _report(
+    prepared: PreparedPlan, outcome: PlanOutcome, *, output: Path | None, folder: Path | None, as_json: bool
+) -> int:
     files = _written(outcome, output, folder)
     if as_json:
         emit(json.dumps(report(prepared, outcome, files), indent=2, ensure_ascii=False))
@@ -114,7 +116,7 @@ def _report(prepared: Prepared, outcome: Outcome, *, output: Path | None, folder
     return NOT_WELL
 
 
-def _used(outcome: Outcome) -> str:
+def _used(outcome: PlanOutcome) -> str:
     """What it has cost: ``4 calls, 8,120 tokens, $0.0031``."""
     calls, known = outcome.used.calls, outcome.known
     if not calls:
@@ -124,7 +126,7 @@ def _used(outcome: Outcome) -> str:
     return f"{said}{already}, {outcome.used.tokens:,} tokens, {cost_text(outcome.used.to_json())}"
 
 
-def _written(outcome: Outcome, output: Path | None, folder: Path | None) -> list[str]:
+def _written(outcome: PlanOutcome, output: Path | None, folder: Path | None) -> list[str]:
     """Write the plans where they are wanted; the names of the files, the best plan first."""
     if not outcome.plans:
         return []
@@ -142,7 +144,7 @@ def _written(outcome: Outcome, output: Path | None, folder: Path | None) -> list
         return [str(file) for file in made]
 
 
-def _print_forecast(prepared: Prepared, *, as_json: bool) -> None:
+def _print_forecast(prepared: PreparedPlan, *, as_json: bool) -> None:
     """Say what would be asked, and what it may cost."""
     messages = () if prepared.asked.given is not None else prepared.wanted.request().messages
     if as_json:

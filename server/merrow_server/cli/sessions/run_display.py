@@ -72,7 +72,7 @@ def display_for(run: Run, *, as_json: bool, verbose: bool) -> Display:
         return JsonLines()
     if sys.stderr.isatty() and not verbose:
         return LiveTable(run)
-    return Lines(verbose=verbose)
+    return StepLines(verbose=verbose)
 
 
 class _Writing:
@@ -129,7 +129,7 @@ class JsonLines:
 
     def __init__(self) -> None:
         self._writing = _Writing()
-        self._standing = _Standing()
+        self._standing = _RunStanding()
         self._minutes = minutes(self._standing.text, self._tell)
 
     def __enter__(self) -> JsonLines:
@@ -152,7 +152,7 @@ class JsonLines:
             await self._writing.drained()
 
 
-class _Standing:
+class _RunStanding:
     """How far a run is: how many of its nodes have ended, which run, and where its Loops and Maps are."""
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ class _Standing:
         return ", ".join(parts)
 
 
-class Lines:
+class StepLines:
     """A line a step on standard error."""
 
     def __init__(self, *, verbose: bool) -> None:
@@ -200,10 +200,10 @@ class Lines:
         self._verbose = verbose
         self._open: str | None = None
         self._begun: set[str] = set()
-        self._standing = _Standing()
+        self._standing = _RunStanding()
         self._minutes = minutes(self._standing.text, self._tell)
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> StepLines:
         self._writing.begin()
         self._minutes.__enter__()
         return self

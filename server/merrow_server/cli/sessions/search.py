@@ -99,7 +99,7 @@ def _shown(plan: SearchPlan, *, as_json: bool) -> Iterator[Callable[[Event], Non
     """What tells of a search while it goes on: events as JSON, a line that moves on a terminal, else notes; and a line a
     minute.
     """
-    standing = _Standing(plan)
+    standing = _SearchStanding(plan)
     if as_json:
 
         def told(event: Event) -> None:
@@ -135,7 +135,7 @@ def _shown(plan: SearchPlan, *, as_json: bool) -> Iterator[Callable[[Event], Non
         yield shown
 
 
-class _Standing:
+class _SearchStanding:
     """How far a search is: answers, the best so far and what is spent, each of how much where that is bounded."""
 
     def __init__(self, plan: SearchPlan) -> None:

@@ -12,7 +12,7 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 
 
-class Prepared(Protocol):
+class Closeable(Protocol):
     """What is ready, and has something to close."""
 
     async def close(self) -> None: ...
@@ -30,7 +30,7 @@ _Worked = TypeVar("_Worked", bound=Worked)
 
 
 async def watched(
-    prepared: Prepared, progress: AbstractContextManager[_Told], work: Callable[[_Told], Awaitable[_Worked]]
+    prepared: Closeable, progress: AbstractContextManager[_Told], work: Callable[[_Told], Awaitable[_Worked]]
 ) -> tuple[int, _Worked | None]:
     """Have ``work`` done with its ``progress`` shown, and close what was prepared for it; the exit code so far, and what has
     worked on it, None where it was stopped. Why it ended early is said.

@@ -110,7 +110,7 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
     Every file that is written is valid and runs with `merrow run`. The exit code is 1 when no plan can be used.
     """
     from merrow_server.cli.sessions.plan_session import plan
-    from merrow_server.plans.preparing import Asked
+    from merrow_server.plans.preparing import PlanRequest
 
     if given["output"] is not None and given["folder"] is not None:
         raise click.UsageError("-o and --all can't be used together.", ctx)
@@ -124,7 +124,7 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
         raise click.UsageError('Say the task: merrow plan "TASK", or merrow plan @FILE', ctx)
     ctx.exit(
         plan(
-            Asked(
+            PlanRequest(
                 said,
                 given["count"],
                 given["rank"],

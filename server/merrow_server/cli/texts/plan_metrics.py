@@ -10,7 +10,7 @@ from merrow_analysis.graph.measures.measures import Measures, measure
 from merrow_analysis.graph.measures.metrics import Metrics
 from merrow_analysis.graph.measures.simulation import Simulation, simulate
 from merrow_optimizer.planning.ranking import RULES, ranked
-from merrow_optimizer.planning.reading import Reading
+from merrow_optimizer.planning.reading import PlanReading
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_server.cli import NOT_WELL, OK
 from merrow_server.cli.output import complain
@@ -61,7 +61,7 @@ def _ranking(graphs: Sequence[TaskGraph | None]) -> dict[str, int]:
 class _Measured:
     """One graph with its figures."""
 
-    def __init__(self, reading: Reading, failure_probability: float, runs: int | None, seed: int) -> None:
+    def __init__(self, reading: PlanReading, failure_probability: float, runs: int | None, seed: int) -> None:
         self.reading, self.graph = reading, reading.graph
         self.measures: Measures | None = None
         self.simulation: Simulation | None = None

@@ -35,7 +35,7 @@ from merrow_server.lsp.work.following import Consent, Place, refused
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
-    from merrow_server.jobs.orders import EvaluationOrder, WorkflowText
+    from merrow_server.jobs.orders import EditorWorkflow, EvaluationOrder
 
 EVALUATE, EVALUATIONS, SHOW = "merrow.evaluate", "merrow.evaluations", "merrow.showEvaluation"
 COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation", "merrow/evaluation"
@@ -178,7 +178,7 @@ def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> t
     return EvaluationOrder(Ticket(), text, said, asked.get("budget", {})), place, f"Evaluating {name}"
 
 
-def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[WorkflowText, Place, str]:
+def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EditorWorkflow, Place, str]:
     """The text of the workflow that is asked about, where it is, and its name; the data's file goes into ``said``. Raises
     `InvalidParameters`, `FeatureError`.
     """

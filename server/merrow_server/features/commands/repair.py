@@ -23,7 +23,7 @@ from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
-    from merrow_optimizer.repair.search import Search
+    from merrow_optimizer.repair.search import RepairSearch
 
 
 def register(server: MerrowServer) -> None:
@@ -53,13 +53,13 @@ async def repair(server: MerrowServer, arguments: list[Any]) -> dict[str, Any] |
     return answer
 
 
-async def _searched(diagram: OpenDiagram) -> Search:
+async def _searched(diagram: OpenDiagram) -> RepairSearch:
     """The search at its end; edits of the document go on meanwhile, and end it."""
-    from merrow_optimizer.repair.search import Search
+    from merrow_optimizer.repair.search import RepairSearch
 
     document = diagram.document
     version, last = document.version, time.monotonic()
-    search = Search(diagram.text, opener=document.context.opener)
+    search = RepairSearch(diagram.text, opener=document.context.opener)
     while search.advance():
         if time.monotonic() - last > TURN:
             await asyncio.sleep(0)

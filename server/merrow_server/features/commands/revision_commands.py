@@ -39,7 +39,7 @@ from merrow_server.lsp.work.following import refused
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
-    from merrow_server.jobs.orders import RevisionOrder, WorkflowText
+    from merrow_server.jobs.orders import EditorWorkflow, RevisionOrder
 
 REVISE, DIFF, DECIDE, ACCEPT = "merrow.revise", "merrow.diff", "merrow.decideRevision", "merrow.acceptRevision"
 REVISION = "merrow/revision"
@@ -241,7 +241,7 @@ async def _order(server: MerrowServer, asked: dict[str, Any]) -> RevisionOrder:
     return RevisionOrder(run, _text(server, asked, where))
 
 
-def _text(server: MerrowServer, asked: dict[str, Any], where: str | None) -> WorkflowText:
+def _text(server: MerrowServer, asked: dict[str, Any], where: str | None) -> EditorWorkflow:
     """The workflow that is meant: a text, else a document as it is. ``where`` is where a text without a ``uri`` lies."""
     if "text" in asked:
         return text_of(_scratch(_surroundings(server, asked.get("uri", where)), asked["text"]), 1)

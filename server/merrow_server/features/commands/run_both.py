@@ -26,7 +26,7 @@ from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_optimizer.mutations.base import Move
-    from merrow_server.jobs.orders import WorkflowText
+    from merrow_server.jobs.orders import EditorWorkflow
 
 RUN_BOTH = "merrow.runBoth"
 
@@ -68,7 +68,7 @@ async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     return {"title": move.title, "runs": [now, after], "text": comparison(move.title, now, after)}
 
 
-def _mutant(diagram: OpenDiagram, number: int, move: Move) -> WorkflowText:
+def _mutant(diagram: OpenDiagram, number: int, move: Move) -> EditorWorkflow:
     """The diagram after a move, under a name of its own in the journal, for the thread of the runs."""
     from merrow_optimizer.mutations.calls.files import with_files
     from merrow_server.jobs.orders import EditorFiles

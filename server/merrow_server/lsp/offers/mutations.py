@@ -40,7 +40,7 @@ from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.patterns import Pattern, all_patterns
 from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores
 from merrow_optimizer.mutations.subgraph_boundary import suits
-from merrow_optimizer.mutations.subgraph_instead import Part, can_stand_for, instead, parts_ending_in
+from merrow_optimizer.mutations.subgraph_instead import SingleOutputPart, can_stand_for, instead, parts_ending_in
 from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 from merrow_optimizer.mutations.wiring import outputs, source_of
 from merrow_server.changes.patterns import patterns_of
@@ -294,7 +294,7 @@ def _subgraphs(original: Original, selected: Selection, patterns: tuple[Pattern,
             yield from (partial(around, original, pattern, core.node) for core in cores if can_go_around(pattern, core))
 
 
-def _is_meant(part: Part, chosen: set[str]) -> bool:
+def _is_meant(part: SingleOutputPart, chosen: set[str]) -> bool:
     """Whether a part is what is selected; for a single node also any part that ends in it."""
     return chosen == {node.id for node in part.nodes} or chosen == {part.last.id}
 

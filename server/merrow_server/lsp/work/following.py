@@ -18,7 +18,7 @@ from lsprotocol import types
 
 from merrow_server.jobs.keys import Keys
 from merrow_server.jobs.ticket import Ticket
-from merrow_server.jobs.worker import Worker
+from merrow_server.jobs.worker import JobThread
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.execution import EXECUTION
 from merrow_server.lsp.host import Host
@@ -26,7 +26,7 @@ from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.work.run_progress import ShownProgress
 
 if TYPE_CHECKING:
-    from merrow_server.jobs.desk import Kind, Ordered
+    from merrow_server.jobs.desk import JobOrder, Kind
     from merrow_server.jobs.session import Session
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ What = Literal["run", "cases", Followed]
 _EVENTS: dict[str, str] = {"evaluation": "merrow/evaluationEvent", "search": "merrow/searchEvent"}
 """The notifications that say how far one is; of the others there is only progress."""
 _T = TypeVar("_T")
-_Order = TypeVar("_Order", bound="Ordered")
+_Order = TypeVar("_Order", bound="JobOrder")
 _Told = TypeVar("_Told")
 _Done = TypeVar("_Done")
 
@@ -108,18 +108,18 @@ class Following:
 
     def __init__(self, server: Host) -> None:
         self._server = server
-        self._worker = Worker("merrow-jobs")
+        self._worker = JobThread("merrow-jobs")
         self._session: Session | None = None
         self._ending = False
         self.live: dict[Ticket, Live] = {}
         self.keys = Keys()
 
-    async def forecast(self, what: Followed, order: Ordered) -> Json:
+    async def forecast(self, what: Followed, order: JobOrder) -> Json:
         """What it may cost; nothing is called. Raises `FeatureError`."""
         return await self.have(lambda session: session.desk.forecast(session.kind(what), order, _silent))
 
     async def follow(
-        self, what: Followed, order: Ordered, place: Place, title: str, consent: Consent | None = None
+        self, what: Followed, order: JobOrder, place: Place, title: str, consent: Consent | None = None
     ) -> Any:
         """Work on what is ordered, and tell the client how far it is; what came of it. Where it needs consent, the user is asked
         in the words of ``consent``, but for None. Raises `FeatureError` with a sentence.

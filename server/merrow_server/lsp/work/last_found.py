@@ -20,14 +20,14 @@ from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
-    from merrow_server.jobs.orders import WorkflowText
+    from merrow_server.jobs.orders import EditorWorkflow
     from merrow_server.jobs.session import Session
 
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 Glance = Callable[[str], bool]
-Ask = Callable[["Session", "WorkflowText"], Json | None]
+Ask = Callable[["Session", "EditorWorkflow"], Json | None]
 _REST = 0.7
 """Seconds that a text must rest before it is compared with what was evaluated."""
 _FRESH = 60.0

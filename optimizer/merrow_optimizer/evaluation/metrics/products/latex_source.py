@@ -39,7 +39,7 @@ _COMMANDS = re.compile(r"\\[A-Za-z]+\*?|[^0-9A-Za-z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class BeamerFrame:
     """A frame that is shown: its title, how many words it has beside it, how many displayed equations that say something."""
 
     title: str
@@ -48,22 +48,22 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class BeamerSection:
     """A section by its title, with the frames in it."""
 
     title: str
-    frames: tuple[Frame, ...]
+    frames: tuple[BeamerFrame, ...]
 
 
-def sections_of(main: str, others: Mapping[str, str]) -> list[Section]:
+def sections_of(main: str, others: Mapping[str, str]) -> list[BeamerSection]:
     r"""The sections of a document, in their order. ``others`` are further files that it may ``\input``, by path."""
     text = _document(main, others)
     starts = list(_SECTION.finditer(text))
-    found: list[Section] = []
+    found: list[BeamerSection] = []
     for number, start in enumerate(starts):
         title, after = _group(text, start.end() - 1)
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
-        found.append(Section(title, tuple(_frames(text[after:end]))))
+        found.append(BeamerSection(title, tuple(_frames(text[after:end]))))
     return found
 
 
@@ -89,7 +89,7 @@ def _document(main: str, others: Mapping[str, str]) -> str:
     return text[: end.start()] if end else text
 
 
-def _frames(text: str) -> Iterator[Frame]:
+def _frames(text: str) -> Iterator[BeamerFrame]:
     at = 0
     while (start := _FRAME.search(text, at)) is not None:
         if start[0].endswith("frame}"):
@@ -107,7 +107,7 @@ def _frames(text: str) -> Iterator[Frame]:
         body = _shown(text[body_start:body_end])
         own = [_group(body, each.end() - 1)[0] for each in _TITLE.finditer(body)]
         words = max(0, _words(body) - sum(map(_words, own)))
-        yield Frame(" ".join([title, *own]), words, _equations(body))
+        yield BeamerFrame(" ".join([title, *own]), words, _equations(body))
 
 
 def _shown(body: str) -> str:

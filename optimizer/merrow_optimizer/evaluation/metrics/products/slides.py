@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
-from merrow_optimizer.evaluation.metrics.products.latex_source import Section, same_words, sections_of, visible_source
+from merrow_optimizer.evaluation.metrics.products.latex_source import (
+    BeamerSection,
+    same_words,
+    sections_of,
+    visible_source,
+)
 from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits, environment_in
 
@@ -162,7 +167,7 @@ def _length(frames: int | None, wanted: int, sources: Mapping[str, str]) -> Verd
     return Verdict("length", near, f"It has {frames} frames, overlays counted once; {wanted} are wanted, within 10 %.")
 
 
-def _complete(sections: list[Section], settings: Mapping[str, Any]) -> Verdict:
+def _complete(sections: list[BeamerSection], settings: Mapping[str, Any]) -> Verdict:
     wrong: list[str] = []
     for name in settings["sections"]:
         section = next((each for each in sections if same_words(name) in same_words(each.title)), None)
@@ -181,7 +186,7 @@ def _complete(sections: list[Section], settings: Mapping[str, Any]) -> Verdict:
     return Verdict("complete", True, f"All {len(settings['sections'])} sections have their parts and equations.")
 
 
-def _has(section: Section, part: str) -> bool:
+def _has(section: BeamerSection, part: str) -> bool:
     word = same_words(part)
     return any(
         word in same_words(frame.title) and (frame.words >= _WORDS or frame.equations > 0) for frame in section.frames

@@ -11,7 +11,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.metrics.products.browsing import Visit, visit
 from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
-from merrow_optimizer.evaluation.metrics.worker import Worker
+from merrow_optimizer.evaluation.metrics.worker import MetricWorker
 from merrow_optimizer.evaluation.scores import InvalidItemError
 from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
@@ -38,7 +38,7 @@ class Website:
 
     def __init__(self, limits: ProgramLimits = _LIMITS) -> None:
         self._limits = limits
-        self._links = Worker("links", _LINKS_S)
+        self._links = MetricWorker("links", _LINKS_S)
 
     def fault(self, settings: Mapping[str, Any]) -> str | None:
         for name in ("information", "schedule", "venue"):
