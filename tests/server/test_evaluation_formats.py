@@ -266,6 +266,7 @@ def report_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "score": 0.5,
         "interval": [0.25, 0.75],
         "usage": usage,
+        "exhausted": sum(row["exhausted"] > 0 for row in rows),
         "rows": rows,
     }
 
@@ -282,6 +283,7 @@ def row_of(number: int, status: str, text: str) -> dict[str, Any]:
         "usage": usage,
         "seconds": 1.5,
         "run": f"e1/q{number}",
+        "exhausted": 0,
         **said,
     }
 
@@ -596,7 +598,7 @@ def test_inspect_gets_all_that_is_known_of_an_evaluation() -> None:
         "model_usage": {"m": used},
         "total_time": 1.5,
         "working_time": 1.5,
-        "metadata": {"status": "failed", "run": "e1/q0"},
+        "metadata": {"status": "failed", "run": "e1/q0", "exhausted": 0},
         "scores": {"exact": {"value": 0.0, "answer": "b<d", "explanation": "b<d"}},
     }
     assert [one["epoch"] for one in samples] == [1, 2, 1, 2]
@@ -666,12 +668,12 @@ def test_ci_gets_what_an_evaluation_came_to() -> None:
         "</testsuites>",
     ]
     assert formatted(rich, "csv") == (
-        "inputs,item,repeat,status,value,read,gold,reason,cost_usd,calls,seconds,run\n"
-        "b<d,q0 b<d,0,failed,0.0,b<d,b<d,b<d,0.001,3,1.5,e1/q0\n"
-        '"2\nlines","q0 2\nlines",1,right,1.0,"2\nlines","2\nlines",,0.001,3,0.5,e1/q0\n'
-        f"{'x' * 120},q1 {'x' * 9},0,right,1.0,{'x' * 121},{'x' * 120},{'x' * 120},,1,1234.5,e1/q1\n"
-        ",q1 ,1,invalid,,,,,0.0,1,0.0,e1/q1\n"
-        "why?,q2 why?,1,unanswered,,why?,why?,why?,0.001,3,1.5,e1/q2"
+        "inputs,item,repeat,status,value,read,gold,reason,cost_usd,calls,seconds,run,exhausted\n"
+        "b<d,q0 b<d,0,failed,0.0,b<d,b<d,b<d,0.001,3,1.5,e1/q0,0\n"
+        '"2\nlines","q0 2\nlines",1,right,1.0,"2\nlines","2\nlines",,0.001,3,0.5,e1/q0,0\n'
+        f"{'x' * 120},q1 {'x' * 9},0,right,1.0,{'x' * 121},{'x' * 120},{'x' * 120},,1,1234.5,e1/q1,0\n"
+        ",q1 ,1,invalid,,,,,0.0,1,0.0,e1/q1,0\n"
+        "why?,q2 why?,1,unanswered,,why?,why?,why?,0.001,3,1.5,e1/q2,0"
     )
     for report in (rich, report_of([])):
         shown = formatted(report, "json")

@@ -196,3 +196,31 @@ def test_a_recording_and_a_compiled_program_say_the_same(capsys: Capture) -> Non
     assert "Loop REFINE stopped after 3 turns" in done.stderr
     strict = subprocess.run([*program, "--fail-on-exhausted"], capture_output=True, text=True, check=False)
     assert (strict.returncode, strict.stdout) == (1, "draft 3\n")
+
+
+def test_evaluations_count_them_and_have_a_gate(capsys: Capture) -> None:
+    write("flow.mmd", refining())
+    write("own.jsonl", "".join(json.dumps({"problem": name, "answer": "draft"}) + "\n" for name in ("easy", "hard")))
+
+    def answer(request: Received) -> Step:
+        if request.prompt.startswith("JUDGE"):
+            return Reply(json.dumps({"response": "bad" if "hard" in request.prompt else "good"}))
+        return Reply("hard draft" if "hard" in request.prompt else "draft")
+
+    with serving(answer) as server:
+        asked = ("evaluate", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--base-url", server.base_url)
+        first = in_process(capsys, *asked, "--allow-exhausted", "0")
+        paid = len(server.requests)
+        # What is known costs nothing, and is known as it was.
+        allowed = in_process(capsys, *asked, "--allow-exhausted", "1")
+        report = in_process(capsys, *asked, "--format", "json").json
+        rows = in_process(capsys, *asked, "--format", "csv").out.splitlines()
+        assert len(server.requests) == paid
+    assert (first.code, allowed.code) == (1, 0)
+    assert "--allow-exhausted allows 0" in first.err
+    assert report["exhausted"] == 1
+    assert {row["inputs"]["PROBLEM"]: row["exhausted"] for row in report["rows"]} == {"easy": 0, "hard": 1}
+    assert sorted(row.rsplit(",", 1)[1] for row in rows[1:]) == ["0", "1"]
+    shown = in_process(capsys, "show", report["evaluation"]).out
+    assert "Loops stopped" in shown.splitlines()[1]
+    assert "1 answer comes from a Loop whose turns or budget ran out." in shown

@@ -93,7 +93,8 @@ class Answering:
             outcome, used, fatal = await self._scored(item, repeat, ending.output)
         output = output_text(ending.output) if ending.status is None else None
         usage = paid + result.usage + used
-        return ScoreRecord(item.id, repeat, *outcome, usage, result.seconds, name, work, scored, output), fatal
+        seconds, stopped = result.seconds, len(result.exhausted)
+        return ScoreRecord(item.id, repeat, *outcome, usage, seconds, name, work, scored, output, stopped), fatal
 
     def unfinished(self, item: Item, repeat: int) -> ScoreRecord | None:
         """After `answer` was cancelled, what it has paid so far, as an item without an answer; None where it paid nothing.
@@ -128,8 +129,8 @@ class Answering:
             if known.output is None:
                 return None
             outcome, used, fatal = await self._scored(item, repeat, output_of(known.output))
-        seconds, run, output = known.seconds, known.run, known.output
-        return ScoreRecord(item.id, repeat, *outcome, used, seconds, run, known.work, scored, output), fatal
+        seconds, run, output, stopped = known.seconds, known.run, known.output, known.exhausted
+        return ScoreRecord(item.id, repeat, *outcome, used, seconds, run, known.work, scored, output, stopped), fatal
 
     def _cleared(self, name: str, *, again: bool) -> Usage:
         """Take an earlier run of this name out that finished without an answer that counts; what it had paid."""

@@ -15,7 +15,8 @@ LEVEL = 0.05
 class Gates:
     """What is asked of the score, of the lower end of its interval, and of the difference to a baseline; None asks nothing.
 
-    More than ``allow_errors`` answers that are unanswered or invalid (0 where None) fail every gate.
+    More than ``allow_errors`` answers that are unanswered or invalid (0 where None) fail every gate. At most ``allow_exhausted``
+    answers may come from runs in which a Loop was stopped.
     """
 
     fail_under: float | None = None
@@ -23,11 +24,12 @@ class Gates:
     max_drop: float | None = None
     fail_if_worse: bool = False
     allow_errors: int | None = None
+    allow_exhausted: int | None = None
 
     @property
     def any(self) -> bool:
         """Whether anything is asked."""
-        asked = (self.fail_under, self.fail_under_lower, self.max_drop, self.allow_errors)
+        asked = (self.fail_under, self.fail_under_lower, self.max_drop, self.allow_errors, self.allow_exhausted)
         return self.fail_if_worse or any(one is not None for one in asked)
 
     def failed(self, summary: Summary, comparison: Comparison | None) -> Iterator[str]:
@@ -38,6 +40,10 @@ class Gates:
             count = summary.left_out
             answers = "1 answer is" if count == 1 else f"{count} answers are"
             yield f"{answers} unanswered or invalid; --allow-errors allows {self.allow_errors or 0}."
+        if self.allow_exhausted is not None and summary.exhausted > self.allow_exhausted:
+            count = summary.exhausted
+            answers = "1 answer comes from a Loop" if count == 1 else f"{count} answers come from Loops"
+            yield f"{answers} whose turns or budget ran out; --allow-exhausted allows {self.allow_exhausted}."
         if summary.score is None or summary.interval is None:
             yield "No item has a score."
             return

@@ -26,7 +26,8 @@ class Summary:
     """``items`` are those of the evaluation, ``counted`` those with a score, ``answers`` how many answers have which status.
 
     ``score`` is the mean over items of their mean over repeats; None where nothing is counted. ``pass_hat`` has pass^k for
-    k = 1 to the number of repeats; ``flaky`` the ids of items that were right only sometimes.
+    k = 1 to the number of repeats; ``flaky`` the ids of items that were right only sometimes. ``exhausted`` counts the answers
+    of runs in which a Loop still wanted another turn when its turns or its budget ran out.
     """
 
     items: int
@@ -38,6 +39,7 @@ class Summary:
     pass_hat: Sequence[float | None]
     flaky: Sequence[str]
     usage: Usage
+    exhausted: int = 0
 
     @property
     def left_out(self) -> int:
@@ -60,6 +62,7 @@ class Summary:
             "score": self.score,
             "interval": None if self.interval is None else list(self.interval),
             "usage": self.usage.to_json(),
+            "exhausted": self.exhausted,
         }
         if self.repeats > 1:
             shown |= {"pass_hat": list(self.pass_hat), "flaky": list(self.flaky)}
@@ -95,6 +98,7 @@ def summary_of(scores: Sequence[ScoreRecord], items: int, repeats: int) -> Summa
         [pass_hat(pairs, k) for k in range(1, repeats + 1)],
         sorted(item for item, (right, several) in counts.items() if is_flaky(right, several)),
         sum((one.usage for one in scores), NOTHING),
+        sum(one.exhausted > 0 for one in scores),
     )
 
 

@@ -42,7 +42,8 @@ class ScoreRecord:
     """What one answer to an item came to.
 
     ``work`` is the key of what decides the answer, ``scored`` the key of what decides its score. ``output`` is the answer as
-    JSON; None where there is none. ``run`` is the run to open, "" where none began; ``seconds`` are its time.
+    JSON; None where there is none. ``run`` is the run to open, "" where none began; ``seconds`` are its time, and ``exhausted``
+    counts its Loops that still wanted another turn when their turns or their budget ran out.
     """
 
     item: str
@@ -57,13 +58,14 @@ class ScoreRecord:
     work: bytes
     scored: bytes
     output: str | None = None
+    exhausted: int = 0
 
 
-SCORE_COLUMNS = "item, repeat, status, value, read, reason, usage, seconds, run, work, scored"
+SCORE_COLUMNS = "item, repeat, status, value, read, reason, usage, seconds, run, work, scored, exhausted"
 """Of a score, in whichever table."""
 _KEEP = (
     f"INSERT OR REPLACE INTO scores (evaluation, {SCORE_COLUMNS}, output)"  # noqa: S608
-    f" SELECT number, {', '.join('?' * 12)} FROM evaluations WHERE id = ?"
+    f" SELECT number, {', '.join('?' * 13)} FROM evaluations WHERE id = ?"
 )
 _SCORES = "SELECT {} FROM scores WHERE evaluation = (SELECT number FROM evaluations WHERE id = ?)"
 _KNOWN = " UNION ALL ".join(
@@ -139,14 +141,18 @@ def score_values(score: ScoreRecord) -> tuple[Any, ...]:
         score.run,
         score.work,
         score.scored,
+        score.exhausted,
         score.output,
     )
 
 
 def score_of(row: Sequence[Any]) -> ScoreRecord:
-    """A row of `SCORE_COLUMNS`, which are in the order of the record, with the answer where it was asked for."""
-    item, repeat, status, value, read, reason, usage, *rest = row
-    return ScoreRecord(item, repeat, status, value, read, reason, rows.usage_or_unknown(usage), *rest)
+    """A row of `SCORE_COLUMNS`, with the answer where it was asked for."""
+    item, repeat, status, value, read, reason, usage, seconds, run, work, scored, exhausted, *output = row
+    used = rows.usage_or_unknown(usage)
+    return ScoreRecord(
+        item, repeat, status, value, read, reason, used, seconds, run, work, scored, next(iter(output), None), exhausted
+    )
 
 
 def output_text(output: Any) -> str:

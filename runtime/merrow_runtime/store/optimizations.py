@@ -102,7 +102,7 @@ _TOLD = f"UPDATE candidates SET told = ? WHERE optimization = {_NUMBER} AND cand
 _PROPOSED = f"INSERT OR REPLACE INTO proposals (optimization, draw, said) VALUES ({_NUMBER}, ?, ?)"  # noqa: S608
 _KEEP = (
     f"INSERT OR REPLACE INTO trials (optimization, candidate, draw, {SCORE_COLUMNS}, output)"  # noqa: S608
-    f" VALUES ({_NUMBER}, ?, ?, {', '.join('?' * 12)})"
+    f" VALUES ({_NUMBER}, ?, ?, {', '.join('?' * 13)})"
 )
 
 

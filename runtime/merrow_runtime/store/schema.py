@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 10
+VERSION = 11
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -134,6 +134,11 @@ _NOTES_OF_LABELS = """
 ALTER TABLE labels ADD COLUMN note TEXT NOT NULL DEFAULT '';
 """
 
+_LOOPS_OF_SCORES = """
+ALTER TABLE scores ADD COLUMN exhausted INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE trials ADD COLUMN exhausted INTEGER NOT NULL DEFAULT 0;
+"""
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -173,7 +178,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -216,6 +221,7 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     7: _SINCE_8,
     8: _SINCE_9,
     9: _NOTES_OF_LABELS,
+    10: _LOOPS_OF_SCORES,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 

@@ -190,6 +190,7 @@ def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:
         "usage": score.usage.to_json(),
         "seconds": score.seconds,
         "run": score.run,
+        "exhausted": score.exhausted,
     }
     if score.output is not None:
         shown["output"] = output_of(score.output)

@@ -38,7 +38,9 @@ MOST_ROWS = 50
 def table_lines(rows: Sequence[Mapping[str, Any]], style: Style = bare) -> Iterator[str]:
     """A line for each answer, below a heading: what was asked, then what came of it."""
     repeated = any(row["repeat"] for row in rows)
-    table = [("inputs", "item", "status", "read", "gold", "reason", "cost", "seconds", "run")]
+    stopped = any(row["exhausted"] for row in rows)
+    loops = ["Loops stopped"] if stopped else []
+    table = [("inputs", "item", "status", "read", "gold", "reason", *loops, "cost", "seconds", "run")]
     for row in rows:
         name = f"{row['item']} ({row['repeat'] + 1})" if repeated else row["item"]
         table.append(
@@ -49,6 +51,7 @@ def table_lines(rows: Sequence[Mapping[str, Any]], style: Style = bare) -> Itera
                 _cell(row["read"], "read"),
                 _cell(row["gold"], "gold"),
                 _cell(row["reason"], "reason"),
+                *([f"{row['exhausted']:,}" if row["exhausted"] else ""] if stopped else []),
                 cost_text(row["usage"]),
                 duration(row["seconds"]),
                 visible(row["run"]),
@@ -101,6 +104,8 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
         answers.append(f"{report['missing']:,} not asked yet")
     left = report["answers"]["unanswered"] + report["answers"]["invalid"]
     yield ", ".join(answers) + ("; the score leaves out what is unanswered or invalid" if left else "")
+    if report["exhausted"]:
+        yield exhausted_text(report["exhausted"])
     if report["repeats"] > 1:
         passes = ", ".join(
             f"pass^{k} {value:.3f}" for k, value in enumerate(report["pass_hat"], start=1) if value is not None
@@ -118,6 +123,13 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     yield from filter(None, [interrupted_text(report.get("interrupted_calls", 0))])
     yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}"
+
+
+def exhausted_text(answers: int) -> str:
+    """How many answers came from Loops that still wanted another turn, in a sentence."""
+    if answers == 1:
+        return "1 answer comes from a Loop whose turns or budget ran out."
+    return f"{answers:,} answers come from Loops whose turns or budget ran out."
 
 
 def people_text(people: Mapping[str, Any]) -> str:

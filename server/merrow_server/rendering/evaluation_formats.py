@@ -29,6 +29,7 @@ COLUMNS = (
     "calls",
     "seconds",
     "run",
+    "exhausted",
 )
 
 

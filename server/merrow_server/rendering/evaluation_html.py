@@ -13,6 +13,7 @@ from typing import Any
 
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.report import inputs_text, refused_texts, score_text
+from merrow_server.evaluations.tables import exhausted_text
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
 from merrow_server.rendering.snippet import plain
@@ -93,6 +94,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
     if report["repeats"] > 1:
         passes = (f"pass^{k} {value:.3f}" for k, value in enumerate(report["pass_hat"], 1) if value is not None)
         said["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
+    said["Loops"] = exhausted_text(report["exhausted"]) if report["exhausted"] else ""
     said["Refused"] = " ".join(refused_texts(report))
     said["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))
     yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in said.items() if text) + "</dl>"
@@ -104,9 +106,14 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
     for name in STATUSES:
         if report["answers"].get(name):
             yield f'<input type="radio" name="only" id="only-{name}"><label for="only-{name}">{name}</label>'
+    loops = ["Loops stopped"] if report["exhausted"] else []
     yield "<table><thead><tr>" + "".join(
         f"<th>{name}</th>"
-        for name in ("inputs", "item", "status", "read", "gold", "reason", "answer", "cost", "seconds", "run")
+        for name in (
+            *("inputs", "item", "status", "read", "gold", "reason", "answer"),
+            *loops,
+            *("cost", "seconds", "run"),
+        )
     )
     yield "</tr></thead><tbody>"
     share = min(_LONGEST, _TEXTS // max(1, len(rows)))
@@ -121,7 +128,8 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
             *(_folded(row[name], share // 4) for name in ("read", "gold", "reason")),
             _folded("as read" if answer and answer == row["read"] else answer, share // 2),
         )
-        figures = (cost_text(row["usage"]), f"{row['seconds']:.2f}")
+        stopped = [f"{row['exhausted']:,}" if row["exhausted"] else ""] if loops else []
+        figures = (*stopped, cost_text(row["usage"]), f"{row['seconds']:.2f}")
         yield (
             f'<tr class="{escape(row["status"])}">'
             + "".join(f"<td>{cell}</td>" for cell in cells)

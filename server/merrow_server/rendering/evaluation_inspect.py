@@ -93,7 +93,7 @@ def _sample(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]
         "model_usage": {model: _usage(row["usage"])},
         "total_time": row["seconds"],
         "working_time": row["seconds"],
-        "metadata": {"status": row["status"], "run": row["run"]},
+        "metadata": {"status": row["status"], "run": row["run"], "exhausted": row["exhausted"]},
         "scores": {},
     }
     if answered is not None:

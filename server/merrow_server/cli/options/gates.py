@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from merrow_optimizer.evaluation.gates import Gates
 
 _SHARE = click.FloatRange(0, 1)
-_NAMES = ("fail_under", "fail_under_lower", "max_drop", "fail_if_worse", "allow_errors")
+_NAMES = ("fail_under", "fail_under_lower", "max_drop", "fail_if_worse", "allow_errors", "allow_exhausted")
 
 GATE_OPTIONS = (
     click.option("--fail-under", type=_SHARE, metavar="X", help="Exit with 1 where the score is lower."),
@@ -33,6 +33,12 @@ GATE_OPTIONS = (
         type=click.IntRange(min=0),
         metavar="N",
         help="Exit with 1 where more than N items are unanswered or invalid; 0 by default with any other gate.",
+    ),
+    click.option(
+        "--allow-exhausted",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Exit with 1 where more than N answers come from Loops whose turns or budget ran out.",
     ),
 )
 

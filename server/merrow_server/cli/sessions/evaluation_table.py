@@ -23,6 +23,7 @@ from merrow_server.errors import InputError
 from merrow_server.evaluations.masking import expected_text, published_lines
 from merrow_server.evaluations.preparing import EvaluationRequest, forecast_json, prepare
 from merrow_server.evaluations.report import comparison, evaluation_object
+from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text
@@ -143,6 +144,7 @@ def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord
             "interval": shown["interval"],
             "counted": shown["counted"],
             "usage": shown["usage"],
+            "exhausted": shown["exhausted"],
             **({"masking": shown["masking"]} if "masking" in shown else {}),
             "difference": found,
             "is_on_front": _is_on_front(number, points),
@@ -166,6 +168,7 @@ def _distinct(names: Iterable[str]) -> str:
 
 def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     refined, masked = any("refine" in row for row in rows), any("masking" in row for row in rows)
+    stopped = any(row["exhausted"] for row in rows)
     heads = [
         "WORKFLOW",
         "MODEL",
@@ -174,7 +177,7 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         "SCORE",
         *(["EXPECTED"] if masked else []),
     ]
-    heads += ["DIFFERENCE", "PROMPT TOKENS", "COST", "EVALUATION"]
+    heads += [*(["LOOPS STOPPED"] if stopped else []), "DIFFERENCE", "PROMPT TOKENS", "COST", "EVALUATION"]
     shown = [heads]
     for row in rows:
         found, score = row["difference"], row["score"]
@@ -193,6 +196,7 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
                 *(["yes" if row["refine"] else "no"] if refined else []),
                 scored,
                 *([expected_text(row["masking"])] if masked else []),
+                *([f"in {counted(row['exhausted'], 'answer')}" if row["exhausted"] else ""] if stopped else []),
                 difference,
                 f"{row['usage']['prompt_tokens']:,}",
                 cost_text(row["usage"]) + (" *" if row["is_on_front"] else ""),
