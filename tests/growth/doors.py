@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable
 from itertools import islice
@@ -74,16 +73,12 @@ class Opened:
 
     def ask(self, method: str, params: Any) -> Any:
         """The answer; None where the server says in its own words why there is none."""
-        editor = self.editor
-        identifier = editor.begin(method, params)
-        while identifier not in editor.answers:
-            editor.loop.run_until_complete(asyncio.sleep(0))
-        answer = editor.answers.pop(identifier)
-        if "error" in answer:
-            if answer["error"]["code"] not in REFUSALS:
-                raise ServerError(answer["error"]["code"], answer["error"]["message"])
+        try:
+            return self.editor.request(method, params)
+        except ServerError as refusal:
+            if refusal.code not in REFUSALS:
+                raise
             return None
-        return answer["result"]
 
     def places(self) -> list[Json]:
         """Positions at the beginning, in the middle and at the end of the text, at a line's edge and in its midst."""

@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_lsp
-from lsprotocol import types
-from pygls.protocol import default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
-from pytest_lsp.client import register_lsp_features
+from tests.server.lsp.client import make_client, session
 from tests.server.lsp.editor import MINIMAL, MODERN, PULLING, Editor
 
-_converter = cache(default_converter)
-"""One for all clients: for each kind of value that it meets it writes a function, which takes some time."""
 COMMAND = [sys.executable, "-m", "merrow_server", "serve"]
 
 
@@ -51,33 +46,10 @@ def any_editor(request: pytest.FixtureRequest, open_editor: Callable[..., Editor
     return open_editor(request.param)
 
 
-def _make_client() -> LanguageClient:
-    """pytest-lsp's client, which also lets the server register what it wants to be told of, and ask it to ask again."""
-    client = LanguageClient(converter_factory=_converter)
-    register_lsp_features(client)
-    # There is nothing to do: the tests tell the server what they want to.
-    for method in (
-        types.CLIENT_REGISTER_CAPABILITY,
-        types.WORKSPACE_DIAGNOSTIC_REFRESH,
-        types.WORKSPACE_SEMANTIC_TOKENS_REFRESH,
-        types.WORKSPACE_INLAY_HINT_REFRESH,
-        types.WORKSPACE_CODE_LENS_REFRESH,
-    ):
-        client.protocol.fm.add_builtin_feature(method, lambda _: None)
-    return client
-
-
-@pytest_lsp.fixture(config=ClientServerConfig(server_command=COMMAND, client_factory=_make_client))
+@pytest_lsp.fixture(config=ClientServerConfig(server_command=COMMAND, client_factory=make_client))
 async def client(lsp_client: LanguageClient, tmp_path: Path) -> AsyncIterator[None]:
     """pytest-lsp's client with all abilities but pulling, and a folder of its own (``client.folder``)."""
-    capabilities = _converter().structure(MODERN, types.ClientCapabilities)
     lsp_client.folder = tmp_path  # type: ignore[attr-defined]
-    await lsp_client.initialize_session(
-        types.InitializeParams(
-            capabilities=capabilities,
-            root_uri=tmp_path.as_uri(),
-            workspace_folders=[types.WorkspaceFolder(tmp_path.as_uri(), "work")],
-        )
-    )
+    await lsp_client.initialize_session(session(MODERN, tmp_path))
     yield
     await lsp_client.shutdown_session()

@@ -1,4 +1,4 @@
-"""An editor in the test's own process: speaks JSON with a server object, byte for byte as over a pipe.
+"""An editor in the test's own process: pytest-lsp's client and a server object, with a pipe between them.
 
 A server is made in milliseconds this way; what takes a real process is in the tests that use the `client` fixture.
 """
@@ -6,22 +6,24 @@ A server is made in milliseconds this way; what takes a real process is in the t
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
+from uuid import uuid4
 
-from cattrs import Converter
 from lsprotocol import types
-from lsprotocol.converters import get_converter
+from pygls.exceptions import JsonRpcException
+from pygls.io_ import run_async
 from tests.patience import PATIENCE
+from tests.server.lsp.client import Json, Recording, make_client, on, session
 
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 from merrow_server.lsp.start import make_server
+from merrow_server.lsp.transport import Frames
 from merrow_server.positions import Encoding, position_at
 
-Json = dict[str, Any]
+T = TypeVar("T")
 
 MODERN: Json = {
     "general": {"positionEncodings": ["utf-16"]},
@@ -90,17 +92,22 @@ PULLING: Json = MODERN | {
 }
 """The same, pulling diagnostics."""
 
+
 MINIMAL: Json = {}
 """An old client: no literals, no resolve, no versions."""
 
+ServerError = JsonRpcException
+"""The server answered with an error, which has a ``code`` and a ``message``."""
 
-class ServerError(Exception):
-    """The server answered with an error."""
 
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-        self.message = message
+class _Pipe:
+    """A writer; ``write`` takes the bytes to the other end."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self.write = write
+
+    def close(self) -> None:
+        """Both ends are in one process."""
 
 
 class Editor:
@@ -119,71 +126,87 @@ class Editor:
     ) -> None:
         self.capabilities = MODERN if capabilities is None else capabilities
         self.folder = folder
-        self.settings: Any = settings
         self.loop = asyncio.new_event_loop()
         self.server = make_server()
-        self.notifications: list[Json] = []
-        self.requests: list[Json] = []
-        """What the server asked."""
-        self.answers: dict[int, Json] = {}
+        self.client = make_client()
+        self.settings = settings
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.exit_code: int | None = None
-        self._id = 0
-        self._asked: dict[int, str] = {}
-        self.server.connect(self, self)  # type: ignore[arg-type]
-        folders = None if folder is None or not names_folders else [{"uri": folder.as_uri(), "name": folder.name}]
-        self.initialize_result: Json = self.request(
-            "initialize",
-            {
-                "processId": None,
-                "rootUri": folder.as_uri() if folder else None,
-                "workspaceFolders": folders,
-                "capabilities": self.capabilities,
-                "initializationOptions": options,
-            },
+        self._protocol = cast(Recording, self.client.protocol)
+        self.notifications, self.requests = self._protocol.notifications, self._protocol.requests
+        self.answers = self._protocol.answers
+        """The messages of the server as they came; answers by the id of their request."""
+        self._told = 0
+        self._asked: dict[str, asyncio.Task[Any]] = {}
+        self._together: bytearray | None = None
+        self._frames = Frames()
+        self._from_server = asyncio.StreamReader(loop=self.loop)
+        self._protocol.set_writer(_Pipe(self._to_server))
+        self.server.connect(self, _Pipe(self._to_client))  # type: ignore[arg-type]
+        self.on("workspace/applyEdit", lambda _: types.ApplyWorkspaceEditResult(applied=True))
+        for method in ("$/progress", "window/showMessageRequest"):
+            self.on(method, lambda _: None)
+        reading = run_async(
+            self.client._stop_event, self._from_server, self._protocol, error_handler=self.client.report_server_error
         )
-        self.notify("initialized", {})
+        self.loop.create_task(reading)
+        said = session(self.capabilities, folder, options=options, names_folders=names_folders)
+        self.do(self.client.initialize_session(said))
+        (answer,) = self.answers.values()
+        self.answers.clear()
+        self.initialize_result: Json = answer["result"]
         self.run()
 
-    # What a connection and a writer are to the server
+    # What a connection is to the server
 
     def end(self, code: int) -> None:
         self.exit_code = code
 
     def watch(self, process: int) -> None:
-        """There is no other process."""
+        """It is this process."""
 
     def close(self) -> None:
         if not self.loop.is_closed():
             self.run()
             for task in asyncio.all_tasks(self.loop):
                 task.cancel()
-            self.run()
+            self.loop.run_until_complete(asyncio.sleep(0))
             self.loop.close()
 
-    def write(self, data: bytes) -> None:
-        header, _, body = data.partition(b"\r\n\r\n")
-        assert header == f"Content-Length: {len(body)}".encode()
-        message = json.loads(body)
-        check(message, self._asked.get(message.get("id")))
-        if "method" not in message:
-            self.answers[message["id"]] = message
-        elif "id" in message:
-            self.requests.append(message)
-            self.loop.call_soon(self._answer, message)
+    def _to_server(self, data: bytes) -> None:
+        if self._together is not None:
+            self._together += data
         else:
-            self.notifications.append(message)
+            self.server.protocol.receive_all(list(self._frames.feed(data)))
 
-    def _answer(self, message: Json) -> None:
-        result: Any = None
-        if message["method"] == "workspace/configuration":
-            result = [self.settings for _ in message["params"]["items"]]
-        elif message["method"] == "workspace/applyEdit":
-            result = {"applied": True}
-        self._send({"id": message["id"], "result": result})
+    def _to_client(self, data: bytes) -> None:
+        self._told += 1
+        self._from_server.feed_data(data)
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do this, and let the client read what the server has written by then. Raises what was wrong with it."""
+
+        async def run() -> T:
+            result = await work
+            told = self._told
+            while told > self._protocol.heard:
+                await asyncio.sleep(0)
+            if self.client.error is not None:
+                raise self.client.error
+            return result
+
+        return self.loop.run_until_complete(run())
 
     # What a test does
+
+    @property
+    def settings(self) -> Any:
+        return self.client.get_configuration(section="merrow")
+
+    @settings.setter
+    def settings(self, value: Any) -> None:
+        self.client.set_configuration(value, section="merrow")
 
     @property
     def capabilities_of_server(self) -> Json:
@@ -201,52 +224,66 @@ class Editor:
             while not condition():
                 await asyncio.sleep(0)
 
-        self.loop.run_until_complete(asyncio.wait_for(wait(), PATIENCE))
+        self.do(asyncio.wait_for(wait(), PATIENCE))
 
     def run(self, seconds: float = 0.0) -> None:
         """Let the server work until it is idle, and for ``seconds`` longer."""
-        for _ in range(20):
-            self.loop.run_until_complete(asyncio.sleep(0))
-        if seconds:
-            self.loop.run_until_complete(asyncio.sleep(seconds))
+
+        async def wait() -> None:
+            for _ in range(40):
+                await asyncio.sleep(0)
+            if seconds:
+                await asyncio.sleep(seconds)
+
+        self.do(wait())
+
+    def on(self, method: str, answer: Callable[[Any], object]) -> None:
+        """Let this function answer what the server asks by ``method``. It gets the parameters; it may raise `ServerError`."""
+        on(self.client, method, answer)
 
     def request(self, method: str, params: Any = None) -> Any:
         """The result of a request. Raises `ServerError`."""
         return self.result(self.begin(method, params))
 
-    def begin(self, method: str, params: Any = None) -> int:
+    def begin(self, method: str, params: Any = None) -> str:
         """Send a request and don't wait for its answer; its id."""
-        self._id += 1
-        self._asked[self._id] = method
-        self._send({"id": self._id, "method": method, "params": params})
-        return self._id
-
-    def result(self, identifier: int) -> Any:
-        """The answer to a request that was begun. Raises `ServerError`."""
-
-        self.until(lambda: identifier in self.answers)
-        answer = self.answers.pop(identifier)
-        if "error" in answer:
-            raise ServerError(answer["error"]["code"], answer["error"]["message"])
-        return answer["result"]
-
-    def notify(self, method: str, params: Any = None) -> None:
-        self._send({"method": method, "params": params})
-
-    def send_bytes(self, *bodies: bytes) -> None:
-        """Send messages as they are, together."""
+        identifier = str(uuid4())
 
         async def send() -> None:
-            self.server.protocol.receive_all(list(bodies))
+            asked = self._protocol.send_request_async(method, params, identifier)
+            self._asked[identifier] = asyncio.create_task(asked)
 
-        self.loop.run_until_complete(send())
+        self.do(send())
+        return identifier
 
-    def _send(self, message: Json) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    def result(self, identifier: str) -> Any:
+        """The answer to a request that was begun. Raises `ServerError`."""
+        self.do(asyncio.wait_for(self._asked.pop(identifier), PATIENCE))
+        return self.answers.pop(identifier)["result"]
+
+    def cancel(self, identifier: str) -> None:
+        """Tell the server that nobody waits for the answer to a request any more."""
+        self._say(lambda: self.client.cancel_request(types.CancelParams(identifier)))
+
+    def notify(self, method: str, params: Any = None) -> None:
+        self._say(lambda: self._protocol.notify(method, params))
+
+    def _say(self, say: Callable[[], None]) -> None:
+        async def run() -> None:
+            say()
+
         if asyncio._get_running_loop() is self.loop:
-            self.server.protocol.receive_all([body])
+            say()
         else:
-            self.send_bytes(body)
+            self.do(run())
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is said meanwhile comes to the server at once."""
+        self._together = bytearray()
+        yield
+        data, self._together = bytes(self._together), None
+        self._say(lambda: self._to_server(data))
 
     def uri(self, name: str) -> str:
         """The URI of a file in the folder; untitled where there is none."""
@@ -281,7 +318,7 @@ class Editor:
     def published(self, uri: str) -> list[Json]:
         """The diagnostics last pushed for a document, once the server is idle."""
         self.run(0.02)
-        self.loop.run_until_complete(asyncio.wait_for(self._all_checked(), PATIENCE))
+        self.do(asyncio.wait_for(self._all_checked(), PATIENCE))
         for message in reversed(self.notifications):
             if message["method"] == "textDocument/publishDiagnostics" and message["params"]["uri"] == uri:
                 return list(message["params"]["diagnostics"])
@@ -335,20 +372,6 @@ class Editor:
         lines = split_lines(text)
         places = [TextEdit(range_of(lines, edit["range"], self.encoding), edit["newText"]) for edit in edits]
         return apply_edits(text, places)
-
-
-def check(message: Json, asked: str | None) -> None:
-    """Every message of the server has the form that the protocol gives it; ``asked`` is the method of what it answers."""
-    answer, notice = 1, 0
-    kinds = types.METHOD_TO_TYPES.get(message.get("method", asked))
-    if kinds is not None and "error" not in message:
-        converter().structure(message, kinds[notice if "method" in message else answer])
-
-
-@cache
-def converter() -> Converter:
-    """One for all clients: for each kind of value that it meets it writes a function, which takes some time."""
-    return get_converter()
 
 
 def apply_change(text: str, change: Json, encoding: Encoding) -> str:

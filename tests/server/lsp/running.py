@@ -12,13 +12,12 @@ from typing import Any
 
 from lsprotocol import types
 from pytest_lsp import LanguageClient
-from pytest_lsp.client import register_lsp_features
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer
-from tests.server.lsp.editor import MODERN, converter
+from tests.server.lsp.client import Json, make_client, on, session
+from tests.server.lsp.editor import MODERN
 from tests.server.lsp.forked_servers import forked_server
 
-Json = dict[str, Any]
 WAIT = PATIENCE
 """Seconds after which something that doesn't come counts as missing."""
 RUNS: Json = MODERN | {"experimental": {"merrowInput": True, "merrowRuns": True}}
@@ -39,16 +38,10 @@ class RunningEditor:
         self.asked_for_lenses = asyncio.Event()
         self._news = asyncio.Condition()
         self._versions: dict[str, int] = {}
-        client.protocol.fm.add_builtin_feature("merrow/runEvent", self._take)
-        client.protocol.fm.add_builtin_feature("merrow/input", self._answer)
-        client.protocol.fm.add_builtin_feature(types.WORKSPACE_DIAGNOSTIC_REFRESH, lambda _: self.asked_to_pull.set())
-        client.protocol.fm.add_builtin_feature(types.WORKSPACE_CODE_LENS_REFRESH, lambda _: self.asked_for_lenses.set())
-        for method in (
-            types.CLIENT_REGISTER_CAPABILITY,
-            types.WORKSPACE_SEMANTIC_TOKENS_REFRESH,
-            types.WORKSPACE_INLAY_HINT_REFRESH,
-        ):
-            client.protocol.fm.add_builtin_feature(method, lambda _: None)
+        on(client, "merrow/runEvent", self._take)
+        on(client, "merrow/input", self._answer)
+        on(client, types.WORKSPACE_DIAGNOSTIC_REFRESH, lambda _: self.asked_to_pull.set())
+        on(client, types.WORKSPACE_CODE_LENS_REFRESH, lambda _: self.asked_for_lenses.set())
 
     async def _take(self, notice: Json) -> None:
         async with self._news:
@@ -142,21 +135,14 @@ async def editor_on(
     inherited = {name: value for name, value in os.environ.items() if name not in _NONE}
     own = {"MERROW_STATE_DIR": str(folder / ".state"), "MERROW_CONFIG_DIR": str(folder / ".config")}
     endpoint = {} if server is None else {"OPENAI_BASE_URL": server.base_url}
-    client = LanguageClient(converter_factory=converter)
-    register_lsp_features(client)
+    client = make_client()
     editor = RunningEditor(client, folder)
     environment = {**inherited, **own, **endpoint, **(environment or {})}
     if from_nothing:
         await client.start_io(sys.executable, "-m", "merrow_server", "serve", *arguments, env=environment)
     else:
         await client.start_tcp("127.0.0.1", forked_server(arguments, environment))
-    params = types.InitializeParams(
-        capabilities=converter().structure(capabilities, types.ClientCapabilities),
-        root_uri=folder.as_uri(),
-        workspace_folders=[types.WorkspaceFolder(folder.as_uri(), "work")],
-        initialization_options=options,
-    )
-    await client.initialize_session(params)
+    await client.initialize_session(session(capabilities, folder, options=options))
     try:
         yield editor
     finally:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
+from pytest_lsp import LanguageClient
 from tests.runtime.engine.fakes import flowchart
 from tests.server.lsp.editor import MODERN, Editor, Json, ServerError
-from tests.server.lsp.wire import Wire, message
 
 SIMPLE = flowchart('A@{op: Custom, prompt: "think"}', "PROBLEM --> A --> RETURN")
 CALLS = flowchart('C@{op: Call, workflow: "./f.mmd"}', "PROBLEM -->|PROBLEM| C -->|RETURN:result| RETURN")
@@ -274,16 +275,15 @@ def test_references_of_a_file_and_its_ports(open_editor: Callable[..., Editor], 
 
 
 @pytest.mark.slow
-def test_a_server_in_a_process_of_its_own_notices_a_changed_file(tmp_path: Path) -> None:
+async def test_a_server_in_a_process_of_its_own_notices_a_changed_file(client: LanguageClient, tmp_path: Path) -> None:
     main, called = tmp_path / "main.mmd", tmp_path / "f.mmd"
     called.write_text(SIMPLE)
-    with Wire() as wire:
-        wire.initialize()
-        item = {"uri": main.as_uri(), "languageId": "mermaid", "version": 1, "text": CALLS}
-        wire.send(message("textDocument/didOpen", {"textDocument": item}))
-        told = wire.notification("textDocument/publishDiagnostics")
-        assert "MW227" not in {one["code"] for one in told["diagnostics"]}
-        called.write_text(SIMPLE.replace("Custom", "Custm"))
-        wire.send(message("workspace/didChangeWatchedFiles", {"changes": [{"uri": called.as_uri(), "type": 2}]}))
-        told = wire.notification("textDocument/publishDiagnostics")
-        assert "MW227" in {one["code"] for one in told["diagnostics"]}
+    item = types.TextDocumentItem(main.as_uri(), "mermaid", 1, CALLS)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert "MW227" not in {one.code for one in client.diagnostics[main.as_uri()]}
+    called.write_text(SIMPLE.replace("Custom", "Custm"))
+    change = types.FileEvent(called.as_uri(), types.FileChangeType.Changed)
+    client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert "MW227" in {one.code for one in client.diagnostics[main.as_uri()]}

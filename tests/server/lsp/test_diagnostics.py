@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,13 +90,10 @@ def test_a_burst_is_checked_once(editor: Editor) -> None:
     editor.published(uri)
     before = len(editor.messages("textDocument/publishDiagnostics"))
     line = len(split_lines(GOOD))
-    bodies = []
-    for number in range(30):
-        place = {"line": line + number, "character": 0}
-        change = {"range": {"start": place, "end": place}, "text": f"    A --> X{number}\n"}
-        params = {"textDocument": {"uri": uri, "version": number + 2}, "contentChanges": [change]}
-        bodies.append(json.dumps({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params}).encode())
-    editor.send_bytes(*bodies)
+    with editor.together():
+        for number in range(30):
+            place = {"line": line + number, "character": 0}
+            editor.change(uri, {"range": {"start": place, "end": place}, "text": f"    A --> X{number}\n"})
     editor.published(uri)
     published = editor.messages("textDocument/publishDiagnostics")[before:]
     assert len(published) == 1
@@ -173,8 +169,8 @@ def test_without_a_folder_there_is_no_workspace(
     assert pull_workspace(editor) == {}
 
 
-def cancel(editor: Editor, begun: int) -> None:
-    editor.notify("$/cancelRequest", {"id": begun})
+def cancel(editor: Editor, begun: str) -> None:
+    editor.cancel(begun)
     with pytest.raises(ServerError) as raised:
         editor.result(begun)
     assert raised.value.code == -32800
@@ -285,7 +281,7 @@ def test_checking_the_workspace_can_be_cancelled(open_editor: Callable[..., Edit
     begun = editor.begin("workspace/diagnostic", {"previousResultIds": [], "workDoneToken": "work"})
     editor.until(lambda: editor.messages("$/progress"))
     if by == "request":
-        editor.notify("$/cancelRequest", {"id": begun})
+        editor.cancel(begun)
     else:
         editor.notify("window/workDoneProgress/cancel", {"token": "work"})
     with pytest.raises(ServerError) as raised:

@@ -12,9 +12,9 @@ import pytest
 from lsprotocol import types
 from pytest_lsp import LanguageClient
 from tests.patience import PATIENCE
+from tests.server.lsp.client import message
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor
 from tests.server.lsp.test_sync import BROKEN, GOOD
-from tests.server.lsp.wire import message
 
 from merrow_server import features
 from merrow_server.lsp import memory

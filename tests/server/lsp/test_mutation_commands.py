@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor, Json, ServerError
 from tests.server.lsp.test_code_action import asked
 from tests.server.lsp.test_mutations import (
@@ -139,33 +140,16 @@ def test_clients_that_cannot_be_sent_edits(open_editor: Callable[..., Editor]) -
         run(editor, "merrow.mutate", uri, 1)
 
 
-class Locked(Editor):
-    """A client that applies no edit; ``reason`` is why."""
-
-    reason: str | None = None
-
-    def _answer(self, message: Json) -> None:
-        if message["method"] != "workspace/applyEdit":
-            super()._answer(message)
-            return
-        why = {} if self.reason is None else {"failureReason": self.reason}
-        self._send({"id": message["id"], "result": {"applied": False, **why}})
-
-
 @pytest.mark.parametrize("reason", [None, "The file is locked"])
-def test_an_edit_that_the_client_does_not_apply_is_no_success(reason: str | None) -> None:
-    editor = Locked()
-    editor.reason = reason
-    try:
-        for command, text in (("merrow.mutate", FLOW), ("merrow.repair", DEFECT)):
-            uri = editor.open(text)
-            with pytest.raises(ServerError) as caught:
-                run(editor, command, {"uri": uri})
-            assert caught.value.message == f"The editor did not apply the edit{f': {reason}' if reason else ''}."
-            assert len(edits_applied(editor)) == 1
-            editor.requests.clear()
-    finally:
-        editor.close()
+def test_an_edit_that_the_client_does_not_apply_is_no_success(editor: Editor, reason: str | None) -> None:
+    editor.on("workspace/applyEdit", lambda _: types.ApplyWorkspaceEditResult(applied=False, failure_reason=reason))
+    for command, text in (("merrow.mutate", FLOW), ("merrow.repair", DEFECT)):
+        uri = editor.open(text)
+        with pytest.raises(ServerError) as caught:
+            run(editor, command, {"uri": uri})
+        assert caught.value.message == f"The editor did not apply the edit{f': {reason}' if reason else ''}."
+        assert len(edits_applied(editor)) == 1
+        editor.requests.clear()
 
 
 @pytest.mark.parametrize(
@@ -184,7 +168,7 @@ def test_a_search_whose_text_changes_meanwhile_ends(
         monkeypatch.setattr(module, "TURN", -1.0)  # Edits have their turn after each step.
     uri = editor.open(text)
     asking = editor.begin("workspace/executeCommand", {"command": command, "arguments": [{"uri": uri, **more}]})
-    editor.loop.run_until_complete(asyncio.sleep(0))
+    editor.do(asyncio.sleep(0))
     assert asking not in editor.answers
     editor.change(uri, {"text": text + "\n"})
     with pytest.raises(ServerError, match="changed meanwhile") as caught:
@@ -238,42 +222,31 @@ def test_a_preview_changes_nothing(editor: Editor) -> None:
     assert len(edits_applied(editor)) == 1
 
 
-class Reader(Editor):
-    """A client whose reader chooses the action at a place in each message that asks, or none."""
-
-    chooses: int | None = 0
-
-    def _answer(self, message: Json) -> None:
-        if message["method"] != "window/showMessageRequest":
-            super()._answer(message)
-            return
-        actions = message["params"]["actions"]
-        self._send({"id": message["id"], "result": None if self.chooses is None else actions[self.chooses]})
+def choosing(editor: Editor, chooses: int | None) -> None:
+    """Let the reader choose the action at this place in each message that asks, or none."""
+    take = "window/showMessageRequest"
+    editor.on(take, lambda asked: None if chooses is None or not asked.actions else asked.actions[chooses])
 
 
 @pytest.mark.parametrize("chooses", [0, -1, None])
-def test_the_reader_chooses_among_more(chooses: int | None) -> None:
-    editor = Reader()
-    editor.chooses = chooses
-    try:
-        uri = editor.open(FLOW)
-        (more,) = [action for action in asked(editor, uri, "A[", triggerKind=INVOKED) if action["kind"] == MORE]
-        assert editor.request("codeAction/resolve", more) == more
-        done = run(editor, more["command"]["command"], *more["command"]["arguments"])
-        (question,) = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
-        titles = [action["title"] for action in question["actions"]]
-        known = {move["title"]: move for move in run(editor, "merrow.mutations", {"uri": uri, "node": "A"})}
-        assert set(titles) <= known.keys()
-        assert len({known[title]["operator"] for title in titles}) > 3
-        if chooses is None:
-            assert done is None
-            assert edits_applied(editor) == []
-        else:
-            assert done == known[titles[chooses]]
-            (params,) = edits_applied(editor)
-            assert editor.applied(params["edit"])[uri] == editor.edited(uri, done["edits"])
-    finally:
-        editor.close()
+def test_the_reader_chooses_among_more(editor: Editor, chooses: int | None) -> None:
+    choosing(editor, chooses)
+    uri = editor.open(FLOW)
+    (more,) = [action for action in asked(editor, uri, "A[", triggerKind=INVOKED) if action["kind"] == MORE]
+    assert editor.request("codeAction/resolve", more) == more
+    done = run(editor, more["command"]["command"], *more["command"]["arguments"])
+    (question,) = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
+    titles = [action["title"] for action in question["actions"]]
+    known = {move["title"]: move for move in run(editor, "merrow.mutations", {"uri": uri, "node": "A"})}
+    assert set(titles) <= known.keys()
+    assert len({known[title]["operator"] for title in titles}) > 3
+    if chooses is None:
+        assert done is None
+        assert edits_applied(editor) == []
+    else:
+        assert done == known[titles[chooses]]
+        (params,) = edits_applied(editor)
+        assert editor.applied(params["edit"])[uri] == editor.edited(uri, done["edits"])
 
 
 def test_the_reader_is_asked_in_a_sentence_that_says_whether_there_are_more(editor: Editor) -> None:
@@ -371,27 +344,26 @@ def test_children_of_two_workflows(open_editor: Callable[..., Editor], tmp_path:
 
 
 @pytest.mark.parametrize("chooses", [0, -1, None])
-def test_the_reader_is_asked_for_the_second_workflow(tmp_path: Path, chooses: int | None) -> None:
-    editor = Reader(MODERN, tmp_path)
-    editor.chooses = chooses
-    try:
-        uri = editor.open(FLOW)
-        (tmp_path / "flow.mmd").write_text(FLOW, encoding="utf-8")
-        (tmp_path / "beside.mmd").write_text(PROGRAM, encoding="utf-8")
-        editor.open(PROGRAM, "open.mmd")
-        if chooses is None:
-            with pytest.raises(ServerError, match="No other workflow was chosen"):
-                run(editor, "merrow.crossover", uri)
-            return
-        children = run(editor, "merrow.crossover", uri)
-        (question,) = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
-        assert [action["title"] for action in question["actions"]] == ["beside.mmd", "open.mmd"]
-        other = ["beside.mmd", "open.mmd"][chooses]
-        assert [child["text"] for child in children] == [
-            child["text"] for child in run(editor, "merrow.crossover", uri, other)
-        ]
-    finally:
-        editor.close()
+def test_the_reader_is_asked_for_the_second_workflow(
+    open_editor: Callable[..., Editor], tmp_path: Path, chooses: int | None
+) -> None:
+    editor = open_editor(MODERN, tmp_path)
+    choosing(editor, chooses)
+    uri = editor.open(FLOW)
+    (tmp_path / "flow.mmd").write_text(FLOW, encoding="utf-8")
+    (tmp_path / "beside.mmd").write_text(PROGRAM, encoding="utf-8")
+    editor.open(PROGRAM, "open.mmd")
+    if chooses is None:
+        with pytest.raises(ServerError, match="No other workflow was chosen"):
+            run(editor, "merrow.crossover", uri)
+        return
+    children = run(editor, "merrow.crossover", uri)
+    (question,) = [one["params"] for one in editor.requests if one["method"] == "window/showMessageRequest"]
+    assert [action["title"] for action in question["actions"]] == ["beside.mmd", "open.mmd"]
+    other = ["beside.mmd", "open.mmd"][chooses]
+    assert [child["text"] for child in children] == [
+        child["text"] for child in run(editor, "merrow.crossover", uri, other)
+    ]
 
 
 def test_no_children(editor: Editor) -> None:

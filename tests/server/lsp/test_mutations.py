@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.server.lsp.client import message
 from tests.server.lsp.editor import MODERN, Editor, Json, ServerError
 from tests.server.lsp.test_code_action import asked, named, without
 from tests.server.lsp.test_lifecycle import imported
-from tests.server.lsp.wire import message
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Severity

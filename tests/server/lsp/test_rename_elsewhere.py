@@ -61,7 +61,7 @@ def test_an_input_of_a_called_file_is_not_renamed_in_texts_that_change_meanwhile
     if changed is None:
         assert len(editor.result(asked)["documentChanges"]) == 23
         return
-    editor.loop.run_until_complete(asyncio.sleep(0))
+    editor.do(asyncio.sleep(0))
     start = {"line": 0, "character": 0}
     editor.change(uris[changed], {"range": {"start": start, "end": start}, "text": "%% new\n"})
     with pytest.raises(ServerError, match="The text changed meanwhile; rename again") as refusal:

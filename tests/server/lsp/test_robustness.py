@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
+from pytest_lsp import LanguageClient
+from tests.patience import PATIENCE
 from tests.runtime.workflows import CHAIN
+from tests.server.lsp.client import (
+    Json,
+    Recording,
+    exit_code,
+    frame,
+    make_client,
+    message,
+    on,
+    process_of,
+    send,
+    server_process,
+    session,
+)
 from tests.server.lsp.editor import Editor, ServerError
 from tests.server.lsp.test_sync import BROKEN
-from tests.server.lsp.wire import WAIT, Wire, frame, message
 
 from merrow_server.lsp import transport
 from merrow_server.lsp.transport import Frames
@@ -27,21 +41,24 @@ from merrow_server.lsp.transport import Frames
 pytestmark = pytest.mark.thinned(8, "robustness")
 
 
-def test_a_request_before_initialize_is_refused(open_editor: Callable[..., Editor]) -> None:
-    with Wire() as wire:
-        wire.send(message("textDocument/hover", {}, 7))
-        assert wire.answer(7)["error"]["code"] == -32002
-        wire.send(message("textDocument/didOpen", {}), message("textDocument/hover", {}, 6))
-        assert wire.receive()["id"] == 6  # A notification has no answer.
-        assert "capabilities" in wire.initialize()["result"]
-        wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 8))
-        assert wire.answer(8)["error"]["code"] == -32600
-        wire.send(message("shutdown", None, 9))
-        assert wire.answer(9)["result"] is None
-        wire.send(message("textDocument/hover", {}, 10))
-        assert wire.answer(10)["error"]["code"] == -32600
-        wire.send(message("exit"))
-        assert wire.exit_code() == 0
+async def asked(client: LanguageClient, method: str, params: Any = None) -> int:
+    """The code by which a request is refused."""
+    with pytest.raises(ServerError) as refused:
+        await asyncio.wait_for(asyncio.wrap_future(client.protocol.send_request(method, params)), PATIENCE)
+    return refused.value.code
+
+
+async def test_a_request_at_the_wrong_time_is_refused() -> None:
+    async with server_process() as client:
+        client.protocol.notify("textDocument/didOpen", {})
+        assert await asked(client, "textDocument/hover", {}) == -32002
+        assert len(cast(Recording, client.protocol).answers) == 1  # A notification has no answer.
+        assert (await client.initialize_session(session())).capabilities
+        assert await asked(client, "initialize", {"processId": None, "rootUri": None, "capabilities": {}}) == -32600
+        assert await client.shutdown_async(None) is None
+        assert await asked(client, "textDocument/hover", {}) == -32600
+        client.exit(None)
+        assert await exit_code(client) == 0
 
 
 @pytest.mark.parametrize(
@@ -76,109 +93,98 @@ def test_a_request_before_initialize_is_refused(open_editor: Callable[..., Edito
     ],
 )
 @pytest.mark.thinned(24)
-def test_what_is_no_message_is_answered_and_passed_over(piece: bytes, code: int) -> None:
-    with Wire() as wire:
-        wire.initialize()
-        wire.send(piece, message("merrow/unknown", None, 5))
-        refused = wire.answer(3 if b'"id": 3' in piece else None)
+async def test_what_is_no_message_is_answered_and_passed_over(piece: bytes, code: int) -> None:
+    async with server_process() as client:
+        await client.initialize_session(session())
+        send(client, piece)
+        assert await asked(client, "merrow/unknown") == -32601
+        refused = cast(Recording, client.protocol).answers[3 if b'"id": 3' in piece else None]
         assert refused["error"]["code"] == code
-        assert wire.answer(5)["error"]["code"] == -32601
 
 
-def test_shutdown_while_commands_wait_for_answers_of_the_client(tmp_path: Path) -> None:
+async def test_shutdown_while_commands_wait_for_answers_of_the_client(tmp_path: Path) -> None:
     uri = (tmp_path / "flow.mmd").as_uri()
-    with Wire() as wire:
-        capabilities = {"experimental": {"merrowInput": True}}
-        wire.send(message("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities}, 0))
-        wire.answer(0)
-        document = {"uri": uri, "languageId": "merrow", "version": 1, "text": CHAIN}
-        wire.send(message("initialized", {}), message("textDocument/didOpen", {"textDocument": document}))
-        for number in (1, 2):
-            asked = {"command": "merrow.run", "arguments": [{"uri": uri, "ask": True}]}
-            wire.send(message("workspace/executeCommand", asked, number))
-            assert wire.notification("merrow/input")["uri"] == uri
-        wire.send(message("shutdown", None, 9))
-        for number in (1, 2):
-            assert wire.answer(number)["error"]["code"] == -32800
-        assert wire.answer(9)["result"] is None
-        wire.send(message("exit"))
-        assert wire.exit_code() == 0
+    async with server_process() as client:
+        questions: asyncio.Queue[Json] = asyncio.Queue()
+        over = asyncio.Event()
 
+        async def too_late(question: Json) -> None:
+            questions.put_nowait(question)
+            await over.wait()
 
-def test_exit_without_shutdown_is_an_error() -> None:
-    with Wire() as wire:
-        wire.initialize()
-        wire.send(message("exit"))
-        assert wire.exit_code() == 1
+        on(client, "merrow/input", too_late)
+        await client.initialize_session(session({"experimental": {"merrowInput": True}}))
+        item = types.TextDocumentItem(uri, "merrow", 1, CHAIN)
+        client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        running = []
+        for _ in range(2):
+            command = types.ExecuteCommandParams("merrow.run", [{"uri": uri, "ask": True}])
+            running.append(asyncio.ensure_future(client.workspace_execute_command_async(command)))
+            assert (await asyncio.wait_for(questions.get(), PATIENCE))["uri"] == uri
+        await asyncio.wait_for(client.shutdown_async(None), PATIENCE)
+        for ended in await asyncio.gather(*running, return_exceptions=True):
+            assert isinstance(ended, ServerError)
+            assert ended.code == -32800
+        over.set()
+        client.exit(None)
+        assert await exit_code(client) == 0
 
 
 @pytest.mark.parametrize("initialized", [False, True])
-def test_the_server_ends_with_its_input(initialized: bool) -> None:
-    with Wire() as wire:
+async def test_the_server_ends_with_its_input(initialized: bool) -> None:
+    async with server_process() as client:
         if initialized:
-            wire.initialize()
-        wire.close_input()
-        assert wire.exit_code() == 1
+            await client.initialize_session(session())
+        client.protocol.writer.close()  # type: ignore[union-attr]
+        assert await exit_code(client) == 1
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
-@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
-def test_a_signal_ends_the_server_as_the_end_of_its_client_does(number: str) -> None:
-    with Wire() as wire:
-        wire.initialize()
-        wire.process.send_signal(getattr(signal, number))
-        assert wire.exit_code() == 1
+@pytest.mark.parametrize("how", ["exit", "SIGTERM", "SIGHUP"])
+async def test_what_ends_the_server_without_shutdown_ends_it_as_the_end_of_its_client_does(how: str) -> None:
+    if how != "exit" and os.name != "posix":
+        pytest.skip("signals are of POSIX")
+    async with server_process() as client:
+        await client.initialize_session(session())
+        if how == "exit":
+            client.exit(None)
+        else:
+            process_of(client).send_signal(getattr(signal, how))
+        assert await exit_code(client) == 1
 
 
-def test_the_server_ends_with_the_clients_process() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent, Wire() as wire:
-        wire.initialize(parent.pid)
-        parent.communicate(b"\n")
-        assert wire.exit_code() == 1
+async def test_the_server_ends_with_the_clients_process() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent:
+        async with server_process("--log-file", "a.log") as client:
+            said = session()
+            said.process_id = parent.pid
+            await client.initialize_session(said)
+            parent.communicate(b"\n")
+            assert await exit_code(client) == 1
+    assert "The client's process is gone." in Path("a.log").read_text("utf-8")
 
 
-def test_a_client_that_stops_reading_ends_the_server_quietly() -> None:
-    command = [sys.executable, "-m", "merrow_server", "serve"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        assert server.stderr is not None
-        server.stdin.write(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 0))
-        server.stdin.flush()
-        assert server.stdout.read(1)
+async def test_a_client_that_stops_reading_ends_the_server_quietly(capfd: pytest.CaptureFixture[str]) -> None:
+    async with server_process() as client:
+        await client.initialize_session(session())
         # The input stays open: only the next answer can't be written.
-        server.stdout.close()
-        server.stdin.write(message("merrow/unknown", None, 5))
-        server.stdin.flush()
+        process_of(client).stdout._transport.close()  # type: ignore[union-attr]
+        client.protocol.send_request("merrow/unknown")
+        assert await exit_code(client) == 1
+    assert capfd.readouterr().err == ""
+
+
+async def test_a_client_on_a_port() -> None:
+    command = [sys.executable, "-m", "merrow_server", "serve", "--tcp", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as server:
+        assert server.stderr is not None
         try:
-            assert server.wait(WAIT) == 1
+            client = make_client()
+            await client.start_tcp("127.0.0.1", int(server.stderr.readline().strip(b".\r\n").rpartition(b":")[2]))
+            assert (await client.initialize_session(session())).capabilities
+            client.protocol.writer.close()  # type: ignore[union-attr]
+            assert await asyncio.to_thread(server.wait, PATIENCE) == 1
         finally:
             server.kill()
-        assert server.stderr.read() == b""
-
-
-def test_a_client_on_a_port() -> None:
-    with Wire("--tcp", "0") as wire:
-        assert wire.process.stderr is not None
-        port = int(wire.process.stderr.readline().strip(b".\r\n").rpartition(b":")[2])
-        with socket.create_connection(("127.0.0.1", port), WAIT) as connection:
-            connection.settimeout(WAIT)
-            connection.sendall(message("initialize", {"processId": None, "rootUri": None, "capabilities": {}}, 1))
-            frames, answers = Frames(), list[bytes]()
-            while not answers:
-                answers += frames.feed(connection.recv(4096))
-            assert "capabilities" in json.loads(answers[0])["result"]
-        assert wire.exit_code() == 1
-
-
-def test_a_port_that_is_taken_is_one_sentence() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken, Wire("--tcp", str(taken.getsockname()[1])) as wire:
-        assert wire.exit_code() == 2
-        assert wire.process.stderr is not None
-        said = wire.process.stderr.read().decode()
-        assert said.count("\n") == 1
-        assert "Traceback" not in said
 
 
 def test_a_log_tells_of_a_crash_and_not_what_documents_say(tmp_path: Path) -> None:
@@ -214,15 +220,15 @@ def test_a_log_tells_of_a_crash_and_not_what_documents_say(tmp_path: Path) -> No
             ]
         ),
         capture_output=True,
-        timeout=WAIT * 2,
+        timeout=PATIENCE * 2,
     )
     assert process.returncode == 0
     answers = {answer.get("id"): answer for answer in map(json.loads, Frames().feed(process.stdout))}
-    assert answers[2]["error"]["code"] == -32603
+    assert [one["code"] for one in answers[2]["result"]["items"]] == ["MW590"]
     assert "MW105" in answers[3]["result"]
     written = log.read_text()
     assert "KeyError" in written
-    assert "textDocument/diagnostic failed" in written
+    assert "Checking a diagram failed" in written
     assert "secret" not in written
     assert b"secret" not in process.stdout
 
@@ -292,23 +298,24 @@ def test_versions_that_go_back_are_logged_and_the_text_is_the_clients(
     assert len(caplog.messages) == 1
 
 
-LATE = {"jsonrpc": "2.0", "id": "late", "method": "textDocument/diagnostic"}
-
-
 def test_a_request_that_is_cancelled_before_it_began(editor: Editor) -> None:
-    request = {**LATE, "params": {"textDocument": {"uri": editor.open(BROKEN)}}}
-    cancel = {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": "late"}}
-    editor.send_bytes(json.dumps(request).encode(), json.dumps(cancel).encode())
-    assert editor.answers["late"]["error"]["code"] == -32800  # type: ignore[index]
+    params = {"textDocument": {"uri": editor.open(BROKEN)}}
+    with editor.together():
+        begun = editor.begin("textDocument/diagnostic", params)
+        editor.cancel(begun)
+    with pytest.raises(ServerError) as refused:
+        editor.result(begun)
+    assert refused.value.code == -32800
 
 
 @pytest.mark.parametrize("params", ["null", "[]", "{}", '{"id": ["late"]}', '"late"', '{"id": "late"'])
 def test_a_cancellation_that_names_no_request_takes_no_other_message_with_it(editor: Editor, params: str) -> None:
-    request = {**LATE, "params": {"textDocument": {"uri": editor.open(BROKEN)}}}
-    cancel = f'{{"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {params}}}'
-    editor.send_bytes(json.dumps(request).encode(), cancel.encode())
-    editor.until(lambda: "late" in editor.answers)
-    assert "result" in editor.answers["late"]
+    asked = {"textDocument": {"uri": editor.open(BROKEN)}}
+    with editor.together():
+        begun = editor.begin("textDocument/diagnostic", asked)
+        cancel = f'{{"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {params.replace("late", begun)}}}'
+        send(editor.client, frame(cancel.encode()))
+    assert editor.result(begun)
 
 
 HEADERS = st.sampled_from(

@@ -93,12 +93,13 @@ def test_values_are_those_given_then_those_remembered_and_the_rest_is_named_or_a
     asking = MODERN | {"experimental": {"merrowInput": True}}
     for capabilities in (MODERN, asking):
         editor = open_editor(capabilities)
+        editor.on("merrow/input", lambda _: None)
         uri = editor.open(TWO)
         [diagram] = editor.server.diagrams(uri)
         inputs = editor.server.runs.inputs
 
         def complete(given: dict[str, Any], *, ask: bool = False) -> dict[str, Any]:
-            return editor.loop.run_until_complete(inputs.complete(diagram, 1, given, ask=ask))  # noqa: B023
+            return editor.do(inputs.complete(diagram, 1, given, ask=ask))  # noqa: B023
 
         def refusal(given: dict[str, Any], *, ask: bool = False) -> tuple[int, str]:
             with pytest.raises(FeatureError) as caught:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.runtime.workflows import CHAIN
-from tests.server.lsp.editor import MINIMAL, MODERN, Editor, Json
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor, Json, ServerError
 
 from merrow_runtime.provenance import ForeignResults
 from merrow_server.lsp.protocol import FeatureError
@@ -21,13 +21,14 @@ class Pressing(Editor):
 
     button: str | None = None
 
-    def _answer(self, message: Json) -> None:
-        if message["method"] != "window/showMessageRequest":
-            super()._answer(message)
-        elif self.button == "?":
-            self._send({"id": message["id"], "error": {"code": -32601, "message": "no such method"}})
-        else:
-            self._send({"id": message["id"], "result": None if self.button is None else {"title": self.button}})
+    def __init__(self) -> None:
+        super().__init__()
+        self.on("window/showMessageRequest", self._press)
+
+    def _press(self, _: object) -> Json | None:
+        if self.button == "?":
+            raise ServerError("no such method", -32601)
+        return None if self.button is None else {"title": self.button}
 
     def questions(self) -> list[Json]:
         found = [one["params"] for one in self.requests if one["method"] == "window/showMessageRequest"]
@@ -77,7 +78,7 @@ def test_a_revision_is_asked_about_with_what_it_does(
         ),
     ):
         with caplog.at_level(logging.CRITICAL):
-            said = pressing.loop.run_until_complete(ask_about_revision(pressing.server, event))
+            said = pressing.do(ask_about_revision(pressing.server, event))
         assert said is answer
         assert pressing.questions() == [{"type": 3, "message": sentence, "actions": actions}]
 
@@ -94,10 +95,10 @@ def test_results_of_another_endpoint_are_asked_about(
     asking = ask_about_reuse(pressing.server, found)
     with caplog.at_level(logging.CRITICAL):
         if answer is not None:
-            assert pressing.loop.run_until_complete(asking) == answer
+            assert pressing.do(asking) == answer
         else:
             with pytest.raises(FeatureError) as caught:
-                pressing.loop.run_until_complete(asking)
+                pressing.do(asking)
             assert (caught.value.code, caught.value.message) == (
                 (
                     -32803,

@@ -31,7 +31,7 @@ def begin(editor: Editor, uri: str, run: str = "r1") -> None:
     async def now() -> None:
         editor.server.runs.results.begin(editor.server.diagrams(uri)[0], run)
 
-    editor.loop.run_until_complete(now())
+    editor.do(now())
 
 
 def tell(editor: Editor, uri: str, *events: Json) -> None:
@@ -40,7 +40,7 @@ def tell(editor: Editor, uri: str, *events: Json) -> None:
     async def now() -> None:
         editor.server.runs.results.take(editor.server.diagrams(uri)[0], list(events))
 
-    editor.loop.run_until_complete(now())
+    editor.do(now())
 
 
 def hints(editor: Editor, uri: str, start: tuple[int, int] = (0, 0), end: tuple[int, int] = (99, 0)) -> list[Json]:
@@ -369,7 +369,7 @@ def test_the_progress_of_a_run_names_the_node_what_is_done_and_what_it_cost(edit
     progress = RunProgress(editor.server, "Running flow.mmd", lambda: cancelled.append(True))
     progress.show()
     shown = Shown(editor, progress)
-    editor.loop.run_until_complete(progress.begin())
+    editor.do(progress.begin())
     begun = {"kind": "begin", "title": "Running flow.mmd", "cancellable": True, "percentage": 0}
     assert shown.values() == [begun]
 
@@ -413,7 +413,7 @@ def test_the_progress_of_a_run_names_the_node_what_is_done_and_what_it_cost(edit
 def test_of_many_rounds_those_that_began_last_are_named(editor: Editor) -> None:
     progress = RunProgress(editor.server, "Running flow.mmd", lambda: None)
     shown = Shown(editor, progress)
-    editor.loop.run_until_complete(progress.begin())
+    editor.do(progress.begin())
     progress.take(event("run_started", nodes=2))
     for number in range(1, 1002):
         progress.take(event("item_started", "M", item=number, of=1001))
@@ -426,7 +426,7 @@ def test_of_many_rounds_those_that_began_last_are_named(editor: Editor) -> None:
 def test_the_progress_of_cases_names_the_one_that_was_last_heard_of(editor: Editor) -> None:
     progress = CaseProgress(editor.server, "Testing", lambda: None, 3)
     shown = Shown(editor, progress)
-    editor.loop.run_until_complete(progress.begin())
+    editor.do(progress.begin())
     for name, result in (("one", None), ("one", {}), ("two", None), ("one", {}), ("two", {"passed": True})):
         progress.tell({"id": name, "result": result})
     assert shown.reports() == [
@@ -445,8 +445,9 @@ def test_the_button_cancels_once_and_a_client_without_progress_is_shown_none(
     editor = open_editor(capabilities)
     cancelled: list[bool] = []
     progress = CaseProgress(editor.server, "Testing", lambda: cancelled.append(True), 1)
-    editor.loop.run_until_complete(progress.begin())
+    editor.do(progress.begin())
     progress.tell({"id": "one", "result": None})
+    editor.run()
     tokens: Sequence[str] = [message["token"] for message in editor.messages("$/progress")]
     assert len(tokens) == (0 if capabilities is MINIMAL else 2)
     for token in tokens[:1]:

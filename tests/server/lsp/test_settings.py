@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.lsp.editor import MINIMAL, MODERN, Editor
+from tests.server.lsp.editor import MINIMAL, MODERN, Editor, ServerError
 from tests.server.lsp.test_sync import BROKEN
 
 from merrow_analysis.definitions.configuration import DEFAULT
@@ -31,24 +32,25 @@ def test_the_client_is_asked_for_its_settings(open_editor: Callable[..., Editor]
 
 @pytest.mark.parametrize("answer", [None, [], [{"enable": False}], [{"enable": False}] * 3])
 def test_a_client_may_answer_for_fewer_folders_or_more(
-    open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
+    open_editor: Callable[..., Editor], tmp_path: Path, answer: Any
 ) -> None:
     editor = open_editor(MODERN, tmp_path)
-    monkeypatch.setattr(editor, "_answer", lambda asked: editor._send({"id": asked["id"], "result": answer}))
+    editor.on("workspace/configuration", lambda _: answer)
     editor.notify("workspace/didChangeConfiguration", {"settings": None})
     editor.run(0.02)
     assert ("MW006" in editor.codes(editor.open(BROKEN))) is not isinstance(answer and answer[0], dict)
     assert told(editor) == []
 
 
-def test_a_client_that_can_not_answer_has_the_defaults(
-    open_editor: Callable[..., Editor], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_that_can_not_answer_has_the_defaults(open_editor: Callable[..., Editor]) -> None:
     editor = open_editor(settings={"enable": False})
     uri = editor.open(BROKEN)
     assert editor.codes(uri) == []
-    refusal = {"code": -32603, "message": "no settings"}
-    monkeypatch.setattr(editor, "_answer", lambda asked: editor._send({"id": asked["id"], "error": refusal}))
+
+    def refuse(_: object) -> None:
+        raise ServerError("no settings", -32603)
+
+    editor.on("workspace/configuration", refuse)
     editor.notify("workspace/didChangeConfiguration", {"settings": None})
     editor.run(0.02)
     assert "MW006" in editor.codes(uri)
@@ -74,19 +76,21 @@ def test_the_answer_to_the_last_question_counts_however_late_it_comes(
     editor = open_editor()
     uri = editor.open(BROKEN)
     assert "MW006" in editor.codes(uri)
-    questions: list[dict[str, Any]] = []
+    answers: list[asyncio.Future[Any]] = []
+
+    async def later(_: object) -> Any:
+        answers.append(editor.loop.create_future())
+        return await answers[-1]
+
+    editor.on("workspace/configuration", later)
     monkeypatch.setattr(lifecycle, "_PATIENCE", 0.0)
-    with monkeypatch.context() as silent:
-        silent.setattr(editor, "_answer", questions.append)
-        for _ in range(2):
-            editor.notify("workspace/didChangeConfiguration", {"settings": None})
-            editor.run()
-    first, last = (one for one in questions if one["method"] == "workspace/configuration")
-    editor.settings = {"enable": False}
-    editor._answer(last)
+    for _ in range(2):
+        editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        editor.run()
+    first, last = answers
+    last.set_result([{"enable": False}])
     assert editor.codes(uri) == []
-    editor.settings = {}
-    editor._answer(first)
+    first.set_result([{}])
     assert editor.codes(uri) == []
 
 
