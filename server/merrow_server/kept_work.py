@@ -1,6 +1,4 @@
-"""Runs, evaluations, searches and extractions in the user's journal, all alike: found by an id, asked to end, and found again
-where one was left unfinished.
-"""
+"""Jobs of all kinds in the user's journal, all alike: found by an id, asked to end, found again where one was left unfinished."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
+    from merrow_runtime.store.glance import Kind
     from merrow_runtime.store.listed import Listed
     from merrow_runtime.store.listing import Entry
 
@@ -38,7 +37,7 @@ def kept_in(user: Store, kind: str) -> Listed[Any]:
         "search": user.optimizations,
         "extraction": user.extractions,
     }
-    return kept[kind]
+    return kept.get(kind) or user.jobs[kind]
 
 
 def state_of(user: Store, entry: Entry) -> str:
@@ -53,8 +52,8 @@ def state_of(user: Store, entry: Entry) -> str:
 
 
 def request_cancel(user: Store, said: str) -> AskedToEnd:
-    """Ask the process that works on a run, an evaluation, a search or an extraction to end it, by its id or the beginning of it.
-    Raises `UsageFailure` where there is none of this id, or several; `StoreFailure`.
+    """Ask the process that works on a job to end it, by its id or the beginning of it. Raises `UsageFailure` where there is none
+    of this id, or several; `StoreFailure`.
     """
     entry = user.listing.find(said)
     if entry is None or entry.kind == "run":
@@ -67,23 +66,25 @@ def request_cancel(user: Store, said: str) -> AskedToEnd:
     return AskedToEnd(entry.kind, entry.id, was)
 
 
-def left_last(user: Store) -> tuple[str, str] | None:
+def left_last(user: Store) -> tuple[Kind, str] | None:
     """What was left before its end last, and has no process that works on it: its kind and its id; None where everything has
     ended. The last one is the one that was still worked on latest, as far as that is known.
     """
     from merrow_runtime.jobs import life
+    from merrow_runtime.store.glance import TABLES
 
-    found: list[tuple[float, str, str]] = [
+    found: list[tuple[float, Kind, str]] = [
         (user.last_seen(run.id) or run.started, "run", run.id)
         for run in user.runs(_LOOKED_AT)
         if run.status not in ("finished", "running")
     ]
-    for kind in ("evaluation", "search", "extraction"):
-        found += (
-            (life.last_seen(user, record), kind, record.id)
-            for record in kept_in(user, kind).newest(_LOOKED_AT)
-            if record.status != "finished" and life.state_of(user, record) != "running"
-        )
+    for kind in TABLES:
+        if kind != "run":
+            found += (
+                (life.last_seen(user, record), kind, record.id)
+                for record in kept_in(user, kind).newest(_LOOKED_AT)
+                if record.status != "finished" and life.state_of(user, record) != "running"
+            )
     if not found:
         return None
     _, kind, identity = max(found, key=lambda one: one[0])

@@ -100,13 +100,15 @@ def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -
     assert done.code == 0, done.err
     assert done.out == SHOWN
     origin = model.server.origin  # type: ignore[attr-defined]
-    assert done.err.splitlines() == [
+    *lines, last = done.err.splitlines()
+    assert lines == [
         f"3 to 19 calls to test-model at {origin}, at most about 148,489 tokens, the price is not known.",
         "Refused: Impossible: The menu has no mutation nonsense.",
         "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3).",
         "5 calls, cost unknown.",
         "Write one with: merrow suggest flow.mmd --apply K (and the same options).",
     ]
+    assert re.fullmatch(r"Suggestion (\w+): see it again with: merrow show \1", last)
     assert Path("flow.mmd").read_text() == FLOW
     again = merrow("suggest", "flow.mmd")
     assert (again.code, again.out) == (0, SHOWN)
@@ -256,7 +258,8 @@ def test_suggestions_without_a_judge_are_shown_as_they_came(model: Model) -> Non
         "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3).",
     ]
     assert lines[4].startswith("Note: The suggestions are not judged: ")
-    assert lines[6:] == ["Write one with: merrow suggest flow.mmd --apply K (and the same options)."]
+    assert lines[6] == "Write one with: merrow suggest flow.mmd --apply K (and the same options)."
+    assert re.fullmatch(r"Suggestion (\w+): ask for what is missing with: merrow resume \1", lines[7])
 
 
 def test_a_file_that_changed_meanwhile_is_not_written(model: Model) -> None:
@@ -315,7 +318,7 @@ def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:
     model.first = said(candidate({"apply": "nonsense"}))
     done = merrow("suggest", "flow.mmd", "--yes")
     assert (done.code, done.out) == (1, "")
-    assert done.err.splitlines()[1:] == [
+    assert done.err.splitlines()[1:-1] == [
         "Refused: Impossible: The menu has no mutation nonsense.",
         "Valid at the first try: 0 of 1; after repair: 0 of 1 (moves 0 and 0 of 1).",
         f"{len(model.requests)} calls, cost unknown.",
@@ -431,7 +434,7 @@ def test_ctrl_c_at_the_question_of_the_cost_ends_it(model: Model) -> None:
         while running.poll() is None and time.monotonic() < deadline:
             running.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                running.wait(timeout=1)
+                running.wait(timeout=10)
         running.kill()
         assert running.wait() == 130
     with contextlib.suppress(OSError):  # The other end is closed.

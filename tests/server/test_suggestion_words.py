@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from merrow_server.suggestions.words import cost_sentence, run_text, score_text, usage_sentence, valid_lines
+from merrow_server.asking_words import cost_sentence, usage_sentence
+from merrow_server.suggestions.words import run_text, score_text, valid_lines
 
 Json = dict[str, Any]
 

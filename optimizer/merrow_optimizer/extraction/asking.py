@@ -15,12 +15,11 @@ from merrow_optimizer.extraction.refused import Refused
 from merrow_optimizer.planning.json_objects import JsonObject, Unreadable, json_objects
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.asking.asker import Asker
-from merrow_runtime.asking.question import Asked, Question, Source
+from merrow_runtime.asking.question import Question
 from merrow_runtime.errors import EmptyAnswerFailure
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
-from merrow_runtime.store.extractions import Extractions
-from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.usage import NOTHING
 
 TRIES = 3
 """How often a question is put: once, and at most twice again with what is wrong with the answer."""
@@ -28,16 +27,7 @@ LONGEST_ANSWER = 4_000
 """Tokens that an answer may have."""
 _HALF = re.compile(r"[\ud800-\udfff]")
 """What no file can have in it."""
-_PAID = "paid"
-"""Whether what the journal has was paid by the extraction itself; an answer that was known cost it nothing."""
 T = TypeVar("T")
-
-
-def paid_in(kept: Mapping[str, Mapping[str, Any]]) -> Usage:
-    """What an extraction has paid, by what the journal has of it."""
-    return sum(
-        (Usage.from_json(one["usage"]) for one in kept.values() if "usage" in one and one.get(_PAID, True)), NOTHING
-    )
 
 
 @dataclass(slots=True)
@@ -123,41 +113,6 @@ class SentBackIfEmpty:
     async def close(self) -> None:
         """See `Endpoint`."""
         await self._endpoint.close()
-
-
-class ExtractionRows:
-    """The answers that the journal has of an extraction. ``used`` is what those have used that were needed here, whoever paid."""
-
-    def __init__(self, extraction: str, kept: Extractions, known: Mapping[str, Mapping[str, Any]]) -> None:
-        self._extraction, self._kept = extraction, kept
-        self._known = dict(known)
-        self._used: dict[str, Usage] = {}
-
-    @property
-    def used(self) -> Usage:
-        """See the class."""
-        return sum(self._used.values(), NOTHING)
-
-    async def find(self, asked: Asked) -> ModelReply | None:
-        """See `merrow_runtime.asking.asker.Rows`."""
-        key = _row(asked)
-        known = self._known.get(key)
-        reply = None if known is None else ModelReply.from_json(known)
-        if reply is not None:
-            self._used[key] = reply.usage
-        return reply
-
-    async def keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
-        """See `merrow_runtime.asking.asker.Rows`."""
-        del started
-        key = _row(asked)
-        said = {**reply.to_json(), _PAID: source == "endpoint"}
-        await self._kept.keep(self._extraction, key, said)
-        self._known[key], self._used[key] = said, reply.usage
-
-
-def _row(asked: Asked) -> str:
-    return f"answer {asked.purpose} {asked.request.hash}"
 
 
 class Generator:

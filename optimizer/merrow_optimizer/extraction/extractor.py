@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from merrow_optimizer.extraction import deepening
-from merrow_optimizer.extraction.asking import ExtractionRows, Generator, SentBackIfEmpty, paid_in, together
+from merrow_optimizer.extraction.asking import Generator, SentBackIfEmpty, together
 from merrow_optimizer.extraction.cases import Case
 from merrow_optimizer.extraction.choosing import Choice, Offer, choose
 from merrow_optimizer.extraction.deepening import Ground, Path, deepen, ground_of
@@ -30,6 +30,7 @@ from merrow_optimizer.suggestions.answers import KEY
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.bounded import bounded
 from merrow_runtime.asking.purse import Purse
+from merrow_runtime.asking.rows import JobRows, paid_in
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.models.budget import Budget
@@ -118,7 +119,7 @@ class Extractor:
         endpoint = bounded(chosen.endpoint, budget)
         is_replay = endpoint.origin == REPLAY_ORIGIN
         purse = Purse(replace(chosen, endpoint=SentBackIfEmpty(chosen.endpoint)), self._cases_file, budget)
-        self.rows = ExtractionRows(self.id, self._user.extractions, self._known)
+        self.rows = JobRows(self.id, self._user.extractions, self._known)
         asker = Asker(purse, self._user.cache, KEY, self.rows, fresh=is_replay)
         self.generator = Generator(plan.generator, asker)
         self.trials = Trials(self.id, plan, self._user, self._own, endpoint, self._cases_file, self._known)

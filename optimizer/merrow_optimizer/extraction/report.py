@@ -9,7 +9,6 @@ from typing import Any
 
 from merrow_analysis.fresh_ids import FreshIds
 from merrow_optimizer.evaluation.statistics.intervals import interval_of
-from merrow_optimizer.extraction.asking import ExtractionRows
 from merrow_optimizer.extraction.cases import problem_digest
 from merrow_optimizer.extraction.deepening import Path
 from merrow_optimizer.extraction.extractor import Extractor, Outcome, Proved, shapes
@@ -18,6 +17,7 @@ from merrow_optimizer.extraction.operators import library_text
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.extraction.pooling import Candidate
 from merrow_optimizer.extraction.trials import Trials
+from merrow_runtime.asking.rows import JobRows
 from merrow_runtime.models.tokens import estimate_tokens
 
 SCHEMA = 1
@@ -201,7 +201,7 @@ def _compression(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _cost(rows: ExtractionRows, trials: Trials) -> dict[str, Any]:
+def _cost(rows: JobRows, trials: Trials) -> dict[str, Any]:
     """What the answers of the generator took, whether they were paid by this extraction or known, and how many cases were run.
     What was paid in all is in the journal: it depends on what was known before.
     """

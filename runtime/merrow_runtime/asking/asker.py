@@ -55,7 +55,8 @@ class Asker:
     the job, or from ``cache``, where it is under ``key``; else it is asked for, and committed before it is read.
 
     With ``fresh`` the cache is not looked at; with ``only_known`` nobody is asked, but `UnknownAnswerError` raised. ``used`` is
-    what was used here, ``known`` how many answers were in the cache already.
+    what was used here, ``known`` how many answers were in the cache already, ``missed`` why there is no answer to the last
+    question that could not be paid or reached nobody.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Asker:
     ) -> None:
         self.used: Usage = NOTHING
         self.known = 0
+        self.missed: RunFailure | None = None
         self._purse, self._cache, self._key, self._rows = purse, cache, key, rows
         self._fresh, self._only_known = fresh, only_known
         self._on_their_way: dict[bytes, asyncio.Future[ModelReply]] = {}
@@ -115,6 +117,7 @@ class Asker:
         try:
             reply, source = await self._found(asked, key)
         except RunFailure as failure:
+            self.missed = failure
             coming.set_exception(failure)
             coming.exception()  # others may hear of it, but need not
             raise
@@ -149,10 +152,16 @@ class Asker:
         else:
             reply, source = await self._purse.ask(asked.request, self), "endpoint"
             self._count(reply.usage)
-            await self._cache.writer.write(kept(key, reply.json_text(), time.time()))
+        # One commit for both: with the first alone, a job that looks at no cache would ask again.
+        writes: list[asyncio.Future[None]] = [asyncio.ensure_future(self._keep(asked, reply, source, started))]
+        if source == "endpoint":
+            writes.append(self._cache.writer.write(kept(key, reply.json_text(), time.time())))
+        await asyncio.gather(*writes)
+        return reply, source
+
+    async def _keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
         if self._rows is not None:
             await self._rows.keep(asked, reply, source, started)
-        return reply, source
 
     def _count(self, usage: Usage) -> None:
         self.used += usage

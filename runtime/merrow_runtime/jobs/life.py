@@ -58,9 +58,11 @@ async def carry_out(
     identity: str,
     make: Callable[[Store], J],
     run: Callable[[J], Coroutine[Any, Any, None]],
+    *,
+    has_runs: bool = True,
 ) -> J:
     """Make and run the job of one of ``kept``, with a journal of its own, and keep how it ended. Cancelling ends it: what is
-    finished is kept.
+    finished is kept. The journal of one that ``has_runs`` not goes with its end: nothing is in it but who works on the job.
 
     Raises `StoreFailure` where it can't begin since another process works on it, or where another one has taken it over.
     """
@@ -92,6 +94,8 @@ async def carry_out(
         finally:
             watching.cancel()
         watch.end("finished" if job.stopped_by is None else "stopped", job.stopped_by)
+    if not has_runs and job.stopped_by is None:
+        _remove_journal(user, identity)
     return job
 
 
@@ -154,6 +158,10 @@ def delete(user: Store, kept: Listed[Any], said: str) -> None:
             f"{kept.word.capitalize()} {identity} is still going on; stop it first with: merrow cancel {identity}"
         )
     kept.delete(identity)
+    _remove_journal(user, identity)
+
+
+def _remove_journal(user: Store, identity: str) -> None:
     path = journal_of(user, identity)
     for suffix in ("", "-wal", "-shm", ".ballast"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

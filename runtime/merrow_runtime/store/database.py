@@ -32,6 +32,7 @@ from merrow_runtime.store.contract import (
 from merrow_runtime.store.dialects import DialectTable
 from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.extractions import Extractions
+from merrow_runtime.store.jobs import JOBS, Jobs
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.labels import Labels
 from merrow_runtime.store.listing import Listing
@@ -101,6 +102,7 @@ class Store:
         self.evaluations = Evaluations(self._writer)
         self.optimizations = Optimizations(self._writer)
         self.extractions = Extractions(self._writer)
+        self.jobs: Mapping[str, Jobs] = {kind: Jobs(self._writer, kind) for kind in JOBS}
         self.labels = Labels(self._writer)
         self.listing = Listing(self._writer)
         self.dialects: DialectTable = DialectTable(self._writer) if answers is None else answers.dialects

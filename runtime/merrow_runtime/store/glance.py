@@ -20,21 +20,21 @@ _PATIENCE = 0.3
 """Seconds that another process may keep the journal to itself, as it does for a moment while it opens or closes it."""
 
 
-Kind = Literal["run", "evaluation", "search", "extraction"]
+Kind = Literal["run", "evaluation", "search", "extraction", "plan", "suggestion"]
 TABLES: Mapping[Kind, tuple[str, str, str]] = {
     "run": ("runs", "workflow", "runs"),
     "evaluation": ("evaluations", "workflow", "evaluations"),
     "search": ("optimizations", "workflow", "searches"),
     "extraction": ("extractions", "cases", "extractions"),
+    "plan": ("(SELECT * FROM jobs WHERE kind = 'plan')", "file", "plans"),
+    "suggestion": ("(SELECT * FROM jobs WHERE kind = 'suggestion')", "file", "suggestions"),
 }
-"""The table of each kind, its column with the path of the file that one is of, and what several are called."""
+"""Where each kind is, its column with the path of the file that one is of, and what several are called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """What is seen of a run, an evaluation, a search or an extraction; ``workflow`` is the whole path of its file, which for an
-    extraction is that with the solved cases.
-    """
+    """What is seen of a job; ``workflow`` is the whole path of its file, for an extraction that with the solved cases."""
 
     id: str
     workflow: str

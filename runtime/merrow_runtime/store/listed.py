@@ -1,4 +1,4 @@
-"""What evaluations and searches have in common in the user's store: ids, a status that any process may change, deletion."""
+"""What the kinds of job have in common in the user's store: ids, a status that any process may change, what they came by."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ class Listed(Generic[R]):
     """
 
     table: str
+    only: str = ""
+    """What of the table they are, as a condition of SQL; "": all of it."""
     listed_by: str = ""
     """The command that lists them, where it is not called like the table."""
     file = "workflow"
@@ -102,9 +104,9 @@ class Listed(Generic[R]):
 
         Raises `UsageFailure` where there are several.
         """
-        found = [row[0] for row in self._rows(f"SELECT id FROM {self.table} WHERE id = ?", (said,))]  # noqa: S608
+        found = [row[0] for row in self._rows(f"SELECT id FROM {self._source} WHERE id = ?", (said,))]  # noqa: S608
         if not found and said.isalnum():
-            found = [row[0] for row in self._rows(f"SELECT id FROM {self.table} WHERE id GLOB ?", (f"{said}*",))]  # noqa: S608
+            found = [row[0] for row in self._rows(f"SELECT id FROM {self._source} WHERE id GLOB ?", (f"{said}*",))]  # noqa: S608
         if len(found) > 1:
             raise UsageFailure(
                 f"Several {self.words} begin with {said!r}; give more of the id: {found[0]}, {found[1]}, ..."
@@ -131,7 +133,7 @@ class Listed(Generic[R]):
         sentence about it.
         """
         where, values = ("", ()) if workflow is None else (f"WHERE {self.file} = ?", (workflow,))
-        sql = f"SELECT {self.columns} FROM {self.table} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
+        sql = f"SELECT {self.columns} FROM {self._source} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
         return readable(self._rows(sql, (*values, limit)), self._record, report)
 
     def delete(self, identity: str) -> None:
@@ -152,8 +154,12 @@ class Listed(Generic[R]):
     def older_than(self, seconds: float) -> list[str]:
         """The ids of those that began, and ended where they did, so long ago."""
         before = time.time() - seconds
-        sql = f"SELECT id FROM {self.table} WHERE started < ? AND coalesce(ended, started) < ?"  # noqa: S608
+        sql = f"SELECT id FROM {self._source} WHERE started < ? AND coalesce(ended, started) < ?"  # noqa: S608
         return [row[0] for row in self._rows(sql, (before, before))]
+
+    @property
+    def _source(self) -> str:
+        return f"(SELECT * FROM {self.table} WHERE {self.only})" if self.only else self.table  # noqa: S608 (a subclass's)
 
     @property
     def _command(self) -> str:
@@ -186,6 +192,33 @@ class Listed(Generic[R]):
             return self._cursor.execute(sql, values).fetchall()
         except sqlite3.Error as problem:
             raise explained(problem) from problem
+
+
+class Keeping(Listed[R]):
+    """Those that have beside their row what they came by, plain data by keys: in the table ``kept_in``, by its column ``of``."""
+
+    kept_in: str
+    of: str
+
+    def begin(self, begun: R) -> None:
+        """Put a new one into the store."""
+        self._writer.now(lambda database: self._begin(database, begun))
+
+    def keep(self, identity: str, key: str, said: Mapping[str, Any]) -> asyncio.Future[None]:
+        """Keep something that one came by, in place of what had this key; done once it is committed."""
+        sql = f"INSERT OR REPLACE INTO {self.kept_in} ({self.of}, key, said) VALUES ({self._number}, ?, ?)"  # noqa: S608
+        return self._writer.write((sql, (identity, rows.storable(key), rows.text_of(dict(said)))))
+
+    def kept(self, identity: str) -> dict[str, Mapping[str, Any]]:
+        """All that one came by, by keys."""
+        sql = f"SELECT key, said FROM {self.kept_in} WHERE {self.of} = {self._number} ORDER BY key"  # noqa: S608
+        found = self._rows(sql, (identity,))
+        with self._reading(identity):
+            return {key: rows.object_of(said) for key, said in found}
+
+    @property
+    def _number(self) -> str:
+        return f"(SELECT number FROM {self.table} WHERE id = ?)"  # noqa: S608
 
 
 def readable(records: Iterable[S], read: Callable[[S], T], report: Report = ignored) -> list[T]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 11
+VERSION = 12
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -139,6 +139,17 @@ ALTER TABLE scores ADD COLUMN exhausted INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN exhausted INTEGER NOT NULL DEFAULT 0;
 """
 
+_JOBS = """
+CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, file TEXT NOT NULL, status TEXT NOT NULL, started REAL NOT NULL, ended REAL,
+    seconds REAL NOT NULL, error TEXT, plan TEXT NOT NULL
+);
+CREATE TABLE kept (
+    job INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE, key TEXT NOT NULL, said TEXT NOT NULL, PRIMARY KEY (job, key)
+) WITHOUT ROWID;
+"""
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -178,7 +189,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}{_JOBS}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -189,7 +200,8 @@ NULL where an older version did not record them. ``scores`` has the answers of e
 what decides an answer (``work``) and its score (``scored``); ``trials`` has those of searches, each of a draw, or of the
 reading of the held-out items where ``draw`` is 0, or only to be shown to a model where it is -1. ``proposals`` has what a
 model proposed before a draw of a search. ``revisions`` has what was asked of a run's workflow while it went on.
-``extracted`` has what an extraction has come by, its model's answers and the scores of cases, by ``key``.
+``extracted`` has what an extraction has come by, its model's answers and the scores of cases, by ``key``. ``jobs`` has the
+kinds of job that came later, and ``kept`` what those have come by.
 ``readings`` says who read which part of what data, also where that was deleted since. ``openings`` has the processes that
 have the journal open as one of their own, see `Store.open`.
 """
@@ -222,6 +234,7 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     8: _SINCE_9,
     9: _NOTES_OF_LABELS,
     10: _LOOPS_OF_SCORES,
+    11: _JOBS,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 

@@ -22,7 +22,7 @@ from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
+from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.masking import mask_of, maskable
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint, choose, without_user
@@ -33,6 +33,7 @@ from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
+from merrow_server.continuing import Changed, answered_by_another
 from merrow_server.errors import InputError
 from merrow_server.evaluations.masking import masking_of
 from merrow_server.evaluations.report import origins_of
@@ -208,19 +209,14 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet) -> dict[
 async def prepare_again(
     record: EvaluationRecord | OptimizationRecord | ExtractionRecord,
     user: Store,
-    *,
-    limits: Limits,
-    base_url: str | None,
-    concurrency: int | None,
-    reuse: Reuse | None = None,
+    changed: Changed,
     choosing: Choosing = choose,
 ) -> PreparedEvaluation:
     """An evaluation of the journal made ready to go on, or what a search evaluates: the workflow, options and metric that it has,
     with the data of its file.
 
-    What is given here replaces what it was begun with. Where another endpoint would answer than before, ``reuse`` says whether
-    the answers of that are kept (``any``) or had again (``same``), and who answered is kept. Raises `RunFailure`, also where
-    the data are not the same any more, or another endpoint would answer and ``reuse`` is None.
+    Who answered is kept where another endpoint answers than before. Raises `RunFailure`, also where the data are not the same any
+    more, or another endpoint would answer and ``changed`` does not say what becomes of the answers.
     """
     kept: Listed[Any] = user.evaluations
     if isinstance(record, OptimizationRecord):
@@ -230,14 +226,10 @@ async def prepare_again(
     said = dict(record.plan["asked"])
     before = Limits(**said.pop("limits"))
     said["items"] = tuple(said["items"])
-    said["base_url"] = base_url or said["base_url"]
-    said["concurrency"] = concurrency or said["concurrency"]
-    now = Limits(
-        before.usd if limits.usd is None else limits.usd,
-        before.tokens if limits.tokens is None else limits.tokens,
-        before.seconds if limits.seconds is None else limits.seconds,
-    )
-    prepared = await prepare(restore(record.plan["snapshot"]), EvaluationRequest(**said, limits=now), user, choosing)
+    said["base_url"] = changed.base_url or said["base_url"]
+    said["concurrency"] = changed.concurrency or said["concurrency"]
+    asked = EvaluationRequest(**said, limits=changed.limits_after(before))
+    prepared = await prepare(restore(record.plan["snapshot"]), asked, user, choosing)
     why = None
     origin = prepared.plan.chosen.endpoint.origin
     if prepared.data.hash != record.dataset or list(record.plan["golds"]) != [one.id for one in prepared.data.items]:
@@ -250,22 +242,17 @@ async def prepare_again(
             f"The metric {prepared.metric.name} of {kept.word} {record.id} is not the same any more; {kept.damaged}, and answers"
             " that are known cost nothing."
         )
-    elif origin != record.plan["origin"] and reuse is None:
-        again = "use --base-url offline" if record.plan["origin"] == OFFLINE_ORIGIN else "set the environment as it was"
-        why = (
-            f"{kept.word.capitalize()} {record.id} was answered by {named(record.plan['origin'])}, but {named(origin)} would"
-            f" answer now. To continue with that, {again}. Else choose --reuse any to keep its answers, or --reuse same to have"
-            f" all of {named(origin)}."
-        )
+    elif origin != record.plan["origin"] and changed.reuse is None:
+        why = answered_by_another(kept, record.id, record.plan["origin"], origin)
     if why is not None:
         await prepared.close()
         raise InputError(why)
-    reuse = reuse or record.plan.get("reuse")
+    reuse = changed.reuse or record.plan.get("reuse")
     plan = replace(prepared.plan, options=replace(prepared.plan.options, reuse=reuse))
     if origin != record.plan["origin"]:
         before_it = () if reuse == "same" else origins_of(record)
-        changed = {"asked": {**record.plan["asked"], "base_url": said["base_url"]}, "origin": origin, "reuse": reuse}
-        kept.replan(record.id, {**record.plan, **changed, "origins": [*before_it, origin]})
+        now = {"asked": {**record.plan["asked"], "base_url": said["base_url"]}, "origin": origin, "reuse": reuse}
+        kept.replan(record.id, {**record.plan, **now, "origins": [*before_it, origin]})
     return replace(prepared, plan=plan)
 
 

@@ -22,12 +22,13 @@ from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
-from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse
+from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.recordings.answer_recording import AnsweringRecorded, RecordingAnswers
 from merrow_runtime.workflow import Workflow, check_workflow
+from merrow_server.continuing import Changed, refuse_same
 from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import Choosing, EvaluationRequest, PreparedEvaluation, prepare, prepare_again
 
@@ -114,27 +115,12 @@ async def prepare_extraction(wanted: ExtractionAsked, user: Store, choosing: Cho
 async def prepare_extraction_again(
     record: ExtractionRecord,
     user: Store,
-    *,
-    limits: Limits,
-    base_url: str | None,
-    concurrency: int | None,
-    reuse: Reuse | None,
+    changed: Changed,
     choosing: Choosing = choose,
 ) -> PreparedExtraction:
     """An extraction of the journal made ready to continue. Raises `RunFailure`, see `prepare_again`."""
-    if reuse == "same":
-        raise InputError(
-            f"Extraction {record.id} goes by the answers that it has; choose --reuse any to keep them, or begin another one."
-        )
-    base = await prepare_again(
-        record,
-        user,
-        limits=limits,
-        base_url=base_url,
-        concurrency=concurrency,
-        reuse=reuse,
-        choosing=_recorded(None, record.plan["replay"], choosing),
-    )
+    refuse_same(changed, user.extractions, record.id)
+    base = await prepare_again(record, user, changed, _recorded(None, record.plan["replay"], choosing))
     said = record.plan["settings"]
     settings = Settings(**{**said, "without": tuple(said["without"])})
     plan = _plan(base, settings, record.generator, record.seed)

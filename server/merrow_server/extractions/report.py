@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from merrow_optimizer.extraction.asking import paid_in
 from merrow_optimizer.extraction.sessions import REPORT
+from merrow_runtime.asking.rows import paid_in
 from merrow_runtime.jobs.life import state_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord

@@ -11,6 +11,7 @@ from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
+from merrow_server.continuing import changed_by
 from merrow_server.evaluations.preparing import (
     Choosing,
     EvaluationRequest,
@@ -55,22 +56,14 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
 
     async def prepare(self, order: EvaluationOrder, told: Told) -> ReadyJob[Json]:
         """Raises `RunFailure`, with every mistake in the data and its place."""
-        limits = Limits(**order.budget)
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
-            asked = EvaluationRequest(**order.asked, limits=limits)
+            asked = EvaluationRequest(**order.asked, limits=Limits(**order.budget))
             prepared = await prepare(self._check(order.workflow), asked, self._store, self._choosing)
         else:
             record = self._idle(order.resume)
-            prepared = await prepare_again(
-                record,
-                self._store,
-                limits=limits,
-                base_url=order.asked.get("base_url"),
-                concurrency=order.asked.get("concurrency"),
-                choosing=self._choosing,
-            )
+            prepared = await prepare_again(record, self._store, changed_by(order.asked, order.budget), self._choosing)
         return _ReadyEvaluation(self, self._store, prepared, record, told)
 
     def report(self, evaluation: str, item: str | None) -> Json:

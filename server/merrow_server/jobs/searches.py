@@ -16,6 +16,7 @@ from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
+from merrow_server.continuing import changed_by
 from merrow_server.evaluations.preparing import Choosing, EvaluationRequest
 from merrow_server.jobs.desk import Json, ReadyJob
 from merrow_server.jobs.orders import EditorWorkflow, SearchOrder
@@ -50,11 +51,10 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
 
     async def prepare(self, order: SearchOrder, told: Told) -> ReadyJob[Json]:
         """Raises `RunFailure`, with every mistake in the data and its place."""
-        limits = Limits(**order.budget)
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
-            asked = EvaluationRequest(**order.asked, limits=limits)
+            asked = EvaluationRequest(**order.asked, limits=Limits(**order.budget))
             given = dict(order.search)
             wanted = SearchAsked(
                 asked,
@@ -66,13 +66,7 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
         else:
             record = self._idle(order.resume)
             prepared = await prepare_search_again(
-                record,
-                self._store,
-                limits=limits,
-                base_url=order.asked.get("base_url"),
-                concurrency=order.asked.get("concurrency"),
-                reuse=None,
-                choosing=self._choosing,
+                record, self._store, changed_by(order.asked, order.budget), self._choosing
             )
         return _ReadySearch(self, self._store, prepared, record, order.out, told)
 

@@ -25,11 +25,10 @@ from merrow_server.jobs.orders import EditorWorkflow, Order
 from merrow_server.jobs.runs import RunJobs
 
 if TYPE_CHECKING:
+    from merrow_server.jobs.asking import PlanJobs, SuggestionJobs
     from merrow_server.jobs.cases import CaseJobs
     from merrow_server.jobs.evaluations import EvaluationJobs
-    from merrow_server.jobs.plans import PlanJobs
     from merrow_server.jobs.searches import SearchJobs
-    from merrow_server.jobs.suggestions import SuggestionJobs
 
 T = TypeVar("T")
 
@@ -75,14 +74,14 @@ class Session:
     @cached_property
     def plans(self) -> PlanJobs:
         """The plans."""
-        from merrow_server.jobs.plans import PlanJobs
+        from merrow_server.jobs.asking import PlanJobs
 
-        return PlanJobs(self.store, self._endpoints.own)
+        return PlanJobs(self.store, self._endpoints.own, check)
 
     @cached_property
     def suggestions(self) -> SuggestionJobs:
         """The suggestions from a model."""
-        from merrow_server.jobs.suggestions import SuggestionJobs
+        from merrow_server.jobs.asking import SuggestionJobs
 
         return SuggestionJobs(self.store, self._endpoints.own, check)
 

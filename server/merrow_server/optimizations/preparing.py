@@ -22,11 +22,12 @@ from merrow_optimizer.search.children import Moves
 from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.user_settings import read_user_settings
-from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse
+from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.resources import choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
+from merrow_server.continuing import Changed, refuse_same
 from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import (
     OFFLINE,
@@ -145,27 +146,12 @@ async def prepare_search(
 async def prepare_search_again(
     record: OptimizationRecord,
     user: Store,
-    *,
-    limits: Limits,
-    base_url: str | None,
-    concurrency: int | None,
-    reuse: Reuse | None,
+    changed: Changed,
     choosing: Choosing = choose,
 ) -> PreparedSearch:
     """A search of the journal made ready to continue. Raises `RunFailure`, see `prepare_again`."""
-    if reuse == "same":
-        raise InputError(
-            f"Search {record.id} goes by the answers that it has; choose --reuse any to keep them, or begin another search."
-        )
-    base = await prepare_again(
-        record,
-        user,
-        limits=limits,
-        base_url=base_url,
-        concurrency=concurrency,
-        reuse=reuse,
-        choosing=choosing,
-    )
+    refuse_same(changed, user.optimizations, record.id)
+    base = await prepare_again(record, user, changed, choosing)
     by_id = {item.id: item for item in base.data.items}
     held_out = record.plan["held_out"]
     split = Split(

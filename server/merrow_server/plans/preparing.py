@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.planning.candidates import REPAIRS, PlanCandidate, PlanningTask, Told, ask_for_plans, written
-from merrow_optimizer.planning.choosing import RankedPlan, in_order, usable
+from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.planning.candidates import REPAIRS, PlanningTask, ask_for_plans, written
+from merrow_optimizer.planning.choosing import in_order, usable
 from merrow_optimizer.planning.coverage import Coverage, judge
 from merrow_optimizer.planning.questions import KEY
-from merrow_optimizer.planning.ranking import RuleName
+from merrow_optimizer.planning.ranking import RULES, RuleName
 from merrow_optimizer.planning.reading import PlanBounds, read_plans
-from merrow_runtime.asking.asker import Asker, UnknownAnswerError
-from merrow_runtime.asking.purse import Purse
-from merrow_runtime.errors import RunFailure
-from merrow_runtime.models.dialects import DialectStore
+from merrow_runtime.asking.asker import Asker
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.tokens import estimate_call
-from merrow_runtime.models.trust import WorkspaceValue
-from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_settings
+from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.usage import Usage
+from merrow_server.asking import Asking, Choosing, Json, Told, address_kept, allowed_usd
+from merrow_server.asking_words import cost_sentence
+from merrow_server.continuing import Changed
+from merrow_server.plans.report import PlanOutcome
 
 OFFLINE = (
     "The embedded offline model plans, which is not a real model: it gives the same plan for every task, and nothing is"
     " judged."
 )
-Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
-"""Chooses the endpoint, as `choose` does."""
-_METER = "merrow plan"
+_BOOKED = "merrow plan"
 """What the ledger of spending calls it."""
 
 
@@ -58,11 +58,12 @@ class PlanRequest:
     given: str | None = None
     ask_above_usd: float | None = None
     """What may be spent unasked, unless the user's settings allow less; None: as they say."""
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanForecast:
-    """Bounds of calls, tokens and US dollars: each plan asked for once, or once more for each repair, and the judge.
+    """PlanBounds of calls, tokens and US dollars: each plan asked for once, or once more for each repair, and the judge.
 
     The cost is None where a price is not known.
     """
@@ -77,60 +78,24 @@ class PlanForecast:
         return {name: None if one is None else {"least": one[0], "most": one[1]} for name, one in bounds.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class PlanOutcome:
-    """The plans in order, those that can't be used, and what the judge said (or why nothing)."""
+@dataclass(slots=True, kw_only=True)
+class PreparedPlan(Asking[PlanOutcome]):
+    """PreparedPlan that can be asked for."""
 
-    plans: tuple[RankedPlan, ...]
-    refused: tuple[PlanCandidate, ...]
-    coverage: Coverage | None
-    notice: str | None
-    used: Usage
-    known: int
-
-
-@dataclass(frozen=True, slots=True)
-class PreparedPlan:
-    """A plan that can be asked for, with what it may cost. Close it in the end."""
+    kind, key = "plan", KEY
 
     asked: PlanRequest
     wanted: PlanningTask
     judge_model: str
-    chosen: ChosenEndpoint
-    forecast: PlanForecast
-    ask_above_usd: float
-    notices: tuple[str, ...]
-    _user: Store
+    bounds: PlanForecast
 
     @property
     def is_judged(self) -> bool:
         """Whether a judge is asked."""
         return _is_judged(self.asked, self.chosen)
 
-    @property
-    def may_cost(self) -> bool:
-        """Whether it may cost more than the user wants to spend unasked."""
-        cost = self.forecast.cost_usd
-        return cost is None or cost[1] > self.ask_above_usd
-
-    async def known(self) -> PlanOutcome | None:
-        """The outcome, where every answer is known already; None where a model has to be asked."""
-        if self.asked.fresh:
-            return None
-        try:
-            return await self._made(Asker(Purse(self.chosen, _METER), self._user.cache, KEY, only_known=True))
-        except (UnknownAnswerError, RunFailure):
-            return None
-
-    async def run(self, told: Told = lambda _, __, ___: None) -> PlanOutcome:
-        """Ask the models; what came of it. ``told`` hears how far it is. Raises `RunFailure`."""
-        asker = Asker(Purse(self.chosen, _METER), self._user.cache, KEY, fresh=self.asked.fresh)
-        try:
-            return await self._made(asker, told)
-        finally:
-            asker.close()
-
-    async def _made(self, asker: Asker, told: Told = lambda _, __, ___: None) -> PlanOutcome:
+    async def ask(self, asker: Asker, told: Told) -> PlanOutcome:
+        """See `Asking`."""
         asked, wanted = self.asked, self.wanted
         steps = asked.n + (1 if self.is_judged else 0)
         if asked.given is None:
@@ -149,17 +114,46 @@ class PreparedPlan:
             tuple(one for one in candidates if one.graph is None),
             found,
             coverage if isinstance(coverage, str) else None,
-            asker.used,
-            asker.known,
         )
 
-    async def close(self) -> None:
-        """Let the endpoint go."""
-        await self.chosen.endpoint.close()
+    def report(self, outcome: PlanOutcome, used: Usage, known: int) -> Json:
+        """See `Asking`."""
+        return {
+            "task": self.wanted.task,
+            "model": self.wanted.model,
+            "endpoint": self.chosen.endpoint.origin,
+            **outcome.to_json(RULES[self.asked.rank]),
+            "notices": list(self.notices),
+            "usage": used.to_json(),
+            "known": known,
+        }
+
+    def forecast(self) -> Json:
+        """See `Asking`."""
+        return {**self.bounds.to_json(), "model": self.wanted.model}
+
+    def sentence(self) -> str:
+        """See `Asking`."""
+        who = self.wanted.model if self.asked.given is None else self.judge_model
+        judge = self.judge_model if self.is_judged else None
+        return cost_sentence(self.bounds.to_json(), who, judge, self.chosen.endpoint.origin)
+
+    def most_usd(self) -> float | None:
+        """See `Asking`."""
+        return None if self.bounds.cost_usd is None else self.bounds.cost_usd[1]
 
 
-def prepare(asked: PlanRequest, user: Store, *, choosing: Choosing = choose) -> PreparedPlan:
-    """Make a plan ready to be asked for. ``user`` is the user's store. Raises `UsageFailure`."""
+def prepare(
+    asked: PlanRequest,
+    user: Store,
+    *,
+    choosing: Choosing = choose,
+    output: Path | None = None,
+    folder: Path | None = None,
+) -> PreparedPlan:
+    """Make plans ready to be asked for. ``user`` is the user's store, ``output`` and ``folder`` are where they are to be written.
+    Raises `UsageFailure`.
+    """
     settings = read_user_settings()
     options = RunOptions(default_model=settings.model, base_url=asked.base_url)
     chosen = choosing(options, asked.base_url, (), user.dialects)
@@ -171,18 +165,46 @@ def prepare(asked: PlanRequest, user: Store, *, choosing: Choosing = choose) -> 
     bounds = PlanBounds(asked.max_nodes, asked.max_agents, asked.roles, needs_agents=asked.given is None)
     wanted = PlanningTask(asked.task, model, bounds, asked.as_mermaid)
     is_offline = chosen.endpoint.origin == OFFLINE_ORIGIN
-    notices = chosen.notices + ((OFFLINE,) if is_offline and asked.given is None else ())
-    allowed = [usd for usd in (settings.suggest_ask_above_usd, asked.ask_above_usd) if usd is not None]
+    places = {
+        name: None if place is None else str(place.absolute())
+        for name, place in (("output", output), ("folder", folder))
+    }
+    said = {
+        **asdict(asked),
+        "base_url": address_kept(asked.base_url),
+        "optimizer_model": model,
+        "judge_model": judge_model,
+    }
+    del said["limits"]
     return PreparedPlan(
-        asked,
-        wanted,
-        judge_model,
-        chosen,
-        _forecast(asked, wanted, judge_model, chosen),
-        min(allowed, default=ASK_ABOVE_USD),
-        notices,
-        user,
+        user=user,
+        chosen=chosen,
+        file=places["output"] or places["folder"] or "",
+        booked=_BOOKED,
+        again={"asked": said, **places},
+        shown={"task": asked.task, "model": model},
+        notices=chosen.notices + ((OFFLINE,) if is_offline and asked.given is None else ()),
+        limits=asked.limits,
+        ask_above_usd=allowed_usd(settings, asked.ask_above_usd),
+        fresh=asked.fresh,
+        asked=asked,
+        wanted=wanted,
+        judge_model=judge_model,
+        bounds=_forecast(asked, wanted, judge_model, chosen),
     )
+
+
+def prepare_plans_again(record: JobRecord, user: Store, changed: Changed, choosing: Choosing = choose) -> PreparedPlan:
+    """PreparedPlan of the journal made ready to continue. Raises `RunFailure`."""
+    said = record.plan["asked"]
+    given = {
+        "roles": tuple(said["roles"]),
+        "base_url": changed.base_url or said["base_url"],
+        "limits": changed.limits_after(Limits(**record.plan["limits"])),
+    }
+    plans = prepare(PlanRequest(**{**said, **given}), user, choosing=choosing)
+    plans.continues(record, changed)
+    return plans
 
 
 def _forecast(asked: PlanRequest, wanted: PlanningTask, judge_model: str, chosen: ChosenEndpoint) -> PlanForecast:

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from merrow_optimizer.planning.candidates import PlanCandidate
 from merrow_optimizer.planning.choosing import RankedPlan
-from merrow_optimizer.planning.ranking import RULES, ranked
-from merrow_server.plans.preparing import PlanOutcome, PreparedPlan
+from merrow_optimizer.planning.coverage import Coverage
+from merrow_optimizer.planning.ranking import RULES, RankingRule, ranked
 
 
-def report(prepared: PreparedPlan, outcome: PlanOutcome, files: Sequence[str] = ()) -> dict[str, Any]:
-    """As ``--format json`` prints it. ``files`` are where plans were written, the best first; there may be fewer than plans."""
-    rule = RULES[prepared.asked.rank]
-    names = [*files, *[None] * len(outcome.plans)]
-    places = _places(outcome.plans)
-    return {
-        "task": prepared.wanted.task,
-        "model": prepared.wanted.model,
-        "endpoint": prepared.chosen.endpoint.origin,
-        "rule": {"name": rule.name, "formula": rule.formula, "fault": rule.fault},
-        "requirements": None if outcome.coverage is None else list(outcome.coverage.requirements),
-        "plans": [
-            {**_plan(number, one, name), "places": {rule: by[number - 1] for rule, by in places.items()}}
-            for number, (one, name) in enumerate(zip(outcome.plans, names, strict=False), 1)
-        ],
-        "refused": [{"candidate": one.number, "problems": list(one.problems)} for one in outcome.refused],
-        "notice": outcome.notice,
-        "notices": list(prepared.notices),
-        "usage": outcome.used.to_json(),
-        "known": outcome.known,
-    }
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """The plans in order, those that can't be used, and what the judge said (or why nothing)."""
+
+    plans: tuple[RankedPlan, ...]
+    refused: tuple[PlanCandidate, ...]
+    coverage: Coverage | None
+    notice: str | None
+
+    def to_json(self, rule: RankingRule) -> dict[str, Any]:
+        """As ``--format json`` prints it; ``rule`` ranked the plans, which are in no file."""
+        places = _places(self.plans)
+        return {
+            "rule": {"name": rule.name, "formula": rule.formula, "fault": rule.fault},
+            "requirements": None if self.coverage is None else list(self.coverage.requirements),
+            "plans": [
+                {**_plan(number, one), "places": {rule: by[number - 1] for rule, by in places.items()}}
+                for number, one in enumerate(self.plans, 1)
+            ],
+            "refused": [{"candidate": one.number, "problems": list(one.problems)} for one in self.refused],
+            "notice": self.notice,
+        }
 
 
 def _places(plans: Sequence[RankedPlan]) -> dict[str, list[int]]:
@@ -43,11 +46,11 @@ def _places(plans: Sequence[RankedPlan]) -> dict[str, list[int]]:
     return found
 
 
-def _plan(number: int, one: RankedPlan, file: str | None) -> dict[str, Any]:
+def _plan(number: int, one: RankedPlan) -> dict[str, Any]:
     return {
         "rank": number,
         "candidate": one.candidate.number,
-        "file": file,
+        "file": None,
         "text": one.candidate.text,
         "agents": [{"id": agent.id, "role": agent.role, "prompt": agent.prompt} for agent in one.graph.agents],
         "tasks": [

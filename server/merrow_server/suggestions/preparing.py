@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from random import Random
 
 from merrow_optimizer.evaluation.data import DataError, read_items
@@ -20,33 +20,34 @@ from merrow_optimizer.suggestions.forecasts import SuggestionForecast, first_que
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import FailedItem, Try, Wish
-from merrow_optimizer.suggestions.session import Models, SuggestionOutcome, SuggestionSession, Told
+from merrow_optimizer.suggestions.session import Models, SuggestionOutcome, SuggestionSession
 from merrow_optimizer.suggestions.writing import takes_prompt
-from merrow_runtime.asking.asker import Asker, UnknownAnswerError
-from merrow_runtime.asking.purse import Purse
+from merrow_runtime.asking.asker import Asker
 from merrow_runtime.errors import RunFailure, UsageFailure
-from merrow_runtime.models.budget import Budget, unpriced_failure
-from merrow_runtime.models.dialects import DialectStore
+from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.prices import price_at
-from merrow_runtime.models.trust import WorkspaceValue
-from merrow_runtime.models.user_settings import ASK_ABOVE_USD, read_user_settings
+from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.usage import Usage
 from merrow_runtime.workflow import Workflow, restore
+from merrow_server.asking import Asking, Choosing, Json, Told, address_kept, allowed_usd
+from merrow_server.asking_words import cost_sentence
+from merrow_server.continuing import Changed
 from merrow_server.errors import InputError
+from merrow_server.suggestions.report import report
 
 VALIDATE = "validate"
 """The part of data that a model may be shown."""
 _LOOKED_AT = 50
 _MOST_TRIES = 5
-Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
-"""Chooses the endpoint, as `choose` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,49 +72,41 @@ class SuggestionRequest:
     limits: Limits = field(default_factory=Limits)
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedSuggestions:
-    """A session that can begin, with what it may cost. Close it in the end."""
+@dataclass(slots=True, kw_only=True)
+class PreparedSuggestions(Asking[SuggestionOutcome]):
+    """Suggestions that can be asked for."""
+
+    kind, key = "suggestion", KEY
 
     session: SuggestionSession
-    chosen: ChosenEndpoint
-    forecast: SuggestionForecast
-    ask_above_usd: float
-    notices: tuple[str, ...]
-    _user: Store
-    _asked: SuggestionRequest
-    _told: Told
+    bounds: SuggestionForecast
 
-    async def known(self) -> SuggestionOutcome | None:
-        """The outcome, where every answer is known already; None where a model has to be asked. Nobody is told."""
-        if self._asked.fresh:
-            return None
-        try:
-            return await self.session.run(self._asker(only_known=True))
-        except (UnknownAnswerError, RunFailure):
-            return None
+    async def ask(self, asker: Asker, told: Told) -> SuggestionOutcome:
+        """See `Asking`."""
+        return await self.session.run(asker, told=told)
 
-    async def run(self, used: Callable[[Usage], None]) -> SuggestionOutcome:
-        """Ask the models; what came of it. ``used`` is told in the end what it used, also where it was cancelled. Raises
-        `RunFailure`.
-        """
-        limits = self._asked.limits
-        self._check_budget(limits)
-        bounds = (limits.usd, limits.tokens, limits.seconds)
-        asker = self._asker(None if bounds == (None, None, None) else Budget(*bounds, strict=True))
-        try:
-            return await self.session.run(asker, told=self._told)
-        finally:
-            asker.close()
-            used(asker.used)
+    def report(self, outcome: SuggestionOutcome, used: Usage, known: int) -> Json:
+        """See `Asking`; the text of each suggestion is that of the diagram."""
+        del known
+        notices = [*self.notices, *outcome.notices]
+        return {**report(self.session, outcome, self.chosen.endpoint), "usage": used.to_json(), "notices": notices}
 
-    def _asker(self, budget: Budget | None = None, *, only_known: bool = False) -> Asker:
-        purse = Purse(self.chosen, whole_path(self.session.ground.workflow.name), budget)
-        return Asker(purse, self._user.cache, KEY, fresh=self._asked.fresh, only_known=only_known)
+    def forecast(self) -> Json:
+        """See `Asking`."""
+        return self.bounds.to_json()
 
-    def _check_budget(self, limits: Limits) -> None:
+    def sentence(self) -> str:
+        """See `Asking`."""
+        models = self.session.models
+        return cost_sentence(self.bounds.to_json(), models.optimizer, models.judge, self.chosen.endpoint.origin)
+
+    def most_usd(self) -> float | None:
+        """See `Asking`."""
+        return self.bounds.cost_usd.most
+
+    def check_budget(self) -> None:
         """Raise `UsageFailure` where the budget is less than the first question may use."""
-        needs = first_question(self.session, self.chosen.endpoint)
+        limits, needs = self.limits, first_question(self.session, self.chosen.endpoint)
         for limit, least, unit, option in (
             (limits.usd, needs.cost_usd, "US dollars", "--budget-usd"),
             (limits.tokens, needs.tokens, "tokens", "--budget-tokens"),
@@ -124,18 +117,6 @@ class PreparedSuggestions:
                     f" {figures(least)} ({option})."
                 )
 
-    @property
-    def may_cost(self) -> bool:
-        """Whether the session may cost more than the user wants to spend unasked."""
-        most = self.forecast.cost_usd.most
-        limit = self._asked.limits.usd
-        bounded = most if limit is None or most is None else min(most, limit)
-        return bounded is None or bounded > self.ask_above_usd
-
-    async def close(self) -> None:
-        """Let the endpoint go."""
-        await self.chosen.endpoint.close()
-
 
 async def prepare(
     workflow: Workflow,
@@ -144,10 +125,8 @@ async def prepare(
     *,
     choosing: Choosing = choose,
     operators: Mapping[str, Proposals] = OPERATORS,
-    told: Told = lambda _, __, ___: None,
 ) -> PreparedSuggestions:
-    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store; ``told`` hears what goes on
-    while models are asked.
+    """Check everything that can be wrong, and make a session ready. ``user`` is the user's store.
 
     Raises `RunFailure`, `InputError`.
     """
@@ -174,9 +153,67 @@ async def prepare(
     except BaseException:
         await chosen.endpoint.close()
         raise
-    said = (*notices, *chosen.notices)
-    allowed = [usd for usd in (settings.suggest_ask_above_usd, asked.ask_above_usd) if usd is not None]
-    return PreparedSuggestions(session, chosen, found, min(allowed, default=ASK_ABOVE_USD), said, user, asked, told)
+    said = {**asdict(asked), "optimizer_model": models.optimizer, "judge_model": models.judge}
+    del said["limits"]
+    said["datasets"] = [whole_path(data_file(one)) for one in asked.datasets]
+    return PreparedSuggestions(
+        user=user,
+        chosen=chosen,
+        file=whole_path(workflow.name),
+        booked=whole_path(workflow.name),
+        again={
+            "asked": {**said, "base_url": address_kept(asked.base_url)},
+            "snapshot": workflow.snapshot(),
+            "first": _hash_of(session),
+        },
+        shown={"workflow": workflow.name, "model": models.optimizer, "goal": asked.goal},
+        notices=(*notices, *chosen.notices),
+        limits=asked.limits,
+        ask_above_usd=allowed_usd(settings, asked.ask_above_usd),
+        fresh=asked.fresh,
+        session=session,
+        bounds=found,
+    )
+
+
+async def prepare_suggestions_again(
+    record: JobRecord,
+    user: Store,
+    changed: Changed,
+    choosing: Choosing = choose,
+    operators: Mapping[str, Proposals] = OPERATORS,
+) -> PreparedSuggestions:
+    """Suggestions of the journal made ready to continue. Raises `RunFailure`, also where the model would be shown something else
+    now, such as failures of a later evaluation.
+    """
+    said = record.plan["asked"]
+    given = {
+        "about": tuple(said["about"]),
+        "datasets": tuple(said["datasets"]),
+        "base_url": changed.base_url or said["base_url"],
+        "limits": changed.limits_after(Limits(**record.plan["limits"])),
+    }
+    workflow = restore(record.plan["snapshot"])
+    found = await prepare(
+        workflow, SuggestionRequest(**{**said, **given}), user, choosing=choosing, operators=operators
+    )
+    try:
+        if _hash_of(found.session) != record.plan["first"]:
+            raise InputError(
+                f"Suggestion {record.id} can't continue: its data, its evaluations or the workspace's patterns are not the same"
+                f" any more. Ask for suggestions again with: merrow suggest {workflow.name}"
+            )
+        found.continues(record, changed)
+    except BaseException:
+        await found.close()
+        raise
+    return found
+
+
+def _hash_of(session: SuggestionSession) -> str:
+    """Identifies all that a session is made of: what the model is asked first, and how often."""
+    request = ModelRequest(session.models.optimizer, session.first)
+    return f"{request.hash} {session.seed} {session.wish.n}"
 
 
 def _executor(workflow: Workflow, asked: SuggestionRequest, chosen: ChosenEndpoint) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from merrow_optimizer.suggestions.session import CandidateTally, RunPrice, SuggestionOutcome
-from merrow_runtime.usage import Usage
-from merrow_server.suggestions.preparing import PreparedSuggestions
+from merrow_optimizer.suggestions.session import CandidateTally, SuggestionOutcome, SuggestionSession, price_of
+from merrow_runtime.models.endpoint import Endpoint
 
 
 def tally_of(outcome: SuggestionOutcome) -> CandidateTally:
@@ -15,29 +13,20 @@ def tally_of(outcome: SuggestionOutcome) -> CandidateTally:
     return sum(outcome.tallies.values(), CandidateTally())
 
 
-def report(
-    prepared: PreparedSuggestions,
-    outcome: SuggestionOutcome,
-    usage: Usage,
-    now: RunPrice | None,
-    suggestions: Sequence[dict[str, Any]],
-) -> dict[str, Any]:
-    """A session as it ended. ``suggestions`` are those of the outcome with texts and places as the caller has them; ``now`` is
-    what a run of the workflow uses as it is.
-    """
-    models = prepared.session.models
+def report(session: SuggestionSession, outcome: SuggestionOutcome, endpoint: Endpoint) -> dict[str, Any]:
+    """A session as it ended; the texts of its suggestions are those of the diagram. ``endpoint`` has the prices."""
+    ground = session.ground
+    now = price_of(ground, ground.text, endpoint)  # what a run of the workflow uses as it is
     return {
-        "workflow": prepared.session.ground.workflow.name,
-        "optimizer_model": models.optimizer,
-        "judge_model": models.judge,
-        "endpoint": prepared.chosen.endpoint.origin,
+        "workflow": ground.workflow.name,
+        "optimizer_model": session.models.optimizer,
+        "judge_model": session.models.judge,
+        "endpoint": endpoint.origin,
         "run": None if now is None else now.to_json(),
-        "suggestions": list(suggestions),
+        "suggestions": [{**one.to_json(), "text": one.text} for one in outcome.suggestions],
         "refused": [{"title": one.title, "form": one.form, "stage": one.stage, "why": one.why} for one in outcome.lost],
         "valid": {
             **tally_of(outcome).to_json(),
             "forms": {form: tally.to_json() for form, tally in outcome.tallies.items()},
         },
-        "usage": usage.to_json(),
-        "notices": [*prepared.notices, *outcome.notices],
     }

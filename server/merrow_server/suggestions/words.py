@@ -5,32 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_runtime.provenance import named
-from merrow_server.rendering.counts import counted
-from merrow_server.rendering.snippet import visible
-from merrow_server.reports.run_report import cost_text
-
-
-def cost_sentence(forecast: Mapping[str, Any], optimizer: str, judge: str | None, endpoint: str) -> str:
-    """What a session may cost, said before its first call."""
-    calls, tokens, cost = forecast["calls"], forecast["tokens"], forecast["cost_usd"]
-    money = "the price is not known" if cost["most"] is None else f"at most about ${cost['most']:.4f}"
-    who = (
-        visible(optimizer)
-        if judge in (None, optimizer)
-        else f"{visible(optimizer)} and, to judge, {visible(judge or '')}"
-    )
-    return (
-        f"{calls['least']:.0f} to {calls['most']:.0f} calls to {who} at {named(endpoint)}, at most about"
-        f" {tokens['most']:,.0f} tokens, {money}."
-    )
-
-
-def usage_sentence(usage: Mapping[str, Any]) -> str:
-    """What a session used, as a sentence: ``3 calls, $0.0012.``."""
-    calls = usage["calls"]
-    return f"{counted(calls, 'call')}, {cost_text(usage)}."
-
 
 def run_text(run: Mapping[str, Any] | None) -> str:
     """What a run uses: ``3 to 6 calls, at most $0.0012``."""

@@ -1,6 +1,6 @@
 """What the command line does with each kind of job in the journal: listed, shown, continued, deleted.
 
-A kind is a module here, a `Door`, imported when one of it is asked for.
+A kind is a module here, imported when one of it is asked for: it is a `Door`, or has one.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ KINDS: Mapping[str, str] = {
     "evaluation": "an evaluation",
     "search": "a search",
     "extraction": "an extraction",
+    "plan": "a plan",
+    "suggestion": "a suggestion",
 }
 """By name, one of each kind as sentences call it."""
 
@@ -57,12 +59,13 @@ class Door(Protocol):
 
 def door(kind: str) -> Door:
     """What works on a kind."""
-    return cast("Door", import_module(f"merrow_server.cli.kinds.{kind}"))
+    module = import_module(f"merrow_server.cli.kinds.{kind}")
+    return cast("Door", getattr(module, "DOOR", module))
 
 
 _GOES_WITH: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("verbose", "record", "replay", "sandbox", "allow_unsafe_code", "fail_on_exhausted"), ("run",), "a run"),
-    (("as_json",), ("run", "search", "extraction"), "a run"),
+    (("as_json",), ("run", "search", "extraction", "plan", "suggestion"), "a run"),
     (("jobs",), ("search",), "a search"),
     (("node", "revision"), ("run",), "a run"),
 )

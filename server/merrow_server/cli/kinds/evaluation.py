@@ -50,8 +50,8 @@ def show(user: Store, identity: str, view: View) -> None:
 
 
 def resume(user: Store, identity: str, given: Json) -> int:
-    from merrow_optimizer.evaluation.plan import Limits
     from merrow_server.cli.sessions.evaluation import report, watch
+    from merrow_server.continuing import changed_by
     from merrow_server.evaluations.preparing import prepare_again
 
     check_gates(given)
@@ -59,15 +59,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
     baseline = None if given["baseline"] is None else user.evaluations.get(given["baseline"])
 
     async def work() -> int:
-        prepared = await prepare_again(
-            record,
-            user,
-            limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
-            base_url=given["base_url"],
-            concurrency=given["concurrency"],
-            reuse=given["reuse"],
-        )
-        return await watch(user, record, prepared)
+        return await watch(user, record, await prepare_again(record, user, changed_by(given)))
 
     code = asyncio.run(work())
     passes = report(user, record, gates_of(given), baseline, "text")

@@ -68,21 +68,14 @@ def show(user: Store, identity: str, view: View) -> None:
 
 def resume(user: Store, identity: str, given: Json) -> int:
     """One that has ended writes its files again."""
-    from merrow_optimizer.evaluation.plan import Limits
     from merrow_server.cli.sessions.extraction import watch
+    from merrow_server.continuing import changed_by
     from merrow_server.extractions.preparing import prepare_extraction_again
 
     record = user.extractions.get(identity)
 
     async def work() -> int:
-        prepared = await prepare_extraction_again(
-            record,
-            user,
-            limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
-            base_url=given["base_url"],
-            concurrency=given["concurrency"],
-            reuse=given["reuse"],
-        )
+        prepared = await prepare_extraction_again(record, user, changed_by(given))
         return await watch(user, user.extractions.get(identity), prepared, as_json=given["as_json"])
 
     return asyncio.run(work())

@@ -60,6 +60,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
     from merrow_optimizer.optimization.record import load
     from merrow_server.cli.sessions.evaluation import notice
     from merrow_server.cli.sessions.search import report, watch
+    from merrow_server.continuing import changed_by
     from merrow_server.optimizations.preparing import prepare_search_again
 
     as_json, record = given["as_json"], user.optimizations.get(identity)
@@ -68,10 +69,10 @@ def resume(user: Store, identity: str, given: Json) -> int:
             f"Search {identity} was begun with --jobs {record.jobs}: what it draws depends on that, so it continues with no"
             " other."
         )
-    limits = Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"])
-    _check_used(load(user, identity), limits)
+    changed = changed_by(given)
+    _check_used(load(user, identity), changed.limits)
     if record.status == "finished":
-        if limits != Limits():
+        if changed.limits != Limits():
             again = f"merrow optimize {shlex.quote(workflow_text(record.workflow))} --from {identity} ..."
             notice(
                 f"Search {identity} is over, so that no budget continues it. Begin another one with its best: {again}"
@@ -80,14 +81,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
         return OK
 
     async def work() -> int:
-        prepared = await prepare_search_again(
-            record,
-            user,
-            limits=limits,
-            base_url=given["base_url"],
-            concurrency=given["concurrency"],
-            reuse=given["reuse"],
-        )
+        prepared = await prepare_search_again(record, user, changed)
         return await watch(user, user.optimizations.get(identity), prepared, as_json=as_json)
 
     return asyncio.run(work())

@@ -22,6 +22,20 @@ ASKING_OPTIONS = (
 )
 """Who is asked, and how much."""
 
+BUDGET_OPTIONS = (
+    click.option(
+        "--budget-usd",
+        type=click.FloatRange(min=0),
+        metavar="USD",
+        help="Begin no call that may cost more than is left.",
+    ),
+    click.option(
+        "--budget-tokens", type=click.IntRange(min=0), metavar="N", help="Begin no call that may use more than is left."
+    ),
+    click.option("--budget-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop after this many seconds."),
+)
+"""How much, of those who only ask models: their budget is kept strictly."""
+
 SANDBOX_OPTIONS = (
     click.option(
         "--sandbox",

@@ -1,4 +1,4 @@
-"""``merrow cancel``: end a run that another process works on."""
+"""``merrow cancel``: end a job that another process works on."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from merrow_server.rendering.terminal import echo
     cls=Command,
     epilog="""
     merrow cancel 4f2a
-    merrow cancel 9c1d     an evaluation, a search or an extraction: it ends within a second
+    merrow cancel 9c1d     an evaluation, a search, a plan, ...: it ends within a second
     """,
 )
 @click.argument("run", shell_complete=words.running)
 @click.pass_context
 def command(ctx: click.Context, run: str) -> None:
-    """Stop the run, evaluation, search or extraction RUN in whichever process it runs. Finished work is kept:
-    `merrow resume` continues it.
+    """Stop the run RUN in whichever process it runs; it may also be an evaluation, a search, an extraction, a plan or a
+    suggestion. Finished work is kept: `merrow resume` continues it.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.kept_work import request_cancel

@@ -1,4 +1,4 @@
-"""``merrow resume``: what ended early goes on: a run, an evaluation, a search or an extraction."""
+"""``merrow resume``: what ended early goes on, whatever it is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from merrow_server.rendering.terminal import echo
     merrow resume 4f2a --budget-usd 0.50      with more money, where it had run out
     merrow resume 9c1d                        an evaluation: the items that are left
     merrow resume 7e0b                        a search: what it would have drawn anyhow
-    merrow resume 5c2d                        an extraction: the questions and cases that are left
+    merrow resume 5c2d                        an extraction, a plan, suggestions: the questions that are left
     """,
 )
 @click.argument("run", required=False, shell_complete=words.unfinished)
@@ -37,12 +37,12 @@ from merrow_server.rendering.terminal import echo
 @click.pass_context
 def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
     """Continue the run RUN where it ended: an id, the beginning of one, or a workflow file for its latest run.
-    Without RUN, what was left before its end last: a run, an evaluation, a search or an extraction.
+    Without RUN, what was left before its end last, whatever it is.
 
     It runs what is in the journal (text, prompts, settings, inputs), even if the files have changed since. No
     finished call is made again, and what was spent counts towards the budget. A finished run is only shown
-    again. RUN may also be an evaluation, a search or an
-    extraction.
+    again. RUN may also be an evaluation, a search, an
+    extraction, a plan or a suggestion.
     """
     from merrow_runtime import Store
     from merrow_server.cli.given.run_names import job_meant, run_meant

@@ -28,6 +28,7 @@ class _Kinds(click.Choice):  # type: ignore[type-arg] # it has a type argument o
     merrow runs --delete 4f2a           delete one
     merrow runs --kind search           searches, as merrow optimizations lists them
     merrow runs --kind extraction       extractions of operators
+    merrow runs --kind plan             plans; suggestions are of the kind suggestion
     merrow runs --kind all              everything, whatever its kind
     """,
 )

@@ -1,4 +1,4 @@
-"""``merrow show``: a run of the journal, an evaluation, a search or an extraction."""
+"""``merrow show``: a run of the journal, or a job of another kind."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from merrow_server.errors import InputError
     merrow show 7e0b                  a search: its candidates, the best one, what held-out items say
     merrow show 7e0b --format json    all of it as JSON Lines
     merrow show 7e0b --format html -o report.html
+    merrow show 3d5c                  a plan: all of them, and the text of the best one
     """,
 )
 @click.argument("run", required=False, shell_complete=words.anything)
@@ -57,8 +58,8 @@ def command(
     run: str | None, node: str | None, revision: int | None, item: str | None, output: str, file: str | None
 ) -> None:
     """Show the run RUN of the journal: an id, the beginning of one, or a workflow file for its latest run.
-    Without RUN, the latest of all runs. RUN may also be an evaluation, a search or an extraction, or a run of
-    one.
+    Without RUN, the latest of all runs. RUN may also be an evaluation, a search, an extraction, a plan or a
+    suggestion, or a run of one.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.cli.given.run_names import job_meant

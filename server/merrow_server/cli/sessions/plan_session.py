@@ -1,34 +1,30 @@
-"""What ``merrow plan`` does: says what it may cost, asks, and writes, prints or reports the plans."""
+"""What ``merrow plan`` does, and prints and writes of plans."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from merrow_optimizer.planning.candidates import Told
-from merrow_optimizer.planning.ranking import RULES
-from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.store.database import Store
-from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.asking import Ended
+from merrow_server.cli import NOT_WELL, OK
 from merrow_server.cli.output import complain
-from merrow_server.cli.sessions.signals import cancelled_by_signals
-from merrow_server.cli.status_line import status_line
+from merrow_server.cli.sessions.asking import Finish, carry_out, run
+from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.errors import InputError
 from merrow_server.files import Source, Target, create, created, read, write_stdout
 from merrow_server.output_files import check_folder
 from merrow_server.plan_files import task_of
-from merrow_server.plans.preparing import PlanOutcome, PlanRequest, PreparedPlan, prepare
-from merrow_server.plans.report import report
-from merrow_server.plans.words import cost_sentence, plan_lines, refused_lines
-from merrow_server.rendering.counts import counted
+from merrow_server.plans.preparing import PlanRequest, PreparedPlan, prepare
+from merrow_server.plans.report import PlanOutcome
+from merrow_server.plans.words import report_lines, used_text
 from merrow_server.rendering.snippet import visible
-from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.reports.run_report import cost_text
+from merrow_server.rendering.terminal import echo, emit
+
+Json = dict[str, Any]
 
 
 def plan(
@@ -44,12 +40,9 @@ def plan(
     if not task:
         raise InputError(f'{source} does not say its task; give it: merrow plan "TASK" --from {source}')
     with closing(Store.open()) as user:
-        planned = _plan(replace(asked, task=task, given=given), user, output, folder, as_json=as_json, dry_run=dry_run)
-        try:
-            return asyncio.run(planned)
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            echo(f"{style('Stopped', fg='yellow')}: answers that came are kept and not paid again.", err=True)
-            return INTERRUPTED
+        return run(
+            _plan(replace(asked, task=task, given=given), user, output, folder, as_json=as_json, dry_run=dry_run)
+        )
 
 
 def _check_places(output: Path | None, folder: Path | None) -> None:
@@ -65,73 +58,54 @@ def _check_places(output: Path | None, folder: Path | None) -> None:
 async def _plan(
     asked: PlanRequest, user: Store, output: Path | None, folder: Path | None, *, as_json: bool, dry_run: bool
 ) -> int:
-    prepared = prepare(asked, user)
-    try:
-        if dry_run:
-            _print_forecast(prepared, as_json=as_json)
+    plans = prepare(asked, user, output=output, folder=folder)
+    if not dry_run:
+        finish = finishing(output, folder, as_json=as_json)
+        return await carry_out(plans, finish, agreed=True, as_json=as_json)
+    await plans.close()
+    _print_forecast(plans, as_json=as_json)
+    return OK
+
+
+def finishing(output: Path | None, folder: Path | None, *, as_json: bool) -> Finish[PlanOutcome]:
+    """Writes plans where they are wanted, or prints the best one, with what there is to say of them all."""
+
+    def finish(_ended: Ended[PlanOutcome], told: Json) -> int:
+        plans = told["plans"]
+        files = _written([one["text"] for one in plans], output, folder)
+        if as_json:
+            for one, file in zip(plans, files, strict=False):
+                one["file"] = file
+            emit(json.dumps(told, indent=2, ensure_ascii=False))
+        else:
+            print_plans(told, files)
+        if plans:
             return OK
-        outcome = await prepared.known()
-        if outcome is None:
-            for notice in prepared.notices:
-                echo(f"{style('Note:', fg='yellow')} {visible(notice)}", err=True)
-            if prepared.forecast.calls[1]:
-                echo(cost_sentence(prepared), err=True)
-            with cancelled_by_signals(), _shown() as told:
-                outcome = await prepared.run(told)
-    except EndpointFailure as failure:
-        complain(str(failure))
+        complain("No plan can be used, and nothing is written.")
         return NOT_WELL
-    finally:
-        await prepared.close()
-    return _report(prepared, outcome, output=output, folder=folder, as_json=as_json)
+
+    return finish
 
 
-@contextlib.contextmanager
-def _shown() -> Iterator[Told]:
-    """How far it is, in one line on a terminal."""
-    with status_line() as say:
-        yield lambda what, done, most: say(f"{what} ({min(done + 1, most)} of {most} steps)")
+def print_plans(told: Json, files: list[str]) -> None:
+    """Print a report on plans: in words for people, then the ``files`` that were written, or without any the best plan."""
+    for line in report_lines(told):
+        echo(line, err=True)
+    if told["notice"] is not None:
+        notice(visible(told["notice"]))
+    echo(used_text(told), err=True)
+    for file in files:
+        echo(f"{file} is written.")
+    if told["plans"] and not files:
+        write_stdout(Source(told["plans"][0]["text"]))
 
 
-def _report(
-    prepared: PreparedPlan, outcome: PlanOutcome, *, output: Path | None, folder: Path | None, as_json: bool
-) -> int:
-    files = _written(outcome, output, folder)
-    if as_json:
-        emit(json.dumps(report(prepared, outcome, files), indent=2, ensure_ascii=False))
-    else:
-        rule = RULES[prepared.asked.rank]
-        for line in (*refused_lines(outcome.refused), *plan_lines(outcome.plans, outcome.coverage, rule)):
-            echo(line, err=True)
-        if outcome.notice is not None:
-            echo(f"{style('Note:', fg='yellow')} {visible(outcome.notice)}", err=True)
-        echo(_used(outcome), err=True)
-        for file in files:
-            echo(f"{file} is written.")
-        if outcome.plans and not files:
-            write_stdout(Source(outcome.plans[0].candidate.text))
-    if outcome.plans:
-        return OK
-    complain("No plan can be used, and nothing is written.")
-    return NOT_WELL
-
-
-def _used(outcome: PlanOutcome) -> str:
-    """What it has cost: ``4 calls, 8,120 tokens, $0.0031``."""
-    calls, known = outcome.used.calls, outcome.known
-    if not calls:
-        return "No call was made." if not known else "All answers were known already; no call was made."
-    already = f" ({known} known already)" if known else ""
-    said = counted(calls, "call")
-    return f"{said}{already}, {outcome.used.tokens:,} tokens, {cost_text(outcome.used.to_json())}"
-
-
-def _written(outcome: PlanOutcome, output: Path | None, folder: Path | None) -> list[str]:
-    """Write the plans where they are wanted; the names of the files, the best plan first."""
-    if not outcome.plans:
+def _written(texts: list[str], output: Path | None, folder: Path | None) -> list[str]:
+    """Write the plans where they are wanted, the best one first; the names of the files."""
+    if not texts:
         return []
     if output is not None:
-        create(output, outcome.plans[0].candidate.text)
+        create(output, texts[0])
         return [str(output)]
     if folder is None:
         return []
@@ -139,19 +113,19 @@ def _written(outcome: PlanOutcome, output: Path | None, folder: Path | None) -> 
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise InputError(f"{folder} can't be made: {problem.strerror}.") from None
-    files = [folder / f"{number}.mmd" for number in range(1, len(outcome.plans) + 1)]
-    with created((file, one.candidate.text) for file, one in zip(files, outcome.plans, strict=True)) as made:
+    files = [folder / f"{number}.mmd" for number in range(1, len(texts) + 1)]
+    with created(zip(files, texts, strict=True)) as made:
         return [str(file) for file in made]
 
 
-def _print_forecast(prepared: PreparedPlan, *, as_json: bool) -> None:
+def _print_forecast(plans: PreparedPlan, *, as_json: bool) -> None:
     """Say what would be asked, and what it may cost."""
-    messages = () if prepared.asked.given is not None else prepared.wanted.request().messages
+    messages = () if plans.asked.given is not None else plans.wanted.request().messages
     if as_json:
         shown = {
-            "endpoint": prepared.chosen.endpoint.origin,
-            "model": prepared.wanted.model,
-            **prepared.forecast.to_json(),
+            "endpoint": plans.chosen.endpoint.origin,
+            "model": plans.wanted.model,
+            **plans.bounds.to_json(),
             "messages": [{"role": message.role, "content": message.content} for message in messages],
         }
         emit(json.dumps(shown, indent=2, ensure_ascii=False))
@@ -160,9 +134,9 @@ def _print_forecast(prepared: PreparedPlan, *, as_json: bool) -> None:
         echo(f"{message.role}:")
         for line in message.content.split("\n"):
             echo(f"| {visible(line)}")
-    forecast = prepared.forecast
+    forecast = plans.bounds
     calls, tokens, cost = forecast.calls, forecast.tokens, forecast.cost_usd
     money = "unknown" if cost is None else "$0" if cost[1] == 0 else f"${cost[0]:.4f} to ${cost[1]:.4f}"
-    echo(f"\nendpoint: {prepared.chosen.endpoint.origin}")
+    echo(f"\nendpoint: {plans.chosen.endpoint.origin}")
     echo(f"calls: {calls[0]} to {calls[1]}; tokens: about {tokens[0]:,} to {tokens[1]:,}; cost: {money}")
     echo("No call was made.")

@@ -26,24 +26,34 @@ class Worked(Protocol):
 
 
 _Told = TypeVar("_Told")
+_Done = TypeVar("_Done")
 _Worked = TypeVar("_Worked", bound=Worked)
 
 
-async def watched(
-    prepared: Closeable, progress: AbstractContextManager[_Told], work: Callable[[_Told], Awaitable[_Worked]]
-) -> tuple[int, _Worked | None]:
-    """Have ``work`` done with its ``progress`` shown, and close what was prepared for it; the exit code so far, and what has
-    worked on it, None where it was stopped. Why it ended early is said.
+async def worked(progress: AbstractContextManager[_Told], work: Callable[[_Told], Awaitable[_Done]]) -> _Done | None:
+    """Have ``work`` done with its ``progress`` shown; what it gives, None where it was stopped.
 
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept.
     """
     try:
         with cancelled_by_signals(), progress as told:
-            done = await work(told)
+            return await work(told)
     except asyncio.CancelledError:
-        return INTERRUPTED, None
+        return None
+
+
+async def watched(
+    prepared: Closeable, progress: AbstractContextManager[_Told], work: Callable[[_Told], Awaitable[_Worked]]
+) -> tuple[int, _Worked | None]:
+    """The same with what was ``prepared`` closed at the end; the exit code so far, and what has worked on it. Why it ended early
+    is said.
+    """
+    try:
+        done = await worked(progress, work)
     finally:
         await prepared.close()
+    if done is None:
+        return INTERRUPTED, None
     if done.stopped_by is None:
         return OK, done
     complain(done.stopped_by)

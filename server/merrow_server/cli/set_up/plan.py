@@ -9,6 +9,8 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import words
+from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.running import BUDGET_OPTIONS
 from merrow_server.errors import InputError
 
 
@@ -89,6 +91,7 @@ from merrow_server.errors import InputError
 )
 @click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model.")
 @click.option("--fresh", is_flag=True, help="Ask again even for known answers.")
+@with_options(BUDGET_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Show what would be asked and what it may cost; make no call.")
 @click.option(
     "--format",
@@ -105,11 +108,12 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
     The model is asked for several plans at once, which are ranked by how their tasks depend on each other. A
     judge says which requirements of the task each plan covers. Without -o or --all the best plan is printed.
 
-    Answers are saved: running the same command again costs nothing, and after an interruption only the missing
-    ones are asked for.
+    Answers are saved: running the same command again costs nothing. `merrow resume` continues what was interrupted:
+    only the missing answers are asked for.
     Every file that is written is valid and runs with `merrow run`. The exit code is 1 when no plan can be used.
     """
     from merrow_server.cli.sessions.plan_session import plan
+    from merrow_server.continuing import changed_by
     from merrow_server.plans.preparing import PlanRequest
 
     if given["output"] is not None and given["folder"] is not None:
@@ -138,6 +142,7 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
                 judge_model=given["judge_model"],
                 base_url=given["base_url"],
                 fresh=given["fresh"],
+                limits=changed_by(given).limits,
             ),
             given["source"],
             output=None if given["output"] is None else Path(given["output"]),

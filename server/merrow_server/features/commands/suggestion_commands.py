@@ -39,8 +39,8 @@ from merrow_server.lsp.work.suggestions import Kept, Last
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
+    from merrow_server.jobs.asking import Suggested
     from merrow_server.jobs.orders import SuggestionOrder
-    from merrow_server.jobs.suggestions import Suggested
 
 APPLY_COMMAND = "merrow.applySuggestion"
 _MOST = 16

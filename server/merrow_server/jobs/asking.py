@@ -1,0 +1,130 @@
+"""Plans and suggestions that a server asks models for: made ready, asked for."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Generic, TypeVar
+
+from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.mutations.base import Difference
+from merrow_optimizer.suggestions.session import SuggestionOutcome
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.jobs import JobRecord
+from merrow_server.asking import Asking, Choosing, Ended, Told
+from merrow_server.asking_words import usage_sentence
+from merrow_server.jobs.desk import Json, Kind, ReadyJob
+from merrow_server.jobs.orders import PlanOrder, SuggestionOrder
+from merrow_server.jobs.recorded import Check
+from merrow_server.plans import preparing as plans
+from merrow_server.suggestions import preparing as suggestions
+
+Suggested = tuple[Json, list[Difference]]
+"""The report, whose suggestions have the diagram's text and edits of it, and how each graph differs."""
+
+_Outcome = TypeVar("_Outcome")
+_Done = TypeVar("_Done")
+_Order = TypeVar("_Order", PlanOrder, SuggestionOrder)
+
+
+class AskingJobs(Kind[_Order, Told, _Done], Generic[_Order, _Outcome, _Done]):
+    """Those of one kind that a server has models asked for."""
+
+    def __init__(self, store: Store, choosing: Choosing, check: Check) -> None:
+        self._store, self._choosing, self._check = store, choosing, check
+
+    async def prepare(self, order: _Order, told: Told) -> ReadyJob[_Done]:
+        """No model is asked. Raises `RunFailure`."""
+        asking = await self._asking(order)
+        try:
+            return _ReadyAsking(self, asking, await asking.known(), told)
+        except BaseException:
+            await asking.close()
+            raise
+
+    async def _asking(self, order: _Order) -> Asking[_Outcome]:
+        raise NotImplementedError
+
+    def done(self, outcome: _Outcome, report: Json) -> _Done:
+        """What came of one, for who ordered it."""
+        raise NotImplementedError
+
+
+class PlanJobs(AskingJobs[PlanOrder, Any, Json]):
+    """Plans that a server has models make."""
+
+    cancelled: ClassVar[str] = "The plans were cancelled; answers that came are kept and not paid again."
+
+    async def _asking(self, order: PlanOrder) -> Asking[Any]:
+        return plans.prepare(plans.PlanRequest(**order.asked), self._store, choosing=self._choosing)
+
+    def done(self, outcome: Any, report: Json) -> Json:
+        """The report."""
+        del outcome
+        return report
+
+
+class SuggestionJobs(AskingJobs[SuggestionOrder, SuggestionOutcome, Suggested]):
+    """Suggestions that a server asks models for."""
+
+    cancelled: ClassVar[str] = "The suggestions were cancelled; answers that came are kept and not paid again."
+
+    async def _asking(self, order: SuggestionOrder) -> Asking[SuggestionOutcome]:
+        return await suggestions.prepare(
+            self._check(order.workflow),
+            suggestions.SuggestionRequest(**order.asked, limits=Limits(**order.budget)),
+            self._store,
+            choosing=self._choosing,
+            operators=order.operators,
+        )
+
+    def done(self, outcome: SuggestionOutcome, report: Json) -> Suggested:
+        """See `Suggested`."""
+        shown = [{**one.to_json(), "diagramText": one.text, "edits": one.edits} for one in outcome.suggestions]
+        return {**report, "suggestions": shown}, [one.difference for one in outcome.suggestions]
+
+
+class _ReadyAsking(ReadyJob[_Done], Generic[_Outcome, _Done]):
+    """One to ask for; ``known`` is what came of it where every answer is known."""
+
+    def __init__(
+        self,
+        jobs: AskingJobs[Any, _Outcome, _Done],
+        asking: Asking[_Outcome],
+        known: Ended[_Outcome] | None,
+        told: Told,
+    ) -> None:
+        self._jobs, self._asking, self._ended, self._told = jobs, asking, known, told
+        self._record: JobRecord | None = None
+        sentence = asking.sentence() if known is None else "All answers are known already; no call is made."
+        self.forecast = {
+            **asking.forecast(),
+            "endpoint": asking.chosen.endpoint.origin,
+            "text": sentence,
+            "mayCost": known is None and asking.may_cost,
+            "notices": list(asking.notices),
+        }
+        self.consent = sentence if self.forecast["mayCost"] else None
+
+    def begin(self) -> str | None:
+        if self._ended is None:
+            self._record = self._asking.begin()
+        return None if self._record is None else self._record.id
+
+    async def run(self) -> None:
+        if self._record is not None:
+            self._ended = await self._asking.work(self._record, self._told)
+
+    def ended(self) -> _Done:
+        """Raises `UsageFailure` where it was cancelled, and what left nothing of it."""
+        ended, used = self._ended, self._asking.used
+        if ended is None:
+            paid = f" {usage_sentence(used.to_json())}" if used.calls else ""
+            raise UsageFailure(f"{self._jobs.cancelled}{paid}")
+        if ended.outcome is None or ended.report is None:
+            assert ended.failure is not None  # noqa: S101 (something left nothing of it)
+            raise ended.failure
+        identity: Json = {self._asking.kind: ended.identity}
+        return self._jobs.done(ended.outcome, identity | ended.report)
+
+    async def close(self) -> None:
+        await self._asking.close()
