@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
@@ -11,13 +10,11 @@ from merrow_analysis.edits.change import GraphChange, Link
 from merrow_analysis.edits.edge_writing import write_edges
 from merrow_analysis.edits.front_matter import Prompts, exchange_prompts, gain_prompt, lose_prompt
 from merrow_analysis.edits.node_writing import write_added, write_definitions, write_removed, write_substituted
-from merrow_analysis.edits.replacements import CannotWriteError, Replacement
+from merrow_analysis.edits.replacements import Replacement
 from merrow_analysis.edits.workflow_text import WorkflowText, Written
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.syntax.tree import LinkStyle
 from merrow_analysis.text import equal_ends, split_lines
-
-_NUMBERS = re.compile(r"(linkStyle[ \t]+)(\d[\d, \t]*?)(?=[ \t]+[^\d, \t])")
 
 
 def write(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
@@ -97,12 +94,11 @@ def _link_styles(workflow_text: WorkflowText, order: list[tuple[Link, FlowEdge |
         new = [numbers[old] for old in targets if old in numbers]
         if new == list(targets) or any(old >= len(workflow_text.flow.edges) for old in targets):
             continue
-        found.append(workflow_text.without(written) if not new else _renumbered(workflow_text, written, new))
+        found.append(workflow_text.without(written) if not new else _renumbered(written, new))
     return found
 
 
-def _renumbered(workflow_text: WorkflowText, written: Written, numbers: list[int]) -> Replacement:
-    match = _NUMBERS.match(workflow_text.text, written.start)
-    if match is None:
-        raise CannotWriteError("A `linkStyle` can't be counted again.")
-    return Replacement(match.start(2), match.end(2), ",".join(map(str, numbers)))
+def _renumbered(written: Written, numbers: list[int]) -> Replacement:
+    shift = written.start - written.statement.span[0]
+    start, end = written.statement.targets_span
+    return Replacement(start + shift, end + shift, ",".join(map(str, numbers)))

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.ide.css_colors import Color, color_name, hexadecimal, read_color
+from merrow_analysis.syntax.lexer import first_word
 from merrow_analysis.syntax.tree import Block, Broken, ClassDef, LinkStyle, Style
 from merrow_analysis.text import Range
 
-_STYLING = re.compile(r"\s*(?:classDef|style|linkStyle)\s")
+_STYLING = frozenset({"CLASSDEF", "STYLE", "LINKSTYLE"})
 _PROPERTY = re.compile(r"([A-Za-z-]+)[ \t]*:[ \t]*((?:[A-Za-z]+\([^()\n]*\)|[^,;\n(:])*)")
 _COLOR = re.compile(r"#[0-9A-Za-z]+|[A-Za-z]+\([^()]*\)|[A-Za-z]+")
 _PAINTED = frozenset({"fill", "stroke", "background", "border", "outline"})
@@ -40,7 +41,7 @@ def _in_block(block: Block) -> Iterator[ColorPlace]:
     for statement in block.statements:
         if isinstance(statement, (ClassDef, Style, LinkStyle)):
             start, end = statement.span
-        elif isinstance(statement, Broken) and _STYLING.match(block.text, statement.span[0]):
+        elif isinstance(statement, Broken) and first_word(block.text, statement.span[0]) in _STYLING:
             start = statement.span[0]
             end = len(block.text) if statement is block.statements[-1] else statement.span[1]
         else:

@@ -304,8 +304,9 @@ def _statement(analysis: Analysis, block: Block, statement: Statement) -> Iterat
     elif isinstance(statement, (ClassDef, Style, LinkStyle)):
         names_end = keyword.end()
         if isinstance(statement, LinkStyle):
-            yield from _all(_NUMBER, text, names_end, _style_start(text, names_end, end), "number")
-            yield from _all(_MORE_KEYWORDS, text, names_end, _style_start(text, names_end, end), "keyword")
+            counted = statement.targets_span
+            yield from _all(_NUMBER, text, *counted, "number")
+            yield from _all(_MORE_KEYWORDS, text, counted[0], _style_start(text, counted[1], end), "keyword")
         yield from (_Part(match.span(1), "property") for match in _STYLE_PROPERTY.finditer(text, names_end, end))
     elif isinstance(statement, Click):
         yield from _all(_STRING, text, keyword.end(), end, "string")
@@ -316,7 +317,7 @@ def _statement(analysis: Analysis, block: Block, statement: Statement) -> Iterat
 
 
 def _style_start(text: str, start: int, end: int) -> int:
-    """Where the numbers of a ``linkStyle`` end and its properties begin."""
+    """Where the properties of a ``linkStyle`` begin."""
     match = _STYLE_PROPERTY.search(text, start, end)
     return end if match is None else match.start()
 

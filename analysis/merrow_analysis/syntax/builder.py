@@ -211,21 +211,24 @@ class StatementBuilder(Transformer[Token, Statement]):
 
     def link_style(self, children: list[Any]) -> LinkStyle:
         styles, end = children[4]
-        return LinkStyle(children[2], styles, None, self._from(children[0], end))
+        targets, place = children[2]
+        return LinkStyle(targets, place, styles, None, self._from(children[0], end))
 
     def link_style_interpolate(self, children: list[Any]) -> LinkStyle:
+        targets, place = children[2]
         curve: Name = children[6]
         start = self.span(_start(children[0]), _end(children[0]))[0]
         if len(children) > 7:
             styles, end = children[8]
-            return LinkStyle(children[2], styles, curve.text, self._from(children[0], end))
-        return LinkStyle(children[2], None, curve.text, (start, curve.span[1]))
+            return LinkStyle(targets, place, styles, curve.text, self._from(children[0], end))
+        return LinkStyle(targets, place, None, curve.text, (start, curve.span[1]))
 
-    def link_targets(self, tokens: list[Token]) -> tuple[int, ...] | None:
+    def link_targets(self, tokens: list[Token]) -> tuple[tuple[int, ...] | None, Span]:
+        span = self.span(_start(tokens[0]), _end(tokens[-1]))
         if tokens[0].type == "DEFAULT":
-            return None
+            return None, span
         # An index of more digits than any file has edges is out of range whatever its value.
-        return tuple(int(token[:12]) for token in tokens if token.type == "NUM")
+        return tuple(int(token[:12]) for token in tokens if token.type == "NUM"), span
 
     def style_text(self, tokens: list[Token]) -> tuple[str, int]:
         return show_entities("".join(tokens)), _end(tokens[-1])

@@ -92,6 +92,26 @@ _WORD_TOKENS: list[tuple[int, _Rule]] = [
     (41, _Rule(r"_(?:self|blank|parent|top)\b", "LINK_TARGET")),
 ]
 
+_FIRST_WORD = re.compile(
+    rf"{_S}*(?:(?P<DIRECTION>direction\b)|(?P<CLICK>click\b)|"
+    + "|".join(
+        f"(?P<{rule.kind}>{rule.pattern})"
+        for _, rule in _WORD_TOKENS
+        if rule.kind in ("STYLE", "LINKSTYLE", "CLASSDEF", "CLASS", "GRAPH", "SUBGRAPH", "END")
+    )
+    + ")",
+    re.ASCII,
+)
+
+
+def first_word(text: str, at: int = 0) -> str | None:
+    """The kind of the word that begins a statement behind white space from ``at`` on, such as ``CLASSDEF``; None where it begins
+    with none. For statements that can't be read, or are not written to their end.
+    """
+    match = _FIRST_WORD.match(text, at)
+    return None if match is None else match.lastgroup
+
+
 _DIRECTIONS: list[tuple[int, _Rule]] = [
     (56 + i, _Rule(rf"{NOT_LINE_END}*direction{_S}+{value}[^\n]*", f"DIRECTION_{value}"))
     for i, value in enumerate(("TB", "BT", "RL", "LR", "TD"))

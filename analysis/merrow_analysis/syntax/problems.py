@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from merrow_analysis.syntax.characters import WHITE_CHARACTERS
-from merrow_analysis.syntax.lexer import Delimiter, Lexeme, Lexer
+from merrow_analysis.syntax.lexer import Delimiter, Lexeme, Lexer, first_word
 from merrow_analysis.syntax.tree import Flaw
 
 _CLOSERS = {
@@ -101,7 +101,6 @@ def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_
 
 
 _ARROW_AT_END = re.compile(r"(?:[xo<]?(?:--+[-xo>]|==+[=xo>]|-?\.+-[xo>]?)|~~~+)(?:\|[^|\n]*\|)?$")
-_STATEMENTS = re.compile(r"(?:style|linkStyle|classDef|class|click|subgraph|end|graph|flowchart|direction)\b", re.ASCII)
 _HALF_ARROW = re.compile(r"[-=.<>ox ]*")
 _CLICK = re.compile(r"\bclick\s+$", re.ASCII)
 
@@ -134,7 +133,7 @@ def _unfinished(lexer: Lexer, first: int, begin: int, found: Lexeme | None, at: 
         start, stop = begin + arrow.start(), begin + arrow.end()
         if found is not None and found.type in ("NEWLINE", "EOF", "OVER", "SEMI"):
             return "This arrow leads nowhere: write a node after it, or remove it.", start, stop
-        if "\n" in text[stop:at] and _STATEMENTS.match(text, at):
+        if "\n" in text[stop:at] and first_word(text, at) is not None:
             shown = _shown(text, at, found)
             why = f"This arrow continues onto the next line, where {shown} is not a node"
             return f"{why}: write a node after it, or remove it.", start, stop

@@ -94,19 +94,27 @@ class Reduction:
     directives: list[Cut]
 
 
-def match_front_matter(text: str) -> tuple[int, int, int, str] | None:
-    """Find front matter at the start of a text with normalised line ends: (length, body start, body end, indent)."""
+def open_fence(text: str) -> tuple[str, list[int]] | None:
+    """The indentation of the fence that opens front matter at the start of a text with normalised line ends, and the line ends
+    behind it, up to the first content. None where the text begins otherwise.
+    """
     indent_end = 0
     while indent_end < len(text) and text[indent_end] in WHITE_CHARACTERS and text[indent_end] != "\n":
         indent_end += 1
-    indent = text[:indent_end]
     if not text.startswith("---", indent_end):
         return None
     after = indent_end + 3
     run_end = _end(_SPACES, text, after)
     opening = [i for i in range(after, run_end) if text[i] == "\n"]
-    if not opening:
+    return (text[:indent_end], opening) if opening else None
+
+
+def match_front_matter(text: str) -> tuple[int, int, int, str] | None:
+    """Find front matter at the start of a text with normalised line ends: (length, body start, body end, indent)."""
+    opened = open_fence(text)
+    if opened is None:
         return None
+    indent, opening = opened
     fence = "\n" + indent + "---"
     closers: list[tuple[int, int]] = []
     at = text.find(fence, opening[0] + 1)

@@ -121,9 +121,10 @@ class Style:
 
 @dataclass(slots=True)
 class LinkStyle:
-    """``linkStyle 0,1 ...``; ``targets`` is None for ``default``."""
+    """``linkStyle 0,1 ...``; ``targets`` is None for ``default``. ``targets_span`` is where they are written."""
 
     targets: tuple[int, ...] | None
+    targets_span: Span
     styles: tuple[str, ...] | None
     interpolate: str | None
     span: Span

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from merrow_analysis.syntax.tree import LinkStyle
 from merrow_optimizer.joining.text import Piece, PieceKind, Selection
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _INDENT = re.compile(r"[ \t]*")
-_TARGETS = re.compile(r"(linkStyle[ \t]+)(\d[\d, \t]*?)(?=[ \t]+[^\d, \t])")
 
-_Counted = tuple[Piece, int]
+_Owned = tuple[Piece, int]
 """A piece with the number of its parent."""
 
 
@@ -84,7 +82,7 @@ def _fitted(piece: Piece, base: str, indent: str, eol: str) -> Piece:
         text = f"{indent}{deeper}{text.strip()}{eol}"
     else:
         text = _ended(_LINE_END.sub(eol, text), eol)
-    return Piece(piece.kind, text, piece.edges, piece.gone, piece.links)
+    return Piece(piece.kind, text, piece.edges, piece.gone, piece.counted)
 
 
 def _ended(text: str, eol: str) -> str:
@@ -108,7 +106,7 @@ def _is_sectioned(pieces: Sequence[Piece]) -> bool:
     return not nodes or not after or nodes[-1] < after[0]
 
 
-def _by_sections(mine: list[Piece], theirs: list[Piece]) -> list[_Counted]:
+def _by_sections(mine: list[Piece], theirs: list[Piece]) -> list[_Owned]:
     """Put each kind of the donor's lines where the host has that kind."""
     groups: dict[PieceKind, list[Piece]] = {}
     waiting: list[Piece] = []
@@ -136,7 +134,7 @@ def _by_sections(mine: list[Piece], theirs: list[Piece]) -> list[_Counted]:
             fallback = max(place, nodes or 0)
         inserts.setdefault(place or 0, []).extend(groups.get(kind, ()))
     inserts.setdefault(len(mine), []).extend((*groups.get("look", ()), *groups.get("links", ())))
-    merged: list[_Counted] = []
+    merged: list[_Owned] = []
     for number in range(len(mine) + 1):
         merged += ((one, 1) for one in inserts.get(number, ()))
         merged += ((one, 0) for one in mine[number : number + 1])
@@ -172,9 +170,9 @@ def _trimmed(pieces: list[Piece]) -> list[Piece]:
     return pieces[first:last]
 
 
-def _with_single_blanks(merged: list[_Counted]) -> list[_Counted]:
+def _with_single_blanks(merged: list[_Owned]) -> list[_Owned]:
     """Without blank lines that come to stand beside blank lines; the host's own runs of them stay."""
-    kept: list[_Counted] = []
+    kept: list[_Owned] = []
     for piece, owner in merged:
         if piece.kind == "blank" and kept and kept[-1][0].kind == "blank" and (owner == 1 or kept[-1][1] == 1):
             continue
@@ -182,7 +180,7 @@ def _with_single_blanks(merged: list[_Counted]) -> list[_Counted]:
     return kept
 
 
-def _with_links(merged: Sequence[_Counted]) -> list[str]:
+def _with_links(merged: Sequence[_Owned]) -> list[str]:
     """The texts, with the edges that ``linkStyle`` counts counted again."""
     numbers: dict[tuple[int, int], int] = {}
     for piece, owner in merged:
@@ -190,15 +188,11 @@ def _with_links(merged: Sequence[_Counted]) -> list[str]:
             numbers[owner, edge] = len(numbers)
     texts: list[str] = []
     for piece, owner in merged:
-        if piece.links is None or piece.links.targets is None:
+        counted = piece.counted
+        if counted is None:
             texts.append(piece.text)
             continue
-        texts.append(_renumbered(piece.text, piece.links, owner, numbers))
+        new = ",".join(str(numbers[owner, old]) for old in counted.edges if (owner, old) in numbers)
+        before = counted.before
+        texts.append(piece.text.replace(before + counted.written, before + new, 1) if new else "")
     return texts
-
-
-def _renumbered(text: str, links: LinkStyle, owner: int, numbers: Mapping[tuple[int, int], int]) -> str:
-    new = [numbers[owner, old] for old in links.targets or () if (owner, old) in numbers]
-    if not new:
-        return ""
-    return _TARGETS.sub(lambda found: f"{found[1]}{','.join(map(str, new))}", text, count=1)

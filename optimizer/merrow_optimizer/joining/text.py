@@ -43,6 +43,14 @@ class End(NamedTuple):
     label: str | None = None
 
 
+class Counted(NamedTuple):
+    """The edges that a ``linkStyle`` counts, by the parent's numbers, and how they are ``written``, behind what."""
+
+    edges: tuple[int, ...]
+    before: str
+    written: str
+
+
 @dataclass(slots=True)
 class Piece:
     """Some whole lines. ``edges`` are the numbers of the parent's edges that they draw, in order.
@@ -54,7 +62,7 @@ class Piece:
     text: str
     edges: tuple[int, ...] = ()
     gone: bool = False
-    links: LinkStyle | None = None
+    counted: Counted | None = None
 
 
 @dataclass(slots=True)
@@ -104,16 +112,15 @@ class Selection:
             return
         verdicts = [self._verdict(statement, block, open_groups) for statement in statements]
         # A `linkStyle` is counted again, or dropped, by itself.
-        links = statements[0] if isinstance(statements[0], LinkStyle) and len(statements) == 1 else None
-        counted = links is None and any(isinstance(statement, LinkStyle) for statement in statements)
-        whole = not counted and all(verdict is True for verdict in verdicts)
+        mixed = len(statements) > 1 and any(isinstance(statement, LinkStyle) for statement in statements)
+        whole = not mixed and all(verdict is True for verdict in verdicts)
         renamed = _Renamed(block, self._splices(block))
         if whole:
             edges = tuple(edge.index for statement in statements for edge in self._drawn(statement, block))
             splices = [splice for edge in edges if edge in self.led for splice in self._led_in_place(edge, renamed)]
             gone = any(edge in self.led for edge in edges)
             text = renamed.text(0, len(block.text), splices)
-            yield Piece(_kind(statements), text, edges, gone=gone, links=links)
+            yield Piece(_kind(statements), text, edges, gone=gone, counted=_counted(statements[0], block))
             return
         indent = block.text[: len(block.text) - len(block.text.lstrip())].rpartition("\n")[2]
         last_line = split_lines(block.text)[-1]
@@ -125,8 +132,8 @@ class Selection:
                 yield Piece(_kind([statement]), "", gone=True)
             for number, (text, edges) in enumerate(lines):
                 kind: PieceKind = "edge" if edges else _kind([statement], alone=True)
-                links = statement if isinstance(statement, LinkStyle) else None
-                yield Piece(kind, f"{indent}{text}{ending}", edges, gone=number == 0, links=links)
+                counted = _counted(statement, block)
+                yield Piece(kind, f"{indent}{text}{ending}", edges, gone=number == 0, counted=counted)
 
     def _verdict(self, statement: Statement, block: Block, open_groups: list[bool]) -> bool | None:
         """True: kept whole; False: left out; None: kept in part."""
@@ -306,6 +313,13 @@ def _end(vertex: Vertex) -> int:
 def _all_or_some(kept: Iterable[bool]) -> bool | None:
     answers = list(kept)
     return True if all(answers) else None if any(answers) else False
+
+
+def _counted(statement: Statement, block: Block) -> Counted | None:
+    if not isinstance(statement, LinkStyle) or statement.targets is None:
+        return None
+    start, end = statement.targets_span
+    return Counted(statement.targets, block.text[statement.span[0] : start], block.text[start:end])
 
 
 def _kind(statements: list[Statement], *, alone: bool = False) -> PieceKind:

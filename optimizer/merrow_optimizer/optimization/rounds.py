@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
+from merrow_analysis.syntax.parser import parse_diagram
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import CandidateRecord
@@ -19,7 +20,6 @@ REPORT = "report.html"
 """The page about the search."""
 
 _MARK = "%% Merrow search"
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*\r?\n", re.DOTALL | re.MULTILINE)
 _NOTED = re.compile(r"^%% Merrow search (\S+), round (\d+)\b", re.MULTILINE)
 
 
@@ -106,8 +106,8 @@ def with_comment(search: str, one: CandidateRecord, mean: float | None, scores: 
         )
         lines.append(f"{_MARK}: {mean:.3f} on {scores:,} answers{told}")
     text = without_comment(one.text)
-    front = _FRONT_MATTER.match(text)
-    place = front.end() if front else 0
+    front = parse_diagram(text).front_matter
+    place = 0 if front is None else len(front[1].text)
     return text[:place] + "".join(f"{line}\n" for line in lines) + text[place:]
 
 

@@ -198,7 +198,10 @@ class TestFrontMatter:
 
     def test_keys_before_it_is_closed(self) -> None:
         assert "memory" in [item.label for item in offered("---\nworkflow:\n  <|>")]
-        assert "memory" in [item.label for item in offered("---\nworkflow:\n  me<|>\nflowchart TD\nA --> B\n")]
+        for indent in ("", "  "):
+            text = f"{indent}---\n{indent}workflow:\n{indent}  me<|>\n{indent}flowchart TD\nA --> B\n"
+            assert "memory" in [item.label for item in offered(text)]
+            assert "memory" not in [item.label for item in offered(text.replace("<|>", "") + "    A --> <|>\n")]
 
     def test_nested_keys(self) -> None:
         assert [item.label for item in offered("---\nworkflow:\n  budget: {usd: 1, <|>}\n---\n")] == [

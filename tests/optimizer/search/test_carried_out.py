@@ -32,6 +32,7 @@ from merrow_runtime.models.prices import Price
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.workflow import check_workflow
 
 FLOW = workflow('A@{op: Custom, prompt: "first"}', 'B@{op: Custom, prompt: "second"}', "PROBLEM --> A --> B --> RETURN")
 
@@ -279,6 +280,14 @@ def test_the_notes_of_another_search_are_replaced(tmp_path: Path) -> None:
         assert len(notes) == 2
         assert notes[0].startswith(f"%% Merrow search {found.id}, round {one.number}:")
         assert f" on {len(one.scores)} answers" in notes[1]
+
+
+def test_notes_stand_below_a_front_matter_however_it_is_indented(tmp_path: Path) -> None:
+    text = "  ---\n  title: T\n  ---\n" + FLOW.text[FLOW.text.index("flowchart") :]
+    assert text.count("---\n") == 2
+    found = run(lambda: plan_for(FakeEndpoint(said), flow=check_workflow(text), strategy="random"), tmp_path)
+    for one in found.candidates:
+        assert (tmp_path / "rounds" / one.file).read_text().split("%% Merrow search")[0] == "  ---\n  title: T\n  ---\n"
 
 
 def test_the_cheapest_as_good_costs_less_than_the_best() -> None:

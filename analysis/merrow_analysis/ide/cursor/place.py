@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis
 from merrow_analysis.ide.cursor.lookup import line_at, lines_between, spot
 from merrow_analysis.ide.cursor.statement import Typed, read_typed
+from merrow_analysis.syntax.lexer import first_word
+from merrow_analysis.syntax.reduction import open_fence
 from merrow_analysis.syntax.tree import Broken, FrontMatter
 from merrow_analysis.text import Position, Range, line_content
 
 _FAR_BACK = 200
 """How many lines above the cursor an open metadata block is looked for."""
-_STATEMENT = re.compile(r"[ \t]*(?:class|classDef|style|click|subgraph|end|linkStyle|direction|flowchart|graph)\b")
 _ARROW = re.compile(r"--|==|-\.|~~~")
 _CONTINUES = re.compile(r"[ \t]*(?:[<xo]?(?:--|==|-\.)|~~~|&)")
-_FENCE = re.compile(r"-{3}[ \t]*")
-_DIAGRAM = re.compile(r"(?:flowchart|graph)\b")
 _WORD_END = re.compile(r"[\w-]*")
 
 
@@ -74,12 +73,15 @@ def _front_matter(analysis: Analysis, line: int, column: int) -> InFrontMatter |
         if here is None or here.block is not block or not start <= here.offset <= end:
             return None
         return InFrontMatter(matter.body, here.offset - start)
-    if line == 0 or not _FENCE.fullmatch(line_at(analysis, 0)):
+    opened = open_fence(f"{line_at(analysis, 0)}\n")
+    if line == 0 or opened is None:
         return None
     # Not closed yet: it goes on to the line that begins the diagram.
+    indent, _ = opened
     lines = lines_between(analysis, 1, line + _FAR_BACK)
     for number, text in enumerate(lines):
-        if _FENCE.fullmatch(line_content(text)) or _DIAGRAM.match(text):
+        content = line_content(text).removeprefix(indent)
+        if open_fence(f"{content}\n") or (content[:1].isalpha() and first_word(content) == "GRAPH"):
             if number + 1 <= line:
                 return None
             lines = lines[:number]
@@ -115,7 +117,7 @@ def _open_metadata(above: list[str]) -> int | None:
         line = above[number]
         begin = line.rfind("@{")
         if begin == -1:
-            if _STATEMENT.match(line) or _ARROW.search(line):
+            if first_word(line) is not None or _ARROW.search(line):
                 return None
             continue
         quoted = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from merrow_analysis.diagnostics import Fix
@@ -14,7 +13,6 @@ from merrow_analysis.text import TextEdit
 
 _MOST_OPEN = 50
 """Subgraphs that one fix closes: each of them offers it."""
-_NUMBERS = re.compile(r"linkStyle[ \t]+(\d[\d, \t]*)")
 
 
 def closed(starts: Sequence[Block], diagram: Diagram) -> Iterator[Fix]:
@@ -48,12 +46,11 @@ def _last_inside(start: Block, diagram: Diagram) -> Block | None:
 
 def link_style_fixes(statement: LinkStyle, block: Block, edges: int) -> Iterator[Fix]:
     """Leave out the edges that are not there, or write the last one above where none of them is; or remove the statement."""
-    numbers = _NUMBERS.match(block.text, statement.span[0])
-    if edges and numbers is not None:
-        there = [target for target in statement.targets or () if target < edges] or [edges - 1]
-        written, (start, end) = ",".join(map(str, there)), numbers.span(1)
-        place = block.range((start, start + len(block.text[start:end].rstrip())))
-        yield fix(f"Write linkStyle {written}", [TextEdit(place, written)], safe=False)
-    edit = without_statement(block, statement.span)
-    if edit is not None:
-        yield fix("Remove this linkStyle", [edit], safe=False)
+    if edges and statement.targets is not None:
+        there = [target for target in statement.targets if target < edges] or [edges - 1]
+        written = ",".join(map(str, there))
+        edit = TextEdit(block.range(statement.targets_span), written)
+        yield fix(f"Write linkStyle {written}", [edit], safe=False)
+    removal = without_statement(block, statement.span)
+    if removal is not None:
+        yield fix("Remove this linkStyle", [removal], safe=False)
